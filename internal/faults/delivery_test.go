@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -27,17 +28,17 @@ func TestChangedInputIsWhatTheJudgeExpects(t *testing.T) {
 func changed(t *testing.T, form data.Form, how string, seed uint64) {
 	dir := t.TempDir()
 	d, err := deliver(t.Context(), dir, Job{Spec: data.Spec{Table: data.Check, Rows: 121, Seed: seed, Regions: 3}, Form: form, Files: 2, Dir: true})
-	must(t, err)
+	testcheck.Must(t, err)
 	if n := len(d.rows(3, false)); n != 121 {
 		t.Fatalf("%d rows", n)
 	}
 	was := look(t, d)
 	r := rand.New(rand.NewPCG(seed, inputStream))
 	if how == Arrive {
-		must(t, d.part(r))
+		testcheck.Must(t, d.part(r))
 	}
 	next, err := d.change(how, r)
-	must(t, err)
+	testcheck.Must(t, err)
 	if whole := how != Delete && (how != Truncate || form != data.Parquet); (next != nil) != whole {
 		t.Fatalf("an export remains: %v", next != nil)
 	}
@@ -48,7 +49,7 @@ func changed(t *testing.T, form data.Form, how string, seed uint64) {
 	differ := 0
 	for _, f := range next.files {
 		want, err := d.encode(f.records)
-		must(t, err)
+		testcheck.Must(t, err)
 		a, b := was[f.name], now[f.name]
 		if !bytes.Equal(b.bytes, want) {
 			t.Errorf("seed %d: %s holds other records", seed, f.name)
@@ -89,9 +90,9 @@ func look(t *testing.T, d *delivery) map[string]looked {
 	all := map[string]looked{}
 	for _, f := range d.files {
 		b, err := os.ReadFile(f.name)
-		must(t, err)
+		testcheck.Must(t, err)
 		info, err := os.Stat(f.name)
-		must(t, err)
+		testcheck.Must(t, err)
 		all[f.name] = looked{b, info}
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/testcheck"
 )
 
 // give runs the program with these arguments to its end.
@@ -38,19 +39,11 @@ func adm(t *testing.T, l *Lab, args ...string) string {
 	return out
 }
 
-// must fails the test for an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // begin prepares a round without running anything.
 func begin(t *testing.T, l *Lab, j Job) *round {
 	t.Helper()
 	r := l.round(uint64(time.Now().UnixNano()), j, Fault{Kind: None})
-	must(t, r.prepare(t.Context()))
+	testcheck.Must(t, r.prepare(t.Context()))
 	t.Cleanup(func() {
 		if !t.Failed() {
 			l.admin(context.WithoutCancel(t.Context()), "drop", r.table)
@@ -76,9 +69,9 @@ func built(t *testing.T, l *Lab, j Job, at []string) (r *round, dir string) {
 		t.Fatal(p.lastError())
 	}
 	fsys, p, err := l.env.Resolve(dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	// The directory's owner lets HBase write in it, as docs say for direct loads.
-	must(t, fsys.Chmod(t.Context(), p, 0o777))
+	testcheck.Must(t, fsys.Chmod(t.Context(), p, 0o777))
 	return r, dir
 }
 
@@ -86,7 +79,7 @@ func built(t *testing.T, l *Lab, j Job, at []string) (r *round, dir string) {
 func held(t *testing.T, r *round) {
 	t.Helper()
 	o := &Outcome{}
-	must(t, r.judge(t.Context(), o))
+	testcheck.Must(t, r.judge(t.Context(), o))
 	for _, p := range o.Problems {
 		t.Error(p)
 	}
@@ -96,9 +89,9 @@ func held(t *testing.T, r *round) {
 func stageFiles(t *testing.T, r *round) []string {
 	t.Helper()
 	fsys, p, err := r.lab.env.Resolve("hdfs://" + r.stage)
-	must(t, err)
+	testcheck.Must(t, err)
 	files, err := filesBelow(t.Context(), fsys, p)
-	must(t, err)
+	testcheck.Must(t, err)
 	return files
 }
 
@@ -108,10 +101,10 @@ func TestRow02ListedFileMissing(t *testing.T) {
 	r, dir := built(t, l, Job{Spec: data.Spec{Rows: 500, Seed: 2, Regions: 3}, Form: data.CSV, Memory: "64MiB"}, splits(3))
 	before := stageFiles(t, r)
 	fsys, p, err := l.env.Resolve(dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	list, err := fsys.ReadDir(t.Context(), p+"/f")
-	must(t, err)
-	must(t, fsys.Rename(t.Context(), p+"/f/"+list[0].Name(), r.stage+"/away"))
+	testcheck.Must(t, err)
+	testcheck.Must(t, fsys.Rename(t.Context(), p+"/f/"+list[0].Name(), r.stage+"/away"))
 	got := give(t, l, "load", "--state="+r.state, "--table="+r.table, dir)
 	if got.exit != 5 || !strings.Contains(got.lastError(), list[0].Name()) {
 		t.Errorf("exit code %d: %s", got.exit, got.lastError())
@@ -141,8 +134,8 @@ func TestRow05Straddling(t *testing.T) {
 				}
 			}
 			fsys, p, err := l.env.Resolve("hdfs://" + r.stage)
-			must(t, err)
-			must(t, fsys.RemoveAll(t.Context(), p))
+			testcheck.Must(t, err)
+			testcheck.Must(t, fsys.RemoveAll(t.Context(), p))
 			held(t, r)
 		})
 	}
@@ -164,8 +157,8 @@ func TestRow10Junk(t *testing.T) {
 	l := whole(t)
 	r, dir := built(t, l, Job{Spec: data.Spec{Rows: 300, Seed: 10, Regions: 2}, Form: data.CSV, Memory: "64MiB"}, splits(2))
 	fsys, p, err := l.env.Resolve(dir)
-	must(t, err)
-	must(t, fsys.Rename(t.Context(), p+"/_bulkload.json", p+"/f/notes.txt"))
+	testcheck.Must(t, err)
+	testcheck.Must(t, fsys.Rename(t.Context(), p+"/_bulkload.json", p+"/f/notes.txt"))
 	got := give(t, l, "load", "--state="+r.state, "--table="+r.table, dir)
 	if got.exit == 0 || !strings.Contains(got.lastError(), "notes.txt") {
 		t.Errorf("exit code %d: %s", got.exit, got.lastError())
@@ -190,13 +183,13 @@ func TestRow11ManyFiles(t *testing.T) {
 		t.Fatal(got.lastError())
 	}
 	files, err := l.storeFiles(t.Context(), r.table)
-	must(t, err)
+	testcheck.Must(t, err)
 	if len(files) > 16 {
 		t.Errorf("%d files are in the region", len(files))
 	}
 	fsys, p, err := l.env.Resolve("hdfs://" + r.stage)
-	must(t, err)
-	must(t, fsys.RemoveAll(t.Context(), p))
+	testcheck.Must(t, err)
+	testcheck.Must(t, fsys.RemoveAll(t.Context(), p))
 	held(t, r)
 }
 
@@ -242,7 +235,7 @@ func TestQuickRow25TwoAtOnce(t *testing.T) {
 	j := fewRows()
 	r := begin(t, l, j)
 	first, err := launch(r.argv, l.environment(), l.root)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer first.signal(syscall.SIGKILL)
 	if !at("written").wait(first, r.state) {
 		t.Fatalf("the first run ended: %s", first.lastError())
@@ -254,12 +247,12 @@ func TestQuickRow25TwoAtOnce(t *testing.T) {
 	}
 	other := l.round(uint64(time.Now().UnixNano()), Job{Spec: data.Spec{Rows: 700, Seed: 25, Regions: j.Spec.Regions}, Form: data.Dump, Memory: "64MiB"}, Fault{Kind: None})
 	other.table, other.exists = r.table, true
-	must(t, other.prepare(t.Context()))
+	testcheck.Must(t, other.prepare(t.Context()))
 	if got := give(t, l, other.argv[1:]...); got.exit != 0 {
 		t.Error(got.lastError())
 	}
 	first.signal(syscall.SIGCONT)
-	must(t, first.wait(t.Context()))
+	testcheck.Must(t, first.wait(t.Context()))
 	if first.exit != 0 {
 		t.Fatal(first.lastError())
 	}
@@ -278,15 +271,15 @@ func TestQuickChangedInput(t *testing.T) {
 	l := sharedLab(t)
 	r := begin(t, l, fewRows())
 	p, err := launch(r.argv, l.environment("BULKLOAD_TEST_STOP_AFTER=built:1"), l.root)
-	must(t, err)
-	must(t, p.wait(t.Context()))
+	testcheck.Must(t, err)
+	testcheck.Must(t, p.wait(t.Context()))
 	if p.exit != 128+int(syscall.SIGKILL) {
 		t.Fatalf("exit code %d", p.exit)
 	}
 	inputs, err := filepath.Glob(filepath.Join(filepath.Dir(r.state), "*.csv"))
-	must(t, err)
+	testcheck.Must(t, err)
 	later := time.Now().Add(time.Minute)
-	must(t, os.Chtimes(inputs[0], later, later))
+	testcheck.Must(t, os.Chtimes(inputs[0], later, later))
 	if got := give(t, l, r.argv[1:]...); got.exit != 5 || !strings.Contains(got.lastError(), filepath.Base(inputs[0])) || !strings.Contains(got.lastError(), "--restart") {
 		t.Errorf("exit code %d: %s", got.exit, got.lastError())
 	}
@@ -318,14 +311,14 @@ func TestRow31TableStaysDisabled(t *testing.T) {
 	l := whole(t)
 	r := begin(t, l, fewRows())
 	p, err := launch(r.argv, l.environment(), l.root)
-	must(t, err)
+	testcheck.Must(t, err)
 	if !at("built").wait(p, r.state) {
 		t.Fatal(p.lastError())
 	}
 	p.signal(syscall.SIGSTOP)
 	adm(t, l, "disable", r.table)
 	p.signal(syscall.SIGCONT)
-	must(t, p.wait(t.Context()))
+	testcheck.Must(t, p.wait(t.Context()))
 	if p.exit == 0 || !strings.Contains(p.lastError(), "enable") {
 		t.Errorf("exit code %d: %s", p.exit, p.lastError())
 	}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestSeamsAreDrawn draws many rounds: a seed gives the same one again, and each can be done.
@@ -63,7 +65,7 @@ func TestMendChecksum(t *testing.T) {
 			for i := range b {
 				b[i] = byte(i * 7)
 			}
-			must(t, os.WriteFile(name, b, 0o644))
+			testcheck.Must(t, os.WriteFile(name, b, 0o644))
 			meta := func(b []byte) string {
 				m := []byte{0, 1, kind, 0, 0, 2, 0}
 				for i := 0; i < len(b); i += 512 {
@@ -71,14 +73,14 @@ func TestMendChecksum(t *testing.T) {
 				}
 				return string(m)
 			}
-			must(t, os.WriteFile(name+"_1001.meta", []byte(meta(b)), 0o644))
-			must(t, flipInFile(name, at, 3))
-			must(t, mendChecksum(name, at))
+			testcheck.Must(t, os.WriteFile(name+"_1001.meta", []byte(meta(b)), 0o644))
+			testcheck.Must(t, flipInFile(name, at, 3))
+			testcheck.Must(t, mendChecksum(name, at))
 			b[at] ^= 8
 			now, err := os.ReadFile(name)
-			must(t, err)
+			testcheck.Must(t, err)
 			sums, err := os.ReadFile(name + "_1001.meta")
-			must(t, err)
+			testcheck.Must(t, err)
 			if string(now) != string(b) || string(sums) != meta(b) {
 				t.Errorf("kind %d, byte %d: the checksums do not agree", kind, at)
 			}

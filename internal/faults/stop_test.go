@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -37,17 +38,17 @@ func TestQuickStops(t *testing.T) {
 			j.Before = 0
 			r := begin(t, l, j)
 			p, err := launch(r.argv, l.environment(), l.root)
-			must(t, err)
+			testcheck.Must(t, err)
 			defer p.signal(syscall.SIGKILL)
 			if !at(c.when).wait(p, r.state) {
 				t.Fatalf("it ended too early: %s", p.lastError())
 			}
 			for _, role := range c.frozen {
-				must(t, l.cluster.Daemon(role).Pause())
+				testcheck.Must(t, l.cluster.Daemon(role).Pause())
 			}
 			thaw := func() {
 				for _, role := range c.frozen {
-					must(t, l.cluster.Daemon(role).Resume())
+					testcheck.Must(t, l.cluster.Daemon(role).Resume())
 				}
 			}
 			started := time.Now()
@@ -59,11 +60,11 @@ func TestQuickStops(t *testing.T) {
 				t.Errorf("it still runs %s after %v", stopsWithin, c.by)
 			}
 			thaw()
-			must(t, p.wait(t.Context()))
+			testcheck.Must(t, p.wait(t.Context()))
 			if p.exit != 128+int(c.by) {
 				t.Errorf("exit code %d: %s", p.exit, p.lastError())
 			}
-			must(t, l.Heal(t.Context()))
+			testcheck.Must(t, l.Heal(t.Context()))
 			if got := give(t, l, r.argv[1:]...); got.exit != 0 {
 				t.Fatalf("run again: exit code %d: %s", got.exit, got.lastError())
 			}

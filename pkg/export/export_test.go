@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -33,9 +34,9 @@ import (
 func typed(t testing.TB, typ celltype.Type, text string) string {
 	t.Helper()
 	convert, err := typ.Converter()
-	must(t, err)
+	testcheck.Must(t, err)
 	b, err := convert(nil, []byte(text))
-	must(t, err)
+	testcheck.Must(t, err)
 	return string(b)
 }
 
@@ -189,7 +190,7 @@ func listed(t testing.TB, fsys hdfsio.FS, dir string) (names []string) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	must(t, err)
+	testcheck.Must(t, err)
 	for _, i := range infos {
 		names = append(names, i.Name())
 	}
@@ -217,7 +218,7 @@ func TestStandIns(t *testing.T) {
 		c.s.Columns = []string{"a", "b"}
 		for want, cells := range map[string][]hfile.Cell{c.absent: {put("r", "f:a", "1")}, c.empty: {put("r", "f:a", "1"), put("r", "f:b", "")}} {
 			p, err := Compile(Options{Format: c.format, Job: resolve(t, c.s)})
-			must(t, err)
+			testcheck.Must(t, err)
 			fsys := hdfsio.NewMemory()
 			m, err := p.Run(t.Context(), labCells(t, cells), fsys, "/out")
 			if err != nil {
@@ -262,7 +263,7 @@ func TestRefused(t *testing.T) {
 			c.o.Job = resolve(t, *c.s)
 		}
 		p, err := Compile(c.o)
-		must(t, err)
+		testcheck.Must(t, err)
 		fsys := hdfsio.NewMemory()
 		good := "x"
 		if c.s == &timed {
@@ -309,7 +310,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	p, err := Compile(Options{Format: CSV, Columns: []string{"none:a"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if _, err := p.Run(t.Context(), labCells(t, nil), hdfsio.NewMemory(), "/out"); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "no family none") {
 		t.Error(err)
 	}
@@ -337,16 +338,16 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("%+v, %v", read, err)
 	}
 	p, err := Compile(Options{Format: CSV, Columns: []string{"f:a"}, Workers: 3})
-	must(t, err)
+	testcheck.Must(t, err)
 	if _, err := p.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") || fail.KindOf(err) != fail.Config {
 		t.Error(err)
 	}
-	must(t, fsys.MkdirAll(t.Context(), "/begun/"+writingDir, 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), "/begun/"+writingDir, 0o755))
 	writeText(t, fsys, "/begun/"+writingDir+"/"+claimName, "")
 	if _, err := p.Run(t.Context(), snap, fsys, "/begun"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "another export") {
 		t.Error(err)
 	}
-	must(t, fsys.MkdirAll(t.Context(), "/empty", 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), "/empty", 0o755))
 	for _, dir := range []string{"/empty", "/missing"} {
 		for stop := range 13 { // the directory, the claim, four files and the manifest, each created and renamed
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -370,7 +371,7 @@ func TestDirectory(t *testing.T) {
 // taken over.
 func TestKilledExport(t *testing.T) {
 	self, err := journal.Self(time.Now())
-	must(t, err)
+	testcheck.Must(t, err)
 	ended, elsewhere := self, self
 	ended.PID = endedProcess(t)
 	elsewhere.Host += "-b"
@@ -378,7 +379,7 @@ func TestKilledExport(t *testing.T) {
 	killed := Claim{ended, snapshots}
 	text := func(c Claim) string {
 		b, err := json.Marshal(c)
-		must(t, err)
+		testcheck.Must(t, err)
 		return string(b)
 	}
 	for _, c := range []struct {
@@ -397,12 +398,12 @@ func TestKilledExport(t *testing.T) {
 		{"others' files", map[string]string{"../x": "x"}, "name one that is"},
 	} {
 		fsys := hdfsio.NewMemory()
-		must(t, fsys.MkdirAll(t.Context(), "/out/"+writingDir, 0o755))
+		testcheck.Must(t, fsys.MkdirAll(t.Context(), "/out/"+writingDir, 0o755))
 		for name, content := range c.files {
 			writeText(t, fsys, path.Join("/out", writingDir, name), content)
 		}
 		if _, ok := c.files["../x"]; ok {
-			must(t, fsys.Remove(t.Context(), "/out/"+writingDir))
+			testcheck.Must(t, fsys.Remove(t.Context(), "/out/"+writingDir))
 		}
 		left := snapshots
 		if c.files[claimName]+c.files[staleName] == "" {
@@ -422,11 +423,11 @@ func TestKilledExport(t *testing.T) {
 			continue
 		}
 		var is Claim
-		must(t, json.Unmarshal(readText(t, fsys, "/out/"+writingDir+"/"+claimName), &is))
+		testcheck.Must(t, json.Unmarshal(readText(t, fsys, "/out/"+writingDir+"/"+claimName), &is))
 		if is.Owner.PID != self.PID || !slices.Equal(is.Snapshots, append(left, Snapshot{"ns:t", "new", 9})) {
 			t.Errorf("%s: claim %+v", c.name, is)
 		}
-		must(t, target.Remove(t.Context()))
+		testcheck.Must(t, target.Remove(t.Context()))
 		if left := listed(t, fsys, "/out"); len(left) > 0 {
 			t.Errorf("%s: %v is left", c.name, left)
 		}
@@ -438,23 +439,23 @@ func TestCompleteKilledExport(t *testing.T) {
 	snap := labCells(t, []hfile.Cell{put("k1", "f:a", "x")})
 	fsys := hdfsio.NewMemory()
 	p, err := Compile(Options{Format: CSV, Columns: []string{"f:a"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	target, err := Begin(t.Context(), fsys, "/out", Snapshot{"t", "own", 7})
-	must(t, err)
+	testcheck.Must(t, err)
 	m, err := p.Write(t.Context(), OfSnapshot(snap), target)
-	must(t, err)
+	testcheck.Must(t, err)
 	if _, err := p.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "another export writes to it") {
 		t.Errorf("of a process that runs: %v", err)
 	}
 	owner, err := journal.Self(time.Now())
-	must(t, err)
+	testcheck.Must(t, err)
 	owner.PID = endedProcess(t)
 	b, err := json.Marshal(Claim{owner, []Snapshot{{"t", "own", 7}}})
-	must(t, err)
-	must(t, fsys.Remove(t.Context(), "/out/"+writingDir+"/"+claimName))
+	testcheck.Must(t, err)
+	testcheck.Must(t, fsys.Remove(t.Context(), "/out/"+writingDir+"/"+claimName))
 	writeText(t, fsys, "/out/"+writingDir+"/"+claimName, string(b))
 	other, err := Compile(Options{Format: CSV, Columns: []string{"f:b"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if _, err := other.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") {
 		t.Errorf("another export: %v", err)
 	}
@@ -468,27 +469,27 @@ func TestCompleteKilledExport(t *testing.T) {
 func endedProcess(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("true")
-	must(t, cmd.Run())
+	testcheck.Must(t, cmd.Run())
 	return cmd.Process.Pid
 }
 
 func readText(t *testing.T, fsys hdfsio.FS, name string) []byte {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	must(t, err)
+	testcheck.Must(t, err)
 	return b
 }
 
 func writeText(t *testing.T, fsys hdfsio.FS, name, text string) {
 	t.Helper()
 	w, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write([]byte(text))
-	must(t, err)
-	must(t, w.Finish())
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Finish())
 }
 
 // breaking fails at one step of writing: by an error, or with an odd number because a signal has come.
@@ -540,29 +541,29 @@ func (b *breaking) MkdirAll(ctx context.Context, name string, perm fs.FileMode) 
 // TestAllocations: nothing is allocated for a row or a cell.
 func TestAllocations(t *testing.T) {
 	convert, err := celltype.Type{Type: "long"}.Converter()
-	must(t, err)
+	testcheck.Must(t, err)
 	var cells []hfile.Cell
 	for i := range 20_000 {
 		key := fmt.Sprintf("%06d", i)
 		n, err := convert(nil, fmt.Append(nil, i))
-		must(t, err)
+		testcheck.Must(t, err)
 		cells = append(cells, put(key, "f:n", string(n)), put(key, "f:text", fmt.Sprint("拒绝 \"", i%50, "\"")))
 	}
 	snap := labCells(t, cells)
 	s := spec.Spec{Columns: []string{"n", "text", "none"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Type: "long"}, {Rest: true}}}}
 	for _, format := range Formats() {
 		p, err := Compile(Options{Format: Format(format), Job: resolve(t, s)})
-		must(t, err)
+		testcheck.Must(t, err)
 		sc, err := snap.Scan(t.Context(), 0, snapshot.View{Versions: 1})
-		must(t, err)
+		testcheck.Must(t, err)
 		e, err := p.begin(io.Discard, true, 64<<20)
-		must(t, err)
+		testcheck.Must(t, err)
 		r := &rows{p: p, out: e, most: 1 << 20}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		must(t, r.run(t.Context(), sc))
+		testcheck.Must(t, r.run(t.Context(), sc))
 		runtime.ReadMemStats(&after)
-		must(t, sc.Close())
+		testcheck.Must(t, sc.Close())
 		if n := after.Mallocs - before.Mallocs; r.digest.Rows != 20_000 || n > 5_000 {
 			t.Errorf("%s: %d rows, %d allocations", format, r.digest.Rows, n)
 		}
@@ -580,7 +581,7 @@ func TestParquetMemory(t *testing.T) {
 	h.look()
 	base := h.peak
 	e, err := newParquetEncoder(h, columns, most)
-	must(t, err)
+	testcheck.Must(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	r := row{data: make([]byte, 300), values: []span.Span{{Off: 0, Len: 290}, {Off: 290, Len: 5}, span.Null()}}
 	for n := range 200_000 {
@@ -594,7 +595,7 @@ func TestParquetMemory(t *testing.T) {
 			h.look()
 		}
 	}
-	must(t, e.close())
+	testcheck.Must(t, e.close())
 	if held := int64(h.peak - base); held > most || h.writes < 20 {
 		t.Errorf("%d bytes are held, %d may be, in %d writes", held, most, h.writes)
 	}

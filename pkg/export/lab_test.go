@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -26,13 +27,6 @@ import (
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // labRegion is a region of a table that was never in HBase: the HFiles of its families.
 type labRegion struct {
@@ -51,12 +45,12 @@ func labSnapshot(t testing.TB, families []string, regions []labRegion) *snapshot
 	}
 	fsys := hdfsio.NewMemory()
 	write := func(name string, b []byte) {
-		must(t, fsys.MkdirAll(t.Context(), path.Dir(name), 0o755))
+		testcheck.Must(t, fsys.MkdirAll(t.Context(), path.Dir(name), 0o755))
 		w, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
-		must(t, err)
+		testcheck.Must(t, err)
 		_, err = w.Write(b)
-		must(t, err)
-		must(t, w.Finish())
+		testcheck.Must(t, err)
+		testcheck.Must(t, w.Finish())
 	}
 	table := &pb.TableName{Namespace: []byte("default"), Qualifier: []byte("t")}
 	schema := &pb.TableSchema{TableName: table}
@@ -65,11 +59,11 @@ func labSnapshot(t testing.TB, families []string, regions []labRegion) *snapshot
 			Attributes: []*pb.BytesBytesPair{{First: []byte("VERSIONS"), Second: []byte("3")}}})
 	}
 	b, err := proto.Marshal(schema)
-	must(t, err)
+	testcheck.Must(t, err)
 	all := message(nil, 1, b)
 	for _, r := range regions {
 		info, err := proto.Marshal(&pb.RegionInfo{RegionId: proto.Uint64(7), TableName: table, StartKey: []byte(r.start), EndKey: []byte(r.end)})
-		must(t, err)
+		testcheck.Must(t, err)
 		sum := md5.Sum(fmt.Appendf(nil, "t,%s,7", r.start))
 		m := message(number(nil, 1, 0), 2, info)
 		for family, file := range r.files {
@@ -81,7 +75,7 @@ func labSnapshot(t testing.TB, families []string, regions []labRegion) *snapshot
 	write("/hbase/.hbase-snapshot/s/data.manifest", all)
 	write("/hbase/.hbase-snapshot/s/.snapshotinfo", number(number(message(message(nil, 1, []byte("s")), 2, []byte("t")), 3, 1000), 5, 2))
 	s, err := snapshot.Open(t.Context(), fsys, "/hbase", "s")
-	must(t, err)
+	testcheck.Must(t, err)
 	return s
 }
 
@@ -109,16 +103,16 @@ func labCells(t testing.TB, cells []hfile.Cell, splits ...string) *snapshot.Snap
 		for _, family := range families {
 			var b bytes.Buffer
 			w, err := hfile.NewWriter(&b, hfile.Options{})
-			must(t, err)
+			testcheck.Must(t, err)
 			n := 0
 			for _, c := range cells {
 				if string(c.Family) == family && string(c.Row) >= r.start && (r.end == "" || string(c.Row) < r.end) {
-					must(t, w.Append(&c))
+					testcheck.Must(t, w.Append(&c))
 					n++
 				}
 			}
 			_, err = w.Finish()
-			must(t, err)
+			testcheck.Must(t, err)
 			if n > 0 {
 				r.files[family] = b.Bytes()
 			}
@@ -157,10 +151,10 @@ func put(row, column, value string) hfile.Cell {
 func exported(t testing.TB, s *snapshot.Snapshot, o Options) (*hdfsio.Memory, *Manifest) {
 	t.Helper()
 	p, err := Compile(o)
-	must(t, err)
+	testcheck.Must(t, err)
 	fsys := hdfsio.NewMemory()
 	m, err := p.Run(t.Context(), s, fsys, "/out")
-	must(t, err)
+	testcheck.Must(t, err)
 	return fsys, m
 }
 
@@ -168,10 +162,10 @@ func exported(t testing.TB, s *snapshot.Snapshot, o Options) (*hdfsio.Memory, *M
 func fileText(t testing.TB, fsys *hdfsio.Memory, name string) string {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	must(t, err)
+	testcheck.Must(t, err)
 	return string(b)
 }
 
@@ -179,7 +173,7 @@ func fileText(t testing.TB, fsys *hdfsio.Memory, name string) string {
 func resolve(t testing.TB, s spec.Spec) *spec.Job {
 	t.Helper()
 	j, err := s.ResolveTable()
-	must(t, err)
+	testcheck.Must(t, err)
 	return &j
 }
 
@@ -196,7 +190,7 @@ func readBack(t testing.TB, fsys hdfsio.FS, dir string, o source.Options) ([]map
 // writeOver writes a file of the disk, whatever it has been.
 func writeOver(t testing.TB, name string, b []byte) {
 	t.Helper()
-	must(t, os.WriteFile(name, b, 0o600))
+	testcheck.Must(t, os.WriteFile(name, b, 0o600))
 }
 
 // readerOptions are those of CSV with a header.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 )
@@ -32,7 +33,7 @@ func TestOutsideReaders(t *testing.T) {
 	snap := labBuild(t, dir, m, splits)
 	s.Format = "parquet" // so that CSV has a NULL, which readers take for an empty text or for none
 	want, err := readBack(t, hdfsio.Local{}, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), readerOptions(s.Columns))
-	must(t, err)
+	testcheck.Must(t, err)
 	texts := map[string]map[string]any{}
 	for _, r := range want {
 		texts[r["id"].(string)] = r
@@ -40,10 +41,10 @@ func TestOutsideReaders(t *testing.T) {
 	for _, how := range hows {
 		format := Format(strings.TrimPrefix(how, "duckdb-"))
 		p, err := Compile(Options{Format: format, Job: resolve(t, s)})
-		must(t, err)
+		testcheck.Must(t, err)
 		out := filepath.Join(t.TempDir(), "out")
 		made, err := p.Run(t.Context(), snap, hdfsio.Local{}, out)
-		must(t, err)
+		testcheck.Must(t, err)
 		args := []string{filepath.Join("testdata", "read.py"), how}
 		for _, f := range made.Files {
 			args = append(args, filepath.Join(out, f.Name))
@@ -58,7 +59,7 @@ func TestOutsideReaders(t *testing.T) {
 		n := 0
 		for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
 			var rows []map[string]any
-			must(t, d.Decode(&rows))
+			testcheck.Must(t, d.Decode(&rows))
 			for _, r := range rows {
 				for c, v := range r {
 					if v == nil {

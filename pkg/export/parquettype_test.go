@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/source"
@@ -94,7 +95,7 @@ func TestParquetTypesRoundTrip(t *testing.T) {
 	if s := os.Getenv("BULKLOAD_EXPORT_SEED"); s != "" {
 		var err error
 		seed, err = strconv.ParseUint(s, 10, 64)
-		must(t, err)
+		testcheck.Must(t, err)
 	}
 	t.Logf("BULKLOAD_EXPORT_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 29))
@@ -121,10 +122,10 @@ func TestParquetTypesRoundTrip(t *testing.T) {
 	snap := labBuild(t, first, m, splits)
 	for _, format := range []Format{Parquet, JSONL} {
 		p, err := Compile(Options{Format: format, Job: resolve(t, s)})
-		must(t, err)
+		testcheck.Must(t, err)
 		dir := filepath.Join(t.TempDir(), "out")
 		made, err := p.Run(t.Context(), snap, hdfsio.Local{}, dir)
-		must(t, err)
+		testcheck.Must(t, err)
 		again := s
 		again.Inputs = []string{dir}
 		second, _ := built(t, env, again, splits)
@@ -142,7 +143,7 @@ func TestParquetTypesRoundTrip(t *testing.T) {
 func checkParquetTypes(t *testing.T, path string) {
 	t.Helper()
 	f, err := file.OpenParquetFile(path, false)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer func() { _ = f.Close() }()
 	for i, m := range moreTypes {
 		c := f.MetaData().Schema.Column(i + 1)
@@ -199,7 +200,7 @@ func TestParquetNanos(t *testing.T) {
 	for at, fits := range map[string]bool{"1677-09-22 00:00:00": true, "2262-04-11 23:00:00.999999999": true, "1677-09-01 00:00:00": false, "2262-04-12 00:00:00": false, "0001-01-01 00:00:00": false} {
 		snap := labCells(t, []hfile.Cell{put("r", "f:at", typed(t, s.Cells[0].CellType(), at))})
 		p, err := Compile(Options{Format: Parquet, Job: resolve(t, s)})
-		must(t, err)
+		testcheck.Must(t, err)
 		fsys := hdfsio.NewMemory()
 		if _, err = p.Run(t.Context(), snap, fsys, "/out"); fits != (err == nil) || !fits && !strings.Contains(err.Error(), "column at: the time is before 1677 or after 2262") {
 			t.Errorf("%s: %v", at, err)

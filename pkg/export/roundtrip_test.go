@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -40,7 +41,7 @@ func TestLoadExportLoad(t *testing.T) {
 			}
 			job := jobtest.Resolve(t, s)
 			p, err := Compile(Options{Format: Format(format), Job: &job, Workers: 3})
-			must(t, err)
+			testcheck.Must(t, err)
 			dir := filepath.Join(t.TempDir(), "out")
 			made, err := p.Run(t.Context(), snap, hdfsio.Local{}, dir)
 			if err != nil {
@@ -70,6 +71,6 @@ func built(t *testing.T, env build.Files, s spec.Spec, splits [][]byte) (string,
 	t.Helper()
 	dir := t.TempDir()
 	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, splits, dir, build.WorkOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	return dir, m
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
@@ -23,7 +24,7 @@ import (
 func textOf(t testing.TB, format Format, s spec.Spec) *text {
 	t.Helper()
 	x, err := newText(format, resolve(t, s))
-	must(t, err)
+	testcheck.Must(t, err)
 	return x
 }
 
@@ -143,11 +144,11 @@ func TestReadAs(t *testing.T) {
 	for _, s := range jobs {
 		for _, format := range []Format{CSV, Dump} {
 			p, err := Compile(Options{Format: format, Job: resolve(t, s)})
-			must(t, err)
+			testcheck.Must(t, err)
 			b, err := json.Marshal(p.Settings())
-			must(t, err)
+			testcheck.Must(t, err)
 			read, err := spec.ParseSpec("read_as", b)
-			must(t, err)
+			testcheck.Must(t, err)
 			if got := textOf(t, format, *read); !got.d.Equal(p.text.d) {
 				t.Errorf("%+v as %s: %s is read as %s, written as %s", s, format, b, got.d, p.text.d)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bulkload/internal/testcheck"
 )
 
 // confOf writes files (name → properties XML) into one directory and loads it with an environment.
@@ -18,7 +20,7 @@ func confOf(t *testing.T, files map[string]string, env map[string]string) (*Conf
 	dir := t.TempDir()
 	for name, props := range files {
 		text := "<?xml version=\"1.0\"?>\n<configuration>" + props + "</configuration>"
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		testcheck.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return LoadConf(func(name string) (string, bool) {
 		if name == "HADOOP_CONF_DIR" || name == "HBASE_CONF_DIR" {
@@ -40,7 +42,7 @@ func TestConf(t *testing.T) {
 		"hdfs-site.xml":  prop("a", "hdfs") + prop("url", "hdfs://${host}:${port}/x") + prop("port", "9000") + prop("fixed", "second"),
 		"hbase-site.xml": prop("a", " hbase ") + prop("loop", "${loop2}") + prop("loop2", "${loop}") + prop("nested", "${h${o}}") + prop("o", "ost"),
 	}, map[string]string{"X": "x", "EMPTY": ""})
-	must(t, err)
+	testcheck.Must(t, err)
 	for key, want := range map[string]string{
 		"a": "hbase", "url": "hdfs://h1:9000/x", "fixed": "first", "nested": "h1", "none": "",
 		// One reference that cannot be replaced keeps those after it, as in Hadoop.
@@ -91,14 +93,14 @@ func TestConfBad(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	cwd, err := os.Getwd()
-	must(t, err)
+	testcheck.Must(t, err)
 	c, err := confOf(t, map[string]string{
 		"core-site.xml": prop("fs.defaultFS", "hdfs://ns"),
 		"hdfs-site.xml": prop("dfs.nameservices", "ns,broken,half") + prop("dfs.ha.namenodes.ns", "a, b") +
 			prop("dfs.namenode.rpc-address.ns.a", "h1:9000") + prop("dfs.namenode.rpc-address.ns.b", "h2") +
 			prop("dfs.ha.namenodes.half", "a,b") + prop("dfs.namenode.rpc-address.half.a", "h1:9000"),
 	}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	ha := []string{"h1:9000", "h2:8020"}
 	for in, want := range map[string]Location{
 		"x/y":               {Scheme: "file", Path: filepath.Join(cwd, "x/y")},
@@ -154,7 +156,7 @@ func TestUserAndKerberos(t *testing.T) {
 	c, err := confOf(t, map[string]string{
 		"core-site.xml": prop("fs.defaultFS", "hdfs://h") + prop("hadoop.security.authentication", "Kerberos"),
 	}, map[string]string{"HADOOP_USER_NAME": "me"})
-	must(t, err)
+	testcheck.Must(t, err)
 	if !c.Kerberos(HadoopAuthentication) || c.Kerberos(HBaseAuthentication) {
 		t.Error("core-site.xml asks for Kerberos, no other file does")
 	}

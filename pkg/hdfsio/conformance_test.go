@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestConformance holds the implementations that need no cluster to the rules; hdfs_cluster_test.go does it for HDFS.
@@ -45,8 +47,8 @@ func conform(t *testing.T, fsys FS, root string) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := path.Join(root, fmt.Sprintf("conform-%016x", rand.Uint64()))
-			must(t, fsys.MkdirAll(t.Context(), dir, 0o755))
-			t.Cleanup(func() { must(t, fsys.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
+			testcheck.Must(t, fsys.MkdirAll(t.Context(), dir, 0o755))
+			t.Cleanup(func() { testcheck.Must(t, fsys.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
 			c.run(t, fsys, dir)
 		})
 	}
@@ -58,12 +60,12 @@ func testWriteRead(t *testing.T, fsys FS, dir string) {
 		name := path.Join(dir, fmt.Sprint("file-", size))
 		writeFile(t, fsys, name, data, CreateOptions{BlockSize: 2 << 20})
 		info, err := fsys.Stat(t.Context(), name)
-		must(t, err)
+		testcheck.Must(t, err)
 		if info.Size() != int64(size) || info.Name() != path.Base(name) || info.IsDir() {
 			t.Fatalf("stat of %d bytes: name %q, size %d, dir %v", size, info.Name(), info.Size(), info.IsDir())
 		}
 		f, err := fsys.Open(t.Context(), name)
-		must(t, err)
+		testcheck.Must(t, err)
 		if info, err := f.Stat(); err != nil || info.Size() != int64(size) {
 			t.Fatalf("stat of the open file: %v, %v", info, err)
 		}
@@ -74,26 +76,26 @@ func testWriteRead(t *testing.T, fsys FS, dir string) {
 		// ReadAt between two Reads must not move the place of Read.
 		half := make([]byte, size/2)
 		_, err = io.ReadFull(f, half)
-		must(t, err)
+		testcheck.Must(t, err)
 		checkReadAt(t, at, data)
 		rest, err := io.ReadAll(f)
-		must(t, err)
+		testcheck.Must(t, err)
 		if !bytes.Equal(append(half, rest...), data) {
 			t.Fatalf("%d bytes came back changed", size)
 		}
 		if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Fatalf("read at the end: %d, %v", n, err)
 		}
-		must(t, f.Close())
+		testcheck.Must(t, f.Close())
 		if _, err := f.Read(make([]byte, 1)); err == nil {
 			t.Fatal("read after Close: no error")
 		}
 		if size < 1000 {
 			// The standard library's judge of readers.
 			f, err := fsys.Open(t.Context(), name)
-			must(t, err)
-			must(t, iotest.TestReader(f, data))
-			must(t, f.Close())
+			testcheck.Must(t, err)
+			testcheck.Must(t, iotest.TestReader(f, data))
+			testcheck.Must(t, f.Close())
 		}
 	}
 }
@@ -134,11 +136,11 @@ func checkReadAt(t *testing.T, at io.ReaderAt, data []byte) {
 func testAbort(t *testing.T, fsys FS, dir string) {
 	name := path.Join(dir, "aborted")
 	w, err := fsys.Create(t.Context(), name, CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(noise(100_000))
-	must(t, err)
-	must(t, w.Abort())
-	must(t, w.Abort())
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 	if _, err := fsys.Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("stat after Abort: %v", err)
 	}
@@ -149,17 +151,17 @@ func testAbort(t *testing.T, fsys FS, dir string) {
 		t.Fatal("finish after Abort: no error")
 	}
 	left, err := fsys.ReadDir(t.Context(), dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	if len(left) != 0 {
 		t.Fatalf("Abort left %s", left[0].Name())
 	}
 	// After a good Finish it does nothing.
 	w, err = fsys.Create(t.Context(), name, CreateOptions{})
-	must(t, err)
-	must(t, w.Finish())
-	must(t, w.Abort())
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Finish())
+	testcheck.Must(t, w.Abort())
 	_, err = fsys.Stat(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	if _, err := w.Write([]byte("x")); err == nil {
 		t.Fatal("write after Finish: no error")
 	}
@@ -177,19 +179,19 @@ func testExclusive(t *testing.T, fsys FS, dir string) {
 	// Of two that write one name at once exactly one wins, by Create or by Finish.
 	name = path.Join(dir, "two")
 	a, err := fsys.Create(t.Context(), name, CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	defer a.Abort()
 	b, err := fsys.Create(t.Context(), name, CreateOptions{})
-	must(t, a.Finish())
+	testcheck.Must(t, a.Finish())
 	if err == nil {
 		err = b.Finish()
-		must(t, b.Abort())
+		testcheck.Must(t, b.Abort())
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		t.Fatalf("the second of two writers: %v", err)
 	}
 	_, err = fsys.Stat(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 }
 
 func testMissing(t *testing.T, fsys FS, dir string) {
@@ -215,7 +217,7 @@ func testMissing(t *testing.T, fsys FS, dir string) {
 	if _, err := fsys.Create(t.Context(), path.Join(name, "file"), CreateOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("create in a missing directory: %v", err)
 	}
-	must(t, fsys.RemoveAll(t.Context(), name))
+	testcheck.Must(t, fsys.RemoveAll(t.Context(), name))
 }
 
 func testRename(t *testing.T, fsys FS, dir string) {
@@ -229,12 +231,12 @@ func testRename(t *testing.T, fsys FS, dir string) {
 		t.Fatalf("the refused rename changed the target to %q", got)
 	}
 	sub := path.Join(dir, "sub")
-	must(t, fsys.MkdirAll(t.Context(), sub, 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), sub, 0o755))
 	if err := fsys.Rename(t.Context(), a, sub); !errors.Is(err, fs.ErrExist) {
 		t.Fatalf("rename over a directory: %v", err)
 	}
-	must(t, fsys.Rename(t.Context(), a, path.Join(sub, "c")))
-	must(t, fsys.Rename(t.Context(), sub, path.Join(dir, "moved")))
+	testcheck.Must(t, fsys.Rename(t.Context(), a, path.Join(sub, "c")))
+	testcheck.Must(t, fsys.Rename(t.Context(), sub, path.Join(dir, "moved")))
 	if got := readFile(t, fsys, path.Join(dir, "moved", "c")); string(got) != "a" {
 		t.Fatalf("after the renames: %q", got)
 	}
@@ -248,15 +250,15 @@ func testRename(t *testing.T, fsys FS, dir string) {
 
 func testRemove(t *testing.T, fsys FS, dir string) {
 	sub := path.Join(dir, "x", "y")
-	must(t, fsys.MkdirAll(t.Context(), sub, 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), sub, 0o755))
 	writeFile(t, fsys, path.Join(sub, "f"), nil, CreateOptions{})
 	if err := fsys.Remove(t.Context(), sub); !errors.Is(err, syscall.ENOTEMPTY) {
 		t.Fatalf("remove of a directory that is not empty: %v", err)
 	}
-	must(t, fsys.Remove(t.Context(), path.Join(sub, "f")))
-	must(t, fsys.Remove(t.Context(), sub))
+	testcheck.Must(t, fsys.Remove(t.Context(), path.Join(sub, "f")))
+	testcheck.Must(t, fsys.Remove(t.Context(), sub))
 	writeFile(t, fsys, path.Join(dir, "x", "g"), nil, CreateOptions{})
-	must(t, fsys.RemoveAll(t.Context(), path.Join(dir, "x")))
+	testcheck.Must(t, fsys.RemoveAll(t.Context(), path.Join(dir, "x")))
 	if _, err := fsys.Stat(t.Context(), path.Join(dir, "x", "g")); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("stat below a removed tree: %v", err)
 	}
@@ -264,11 +266,11 @@ func testRemove(t *testing.T, fsys FS, dir string) {
 
 func testMkdirAll(t *testing.T, fsys FS, dir string) {
 	sub := path.Join(dir, "a", "b", "c")
-	must(t, fsys.MkdirAll(t.Context(), sub, 0o777))
-	must(t, fsys.MkdirAll(t.Context(), sub, 0o700))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), sub, 0o777))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), sub, 0o700))
 	for _, d := range []string{sub, path.Dir(sub)} {
 		info, err := fsys.Stat(t.Context(), d)
-		must(t, err)
+		testcheck.Must(t, err)
 		if !info.IsDir() || info.Mode().Perm() != 0o777 {
 			t.Errorf("%s: %v", d, info.Mode())
 		}
@@ -285,17 +287,17 @@ func testModes(t *testing.T, fsys FS, dir string) {
 		name := path.Join(dir, fmt.Sprintf("mode-%o", mode))
 		writeFile(t, fsys, name, []byte("x"), CreateOptions{Perm: mode})
 		checkMode(t, fsys, name, mode)
-		must(t, fsys.Chmod(t.Context(), name, 0o640))
+		testcheck.Must(t, fsys.Chmod(t.Context(), name, 0o640))
 		checkMode(t, fsys, name, 0o640)
 	}
-	must(t, fsys.MkdirAll(t.Context(), path.Join(dir, "d"), 0o711))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), path.Join(dir, "d"), 0o711))
 	checkMode(t, fsys, path.Join(dir, "d"), fs.ModeDir|0o711)
 }
 
 func checkMode(t *testing.T, fsys FS, name string, want fs.FileMode) {
 	t.Helper()
 	info, err := fsys.Stat(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	if info.Mode() != want {
 		t.Errorf("%s: mode %v, want %v", name, info.Mode(), want)
 	}
@@ -308,11 +310,11 @@ func testReadDir(t *testing.T, fsys FS, dir string) {
 		want = append(want, name)
 		writeFile(t, fsys, path.Join(dir, name), noise(i), CreateOptions{})
 	}
-	must(t, fsys.MkdirAll(t.Context(), path.Join(dir, "sub", "deep"), 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), path.Join(dir, "sub", "deep"), 0o755))
 	want = append(want, "sub")
 	slices.Sort(want)
 	infos, err := fsys.ReadDir(t.Context(), dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	var have []string
 	for _, info := range infos {
 		have = append(have, info.Name())
@@ -324,7 +326,7 @@ func testReadDir(t *testing.T, fsys FS, dir string) {
 		t.Fatalf("readdir of a file: %v", err)
 	}
 	f, err := fsys.Open(t.Context(), dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	if _, err := f.Read(make([]byte, 1)); !errors.Is(err, syscall.EISDIR) {
 		t.Fatalf("read of a directory: %v", err)
@@ -337,7 +339,7 @@ func testFileID(t *testing.T, fsys FS, dir string) {
 	writeFile(t, fsys, b, []byte("x"), CreateOptions{})
 	id := func(name string) uint64 {
 		info, err := fsys.Stat(t.Context(), name)
-		must(t, err)
+		testcheck.Must(t, err)
 		n, ok := FileID(info)
 		if !ok {
 			t.Fatalf("%s has no id", name)
@@ -348,7 +350,7 @@ func testFileID(t *testing.T, fsys FS, dir string) {
 	if first == id(b) {
 		t.Fatal("two files share an id")
 	}
-	must(t, fsys.Rename(t.Context(), a, a+"2"))
+	testcheck.Must(t, fsys.Rename(t.Context(), a, a+"2"))
 	if id(a+"2") != first {
 		t.Fatal("a rename changed the id")
 	}
@@ -359,9 +361,9 @@ func testCancelled(t *testing.T, fsys FS, dir string) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	name := path.Join(dir, "f")
 	w, err := fsys.Create(ctx, name, CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(noise(200_000))
-	must(t, err)
+	testcheck.Must(t, err)
 	cancel(cause)
 	_, err = w.Write(noise(200_000))
 	if !errors.Is(err, cause) || !errors.Is(err, ErrRewrite) {
@@ -370,7 +372,7 @@ func testCancelled(t *testing.T, fsys FS, dir string) {
 	if err := w.Finish(); !errors.Is(err, ErrRewrite) {
 		t.Fatalf("finish after cancel: %v", err)
 	}
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 	if _, err := fsys.Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("after Abort: %v", err)
 	}
@@ -420,13 +422,6 @@ func testRelative(t *testing.T, fsys FS, _ string) {
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func noise(n int) []byte {
 	r := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8), byte(n >> 16)})
 	p := make([]byte, n)
@@ -437,14 +432,14 @@ func noise(n int) []byte {
 func writeFile(t testing.TB, fsys FS, name string, data []byte, o CreateOptions) {
 	t.Helper()
 	w, err := fsys.Create(t.Context(), name, o)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer w.Abort()
 	n, err := w.Write(data)
-	must(t, err)
+	testcheck.Must(t, err)
 	if n != len(data) {
 		t.Fatalf("wrote %d of %d bytes", n, len(data))
 	}
-	must(t, w.Finish())
+	testcheck.Must(t, w.Finish())
 }
 
 func readFile(t testing.TB, fsys FS, name string) []byte {

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 )
 
@@ -45,7 +46,7 @@ func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 	f.listener = listen(t, f.serve)
 	h, err := NewHDFS(HDFSOptions{Addresses: []string{f.listener.Addr().String()}, User: "u", IOTimeout: 20 * time.Second,
 		Log: slog.New(slog.DiscardHandler)})
-	must(t, err)
+	testcheck.Must(t, err)
 	return h
 }
 
@@ -53,7 +54,7 @@ func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 func listen(t testing.TB, serve func(net.Conn)) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testcheck.Must(t, err)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var open []net.Conn

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 func TestFaulty(t *testing.T) {
@@ -19,9 +21,9 @@ func TestFaulty(t *testing.T) {
 	}}
 	op = OpWrite
 	w, err := f.Create(t.Context(), "/a", CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(make([]byte, 10))
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(make([]byte, 10))
 	var re *RewriteError
 	if !errors.Is(err, broken) || !errors.Is(err, ErrRewrite) || !errors.As(err, &re) || re.Offset != 10 {
@@ -30,32 +32,32 @@ func TestFaulty(t *testing.T) {
 	if err := w.Finish(); !errors.Is(err, ErrRewrite) {
 		t.Fatalf("finish after a failed write: %v", err)
 	}
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 
 	op, after = OpFinish, true
 	w, err = f.Create(t.Context(), "/b", CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	if err := w.Finish(); !errors.Is(err, broken) {
 		t.Fatalf("lost answer: %v", err)
 	}
 	_, err = m.Stat(t.Context(), "/b")
-	must(t, err)
+	testcheck.Must(t, err)
 
 	op = OpRename
 	if err := f.Rename(t.Context(), "/b", "/c"); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	_, err = m.Stat(t.Context(), "/c")
-	must(t, err)
+	testcheck.Must(t, err)
 }
 
 func TestMemoryCrash(t *testing.T) {
 	m := NewMemory()
 	writeFile(t, m, "/done", []byte("x"), CreateOptions{})
 	w, err := m.Create(t.Context(), "/open", CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write([]byte("x"))
-	must(t, err)
+	testcheck.Must(t, err)
 	m.Crash()
 	if err := w.Finish(); !errors.Is(err, ErrRewrite) {
 		t.Fatalf("finish after a crash: %v", err)

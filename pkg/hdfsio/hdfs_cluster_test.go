@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -27,7 +28,7 @@ func clusterConf(t testing.TB) *Conf {
 		}
 		return "", false
 	})
-	must(t, err)
+	testcheck.Must(t, err)
 	return conf
 }
 
@@ -36,19 +37,19 @@ func clusterFS(t testing.TB, user string) (*HDFS, string) {
 	t.Helper()
 	conf := clusterConf(t)
 	root, err := conf.Resolve("hdfs:///tmp")
-	must(t, err)
+	testcheck.Must(t, err)
 	o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	must(t, err)
+	testcheck.Must(t, err)
 	if user != "" {
 		o.User = user
 	}
 	h, err := NewHDFS(o)
-	must(t, err)
+	testcheck.Must(t, err)
 	dir := root.Join(fmt.Sprintf("hdfsio-%016x", rand.Uint64())).Path
-	must(t, h.MkdirAll(t.Context(), dir, 0o755))
+	testcheck.Must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	t.Cleanup(func() {
-		must(t, h.RemoveAll(context.WithoutCancel(t.Context()), dir))
-		must(t, h.Close())
+		testcheck.Must(t, h.RemoveAll(context.WithoutCancel(t.Context()), dir))
+		testcheck.Must(t, h.Close())
 	})
 	return h, dir
 }
@@ -64,14 +65,14 @@ func TestHDFSSeveralBlocks(t *testing.T) {
 	name := dir + "/blocks"
 	writeFile(t, h, name, data, CreateOptions{BlockSize: 1 << 20})
 	f, err := h.Open(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	checkReadAt(t, f.(*hdfsFile), data)
 }
 
 func TestHDFSPermission(t *testing.T) {
 	h, dir := clusterFS(t, "")
-	must(t, h.Chmod(t.Context(), dir, 0o700))
+	testcheck.Must(t, h.Chmod(t.Context(), dir, 0o700))
 	other, _ := clusterFS(t, "stranger")
 	_, err := other.Stat(t.Context(), dir+"/x")
 	if !errors.Is(err, fs.ErrPermission) {
@@ -82,7 +83,7 @@ func TestHDFSPermission(t *testing.T) {
 		t.Fatalf("create in a closed directory: %v", err)
 	}
 	info, err := h.Stat(t.Context(), dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	if user, _ := Owner(info); user != h.o.User {
 		t.Fatalf("owner %q, want %q", user, h.o.User)
 	}
@@ -91,7 +92,7 @@ func TestHDFSPermission(t *testing.T) {
 // TestHDFSSticky checks the translation of special bits in both directions.
 func TestHDFSSticky(t *testing.T) {
 	h, dir := clusterFS(t, "")
-	must(t, h.Chmod(t.Context(), dir, 0o777|fs.ModeSticky))
+	testcheck.Must(t, h.Chmod(t.Context(), dir, 0o777|fs.ModeSticky))
 	checkMode(t, h, dir, fs.ModeDir|fs.ModeSticky|0o777)
 }
 
@@ -100,9 +101,9 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	data := noise(3 << 20)
 	w, err := h.Create(t.Context(), dir+"/cut", CreateOptions{BlockSize: 8 << 20})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(data)
-	must(t, err)
+	testcheck.Must(t, err)
 	s := w.(*hdfsWriter).s
 	s.mu.Lock()
 	for c := range s.conns {
@@ -119,20 +120,20 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 		t.Fatalf("after the DataNode connection broke: %v", err)
 	}
 	t.Log(err)
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 	if _, err := h.Stat(t.Context(), dir+"/cut"); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("after Abort: %v", err)
 	}
 
 	writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 8 << 20})
 	f, err := h.Open(t.Context(), dir+"/read")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	got := make([]byte, 0, len(data))
 	p := make([]byte, 100_000)
 	for len(got) < len(data) {
 		n, err := f.Read(p)
-		must(t, err)
+		testcheck.Must(t, err)
 		got = append(got, p[:n]...)
 		if s := f.(*hdfsFile).seq.s; s != nil && len(got)%7 == 0 {
 			s.cut(errors.New("cut by the test"))
@@ -158,13 +159,13 @@ func TestHDFSLostAnswers(t *testing.T) {
 		h.mu.Unlock()
 		name := fmt.Sprintf("%s/%d", dir, i)
 		writeFile(t, h, name, []byte("x"), CreateOptions{})
-		must(t, h.Rename(t.Context(), name, name+".moved"))
+		testcheck.Must(t, h.Rename(t.Context(), name, name+".moved"))
 	}
 }
 
 func TestHDFSUnreachable(t *testing.T) {
 	h, err := NewHDFS(HDFSOptions{Addresses: []string{"127.0.0.1:1"}, User: "u", RetryTimeout: 300 * time.Millisecond})
-	must(t, err)
+	testcheck.Must(t, err)
 	defer h.Close()
 	_, err = h.Stat(t.Context(), "/x")
 	var pe *fs.PathError
@@ -190,20 +191,20 @@ func TestHDFSNoGoroutineLeft(t *testing.T) {
 		for i := range 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			w, err := h.Create(ctx, fmt.Sprintf("%s/%d", dir, i), CreateOptions{})
-			must(t, err)
+			testcheck.Must(t, err)
 			_, err = w.Write(noise(1 << 20))
-			must(t, err)
+			testcheck.Must(t, err)
 			if i == 0 {
-				must(t, w.Finish())
+				testcheck.Must(t, w.Finish())
 			}
 			cancel()
-			must(t, w.Abort())
+			testcheck.Must(t, w.Abort())
 		}
 		f, err := h.Open(t.Context(), dir+"/0")
-		must(t, err)
+		testcheck.Must(t, err)
 		_, err = f.Read(make([]byte, 10))
-		must(t, err)
-		must(t, f.Close())
+		testcheck.Must(t, err)
+		testcheck.Must(t, f.Close())
 	})
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > before {
@@ -239,8 +240,8 @@ func BenchmarkHDFSWrite(b *testing.B) {
 					}
 				}
 				b.StopTimer()
-				must(b, h.RemoveAll(b.Context(), dir))
-				must(b, h.MkdirAll(b.Context(), dir, 0o755))
+				testcheck.Must(b, h.RemoveAll(b.Context(), dir))
+				testcheck.Must(b, h.MkdirAll(b.Context(), dir, 0o755))
 				b.StartTimer()
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -28,25 +29,25 @@ func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 		},
 		HDFSSite: map[string]string{"dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.heartbeat.interval": "3"},
 	})
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Stop()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, c.Stop()) })
 	conf, err := LoadConf(func(name string) (string, bool) {
 		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
 	})
-	must(t, err)
+	testcheck.Must(t, err)
 	root, err := conf.Resolve("hdfs:///tmp")
-	must(t, err)
+	testcheck.Must(t, err)
 	if root.Authority != testcluster.Nameservice || len(root.Addresses) != 2 {
 		t.Fatalf("location %+v", root)
 	}
 	o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	must(t, err)
+	testcheck.Must(t, err)
 	o.IOTimeout = 5 * time.Second
 	h, err := NewHDFS(o)
-	must(t, err)
-	t.Cleanup(func() { must(t, h.Close()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, h.Close()) })
 	dir := fmt.Sprintf("/tmp/hdfsio-%016x", rand.Uint64())
-	must(t, h.MkdirAll(t.Context(), dir, 0o755))
+	testcheck.Must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	return c, h, dir
 }
 
@@ -66,20 +67,20 @@ func TestHDFSFaults(t *testing.T) {
 	t.Run("idle connections", func(t *testing.T) {
 		writeFile(t, h, dir+"/idle", data, CreateOptions{})
 		w, err := h.Create(t.Context(), dir+"/slow", CreateOptions{BlockSize: 1 << 20})
-		must(t, err)
+		testcheck.Must(t, err)
 		_, err = w.Write(data[:1<<20])
-		must(t, err)
+		testcheck.Must(t, err)
 		f, err := h.Open(t.Context(), dir+"/idle")
-		must(t, err)
+		testcheck.Must(t, err)
 		defer f.Close()
 		got := make([]byte, len(data))
 		_, err = io.ReadFull(f, got[:1000])
-		must(t, err)
+		testcheck.Must(t, err)
 		pass(t, 3*time.Second) // several times what the NameNode bears
 		_, err = h.Stat(t.Context(), dir)
-		must(t, err)
+		testcheck.Must(t, err)
 		_, err = io.ReadFull(f, got[1000:])
-		must(t, err)
+		testcheck.Must(t, err)
 		if !bytes.Equal(got, data) {
 			t.Error("a read with a pause came back changed")
 		}
@@ -94,43 +95,43 @@ func TestHDFSFaults(t *testing.T) {
 		if err == nil && !bytes.Equal(readFile(t, h, dir+"/slow"), data) {
 			t.Error("a write with a pause came back changed")
 		}
-		must(t, w.Abort())
+		testcheck.Must(t, w.Abort())
 	})
 	t.Run("datanode killed while it is read", func(t *testing.T) {
 		writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 4 << 20})
 		f, err := h.Open(t.Context(), dir+"/read")
-		must(t, err)
+		testcheck.Must(t, err)
 		defer f.Close()
 		got := make([]byte, len(data))
 		_, err = io.ReadFull(f, got[:100])
-		must(t, err)
+		testcheck.Must(t, err)
 		d := c.Daemon(testcluster.DataNode)
-		must(t, d.Kill(t.Context()))
+		testcheck.Must(t, d.Kill(t.Context()))
 		_, err = io.ReadFull(f, got[100:])
-		must(t, err)
-		must(t, d.Restart(t.Context()))
-		must(t, d.WaitReady(t.Context()))
+		testcheck.Must(t, err)
+		testcheck.Must(t, d.Restart(t.Context()))
+		testcheck.Must(t, d.WaitReady(t.Context()))
 		d = c.Daemon(testcluster.DataNode.Nth(2))
-		must(t, d.Pause())
+		testcheck.Must(t, d.Pause())
 		_, err = f.(io.ReaderAt).ReadAt(got[:2<<20], 0)
-		must(t, errors.Join(err, d.Resume()))
+		testcheck.Must(t, errors.Join(err, d.Resume()))
 		if !bytes.Equal(got, data) {
 			t.Error("a read with a dead DataNode came back changed")
 		}
 	})
 	t.Run("datanode frozen while it is written to", func(t *testing.T) {
 		d := c.Daemon(testcluster.DataNode)
-		must(t, d.Pause())
+		testcheck.Must(t, d.Pause())
 		defer d.Resume()
 		w, err := h.Create(t.Context(), dir+"/frozen", CreateOptions{BlockSize: 4 << 20})
-		must(t, err)
+		testcheck.Must(t, err)
 		if _, err = w.Write(data); err == nil {
 			err = w.Finish()
 		}
 		if !errors.Is(err, ErrRewrite) {
 			t.Fatalf("a write to a frozen DataNode: %v", err)
 		}
-		must(t, w.Abort())
+		testcheck.Must(t, w.Abort())
 		if n := len(h.avoided()); n != 1 {
 			t.Fatalf("%d DataNodes are left out", n)
 		}
@@ -139,7 +140,7 @@ func TestHDFSFaults(t *testing.T) {
 			name := fmt.Sprintf("%s/without-%d", dir, i)
 			writeFile(t, h, name, data, CreateOptions{BlockSize: 4 << 20})
 		}
-		must(t, d.Resume())
+		testcheck.Must(t, d.Resume())
 		h.mu.Lock()
 		for uuid, n := range h.avoid {
 			n.asked = n.asked.Add(-askAgain)
@@ -165,7 +166,7 @@ func TestHDFSFaults(t *testing.T) {
 	})
 	t.Run("datanode frozen while a small file is written", func(t *testing.T) {
 		d := c.Daemon(testcluster.DataNode)
-		must(t, d.Pause())
+		testcheck.Must(t, d.Pause())
 		defer d.Resume()
 		for i := range 4 {
 			small := noise(40_000 + i)
@@ -174,32 +175,32 @@ func TestHDFSFaults(t *testing.T) {
 				t.Error("a small file came back changed")
 			}
 		}
-		must(t, d.Resume())
+		testcheck.Must(t, d.Resume())
 		h.avoidNone()
 	})
 	t.Run("namenode frozen", func(t *testing.T) {
 		d := c.Daemon(testcluster.NameNode)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		must(t, d.Pause())
+		testcheck.Must(t, d.Pause())
 		_, err := h.Stat(ctx, dir)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("stat without a NameNode: %v", err)
 		}
-		must(t, d.Resume())
+		testcheck.Must(t, d.Resume())
 		_, err = h.Stat(t.Context(), dir)
-		must(t, err)
+		testcheck.Must(t, err)
 	})
 	t.Run("failover", func(t *testing.T) {
 		w, err := h.Create(t.Context(), dir+"/failover", CreateOptions{BlockSize: 4 << 20})
-		must(t, err)
+		testcheck.Must(t, err)
 		_, err = w.Write(data)
-		must(t, err)
-		must(t, c.Daemon(testcluster.NameNode).Kill(t.Context()))
+		testcheck.Must(t, err)
+		testcheck.Must(t, c.Daemon(testcluster.NameNode).Kill(t.Context()))
 		_, err = c.Failover(t.Context(), testcluster.NameNode)
-		must(t, err)
-		must(t, h.Rename(t.Context(), dir+"/read", dir+"/renamed"))
-		must(t, w.Finish())
+		testcheck.Must(t, err)
+		testcheck.Must(t, h.Rename(t.Context(), dir+"/read", dir+"/renamed"))
+		testcheck.Must(t, w.Finish())
 		small := interim(t, h, dir+"/small", data[:50_000], CreateOptions{BlockSize: 1 << 20})
 		if !bytes.Equal(reread(t, small), data[:50_000]) {
 			t.Error("a small file after a failover came back changed")
@@ -214,8 +215,8 @@ func TestHDFSFaults(t *testing.T) {
 		if first != 1 {
 			t.Errorf("the next session begins with NameNode %d", first)
 		}
-		must(t, c.Daemon(testcluster.NameNode).Restart(t.Context()))
-		must(t, c.Daemon(testcluster.NameNode).WaitReady(t.Context()))
+		testcheck.Must(t, c.Daemon(testcluster.NameNode).Restart(t.Context()))
+		testcheck.Must(t, c.Daemon(testcluster.NameNode).WaitReady(t.Context()))
 		if _, err := h.Stat(t.Context(), dir+"/read"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the old name: %v", err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 )
 
@@ -111,15 +112,15 @@ func TestCompleteAgain(t *testing.T) {
 	o := h.o
 	o.Addresses, o.CloseTimeout = []string{proxy.Addr().String()}, 20*time.Second
 	slow, err := NewHDFS(o)
-	must(t, err)
-	t.Cleanup(func() { must(t, slow.Close()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, slow.Close()) })
 	data := noise(3 << 19)
 	writeFile(t, slow, dir+"/blocks", data, CreateOptions{BlockSize: 1 << 20})
 	if calls.Load() < 2 || named.Load() != calls.Load() {
 		t.Errorf("%d calls, %d of them name the last block", calls.Load(), named.Load())
 	}
 	f, err := h.Open(t.Context(), dir+"/blocks")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	checkReadAt(t, f.(*hdfsFile), data)
 }

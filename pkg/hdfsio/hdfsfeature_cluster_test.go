@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -23,8 +24,8 @@ func TestUnsupportedFeatures(t *testing.T) {
 	c, err := testcluster.Start(t.Context(), testcluster.Options{WithoutHBase: true, DataNodes: 3, CoreSite: map[string]string{
 		"hadoop.security.key.provider.path": keys,
 	}})
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Stop()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, c.Stop()) })
 	java := func(class string, args ...string) {
 		t.Helper()
 		if out, err := c.JavaClass(t.Context(), "org.apache.hadoop."+class, args...); err != nil {
@@ -32,28 +33,28 @@ func TestUnsupportedFeatures(t *testing.T) {
 		}
 	}
 	text := filepath.Join(t.TempDir(), "t.csv")
-	must(t, os.WriteFile(text, []byte("id,v\n1,plain\n"), 0o644))
+	testcheck.Must(t, os.WriteFile(text, []byte("id,v\n1,plain\n"), 0o644))
 	java("crypto.key.KeyShell", "create", "k1", "-size", "128", "-provider", keys)
-	must(t, c.Daemon(testcluster.NameNode).Restart(t.Context())) // it reads the file once
-	must(t, c.WaitReady(t.Context()))
+	testcheck.Must(t, c.Daemon(testcluster.NameNode).Restart(t.Context())) // it reads the file once
+	testcheck.Must(t, c.WaitReady(t.Context()))
 	conf, err := LoadConf(func(name string) (string, bool) {
 		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
 	})
-	must(t, err)
+	testcheck.Must(t, err)
 	root, err := conf.Resolve("hdfs:///")
-	must(t, err)
+	testcheck.Must(t, err)
 	o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	must(t, err)
+	testcheck.Must(t, err)
 	h, err := NewHDFS(o)
-	must(t, err)
-	t.Cleanup(func() { must(t, h.Close()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, h.Close()) })
 	for _, dir := range []string{"/zone", "/coded", "/plain"} {
-		must(t, h.MkdirAll(t.Context(), dir, 0o755))
+		testcheck.Must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	}
 	java("hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "k1", "-path", "/zone")
 	java("hdfs.tools.ECAdmin", "-enablePolicy", "-policy", "XOR-2-1-1024k")
 	java("hdfs.tools.ECAdmin", "-setPolicy", "-path", "/coded", "-policy", "XOR-2-1-1024k")
-	must(t, h.MkdirAll(t.Context(), "/zone/sub", 0o755))
+	testcheck.Must(t, h.MkdirAll(t.Context(), "/zone/sub", 0o755))
 	for _, dir := range []string{"/zone", "/zone/sub", "/coded"} {
 		java("fs.FsShell", "-put", text, dir+"/t.csv")
 	}

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"syscall"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestBeingWritten asks about a file while it is written, when it is closed, while it is appended to, and when its writer
@@ -15,47 +17,47 @@ func TestBeingWritten(t *testing.T) {
 	is := func(name string, want bool, size int64) {
 		t.Helper()
 		open, err := h.BeingWritten(t.Context(), name)
-		must(t, err)
+		testcheck.Must(t, err)
 		info, err := h.Stat(t.Context(), name)
-		must(t, err)
+		testcheck.Must(t, err)
 		if open != want || info.Size() != size {
 			t.Fatalf("%s: open %v, %d bytes, want %v, %d", name, open, info.Size(), want, size)
 		}
 	}
 	const block = 1 << 20
 	w, err := h.Create(t.Context(), name, CreateOptions{BlockSize: block})
-	must(t, err)
+	testcheck.Must(t, err)
 	is(name, true, 0) // no block yet
 	_, err = w.Write(make([]byte, block/2))
-	must(t, err)
+	testcheck.Must(t, err)
 	is(name, true, 0)
 	_, err = w.Write(make([]byte, block))
-	must(t, err)
-	must(t, w.(*hdfsWriter).f.Flush())
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.(*hdfsWriter).f.Flush())
 	is(name, true, block)
-	must(t, w.Finish())
+	testcheck.Must(t, w.Finish())
 	is(name, false, 3*block/2)
 
 	s, stop, err := h.acquire(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	a, err := s.client.Append(name)
-	must(t, err)
+	testcheck.Must(t, err)
 	is(name, true, 3*block/2)
 	_, err = a.Write([]byte("more"))
-	must(t, err)
-	must(t, a.Close())
+	testcheck.Must(t, err)
+	testcheck.Must(t, a.Close())
 	h.release(s, stop, true)
 	is(name, false, 3*block/2+4)
 
 	w, err = h.Create(t.Context(), dir+"/empty", CreateOptions{})
-	must(t, err)
-	must(t, w.Finish())
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Finish())
 	is(dir+"/empty", false, 0)
 
 	w, err = h.Create(t.Context(), dir+"/dead", CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write([]byte("x"))
-	must(t, err)
+	testcheck.Must(t, err)
 	w.(*hdfsWriter).giveUp(errors.New("the writer died"))
 	is(dir+"/dead", true, 0)
 
@@ -71,7 +73,7 @@ func TestBeingWrittenAsksNoDataNode(t *testing.T) {
 	data := noise(3<<20 + 17)
 	writeFile(t, h, dir+"/blocks", data, CreateOptions{BlockSize: 1 << 20})
 	s, stop, err := h.acquire(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	dials := 0
 	s.dialer.Control = func(string, string, syscall.RawConn) error { dials++; return nil }
 	for range 2 {
@@ -84,7 +86,7 @@ func TestBeingWrittenAsksNoDataNode(t *testing.T) {
 		t.Error("a datanode was asked")
 	}
 	f, err := h.Open(t.Context(), dir+"/blocks")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	checkReadAt(t, f.(*hdfsFile), data)
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestInterimFiles: their name is there from the first byte and goes with Abort, and nothing replaces one.
@@ -14,22 +16,22 @@ func TestInterimFiles(t *testing.T) {
 		dir := t.TempDir()
 		name, final := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 		w, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true, Perm: 0o640})
-		must(t, err)
+		testcheck.Must(t, err)
 		if _, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true}); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("a second file of that name: %v", err)
 		}
 		_, err = w.Write([]byte("ab"))
-		must(t, err)
-		must(t, w.Finish())
-		must(t, w.Abort())
-		must(t, fsys.Rename(t.Context(), name, final))
+		testcheck.Must(t, err)
+		testcheck.Must(t, w.Finish())
+		testcheck.Must(t, w.Abort())
+		testcheck.Must(t, fsys.Rename(t.Context(), name, final))
 		info, err := fsys.Stat(t.Context(), final)
 		if err != nil || info.Size() != 2 || info.Mode() != 0o640 {
 			t.Errorf("%v, %v", info, err)
 		}
 		w, err = fsys.Create(t.Context(), name, CreateOptions{Interim: true})
-		must(t, err)
-		must(t, w.Abort())
+		testcheck.Must(t, err)
+		testcheck.Must(t, w.Abort())
 		if infos, err := fsys.ReadDir(t.Context(), dir); err != nil || len(infos) != 1 {
 			t.Errorf("left: %v, %v", infos, err)
 		}

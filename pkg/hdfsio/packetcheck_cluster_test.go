@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -46,13 +47,13 @@ func TestFlippedBitOnDiskIsNotRead(t *testing.T) {
 	const at = 1<<20 + 500_001
 	for _, file := range replicas(t, data[1<<20:2<<20]) {
 		f, err := os.OpenFile(file, os.O_RDWR, 0)
-		must(t, err)
+		testcheck.Must(t, err)
 		_, err = f.WriteAt([]byte{data[at] ^ 1}, at-1<<20)
-		must(t, errors.Join(err, f.Close()))
+		testcheck.Must(t, errors.Join(err, f.Close()))
 	}
 	for _, size := range []int{100, 512, 70_000, len(data)} {
 		f, err := h.Open(t.Context(), name)
-		must(t, err)
+		testcheck.Must(t, err)
 		var got []byte
 		p := make([]byte, size)
 		for err == nil {
@@ -73,7 +74,7 @@ func TestFlippedBitOnDiskIsNotRead(t *testing.T) {
 		if _, err := f.(io.ReaderAt).ReadAt(rest, 2<<20); err != nil || !bytes.Equal(rest, data[2<<20:]) {
 			t.Errorf("the block behind it: %v", err)
 		}
-		must(t, f.Close())
+		testcheck.Must(t, f.Close())
 	}
 }
 
@@ -83,19 +84,19 @@ func BenchmarkHDFSRead(b *testing.B) {
 	}
 	h, dir := clusterFS(b, "")
 	const size = 256 << 20
-	must(b, benchWrite(b.Context(), h, dir+"/f", noise(1<<20), size))
+	testcheck.Must(b, benchWrite(b.Context(), h, dir+"/f", noise(1<<20), size))
 	b.SetBytes(size)
 	b.ReportAllocs()
 	buf := make([]byte, 512<<10)
 	for b.Loop() {
 		f, err := h.Open(b.Context(), dir+"/f")
-		must(b, err)
+		testcheck.Must(b, err)
 		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, f, buf)
-		must(b, err)
+		testcheck.Must(b, err)
 		if n != size {
 			b.Fatal(n)
 		}
-		must(b, f.Close())
+		testcheck.Must(b, f.Close())
 	}
 }
 

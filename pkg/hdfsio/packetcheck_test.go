@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
+
+	"bulkload/internal/testcheck"
 )
 
 // flipByte spoils one byte of an answer, counted from its start, or from its end if it is negative.
@@ -33,7 +35,7 @@ func flipByte(at int) func([]byte, readRequest) []byte {
 func readAll(t testing.TB, h *HDFS) ([]byte, error) {
 	t.Helper()
 	f, err := h.Open(t.Context(), "/dir/file")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	return io.ReadAll(f)
 }
@@ -60,7 +62,7 @@ func TestDamagedBlockIsNotRead(t *testing.T) {
 		if pe, ok := errors.AsType[*fs.PathError](err); !ok || pe.Path != "/dir/file" {
 			t.Errorf("error %v", err)
 		}
-		must(t, h.Close())
+		testcheck.Must(t, h.Close())
 	}
 }
 
@@ -90,7 +92,7 @@ func TestGoodReplicaIsRead(t *testing.T) {
 		if bad.reads != 1 || good.reads > 1 {
 			t.Errorf("byte %d: %d and %d reads", at, bad.reads, good.reads)
 		}
-		must(t, h.Close())
+		testcheck.Must(t, h.Close())
 	}
 }
 
@@ -103,7 +105,7 @@ func TestShortSkipThenFailover(t *testing.T) {
 		good := newFakeDataNode(t, usualShape, nil)
 		h := serveFake(t, fakeBlock{data[:250_000], []*fakeDataNode{bad, good}}, fakeBlock{data[250_000:], []*fakeDataNode{good}})
 		f, err := h.Open(t.Context(), "/f")
-		must(t, err)
+		testcheck.Must(t, err)
 		off, size := int64(0), 50_000
 		if small {
 			size = 100
@@ -117,8 +119,8 @@ func TestShortSkipThenFailover(t *testing.T) {
 		if bad.reads == 0 || good.reads == 0 {
 			t.Errorf("%d and %d reads", bad.reads, good.reads)
 		}
-		must(t, f.Close())
-		must(t, h.Close())
+		testcheck.Must(t, f.Close())
+		testcheck.Must(t, h.Close())
 	}
 }
 
@@ -177,7 +179,7 @@ func TestReadsAreRightOrFail(t *testing.T) {
 		h := serveFake(&t, blocks...)
 		defer h.Close()
 		f, err := h.Open(t.Context(), "/f")
-		must(&t, err)
+		testcheck.Must(&t, err)
 		defer f.Close()
 		var seq []byte
 		off := int64(0)

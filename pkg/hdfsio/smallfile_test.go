@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // reread is what a finished writer finds of its file.
@@ -21,13 +23,13 @@ func reread(t *testing.T, w Writer) []byte {
 		t.Fatalf("%T does not open its file again", w)
 	}
 	f, err := r.Reopen(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	info, err := f.Stat()
-	must(t, err)
+	testcheck.Must(t, err)
 	data := make([]byte, info.Size())
 	_, err = io.ReadFull(io.NewSectionReader(f.(io.ReaderAt), 0, info.Size()), data)
-	must(t, err)
+	testcheck.Must(t, err)
 	return data
 }
 
@@ -36,12 +38,12 @@ func interim(t *testing.T, h *HDFS, name string, data []byte, o CreateOptions) W
 	t.Helper()
 	o.Interim = true
 	w, err := h.Create(t.Context(), name, o)
-	must(t, err)
+	testcheck.Must(t, err)
 	for p := range slices.Chunk(data, 100_000) {
 		_, err := w.Write(p)
-		must(t, err)
+		testcheck.Must(t, err)
 	}
-	must(t, w.Finish())
+	testcheck.Must(t, w.Finish())
 	return w
 }
 
@@ -57,19 +59,19 @@ func TestSmallFiles(t *testing.T) {
 				t.Fatalf("%d bytes in blocks of %d came back changed", size, block)
 			}
 			info, err := h.Stat(t.Context(), name)
-			must(t, err)
+			testcheck.Must(t, err)
 			said := w.(Finished).Info()
 			is, _ := FileID(info)
 			if id, ok := FileID(said); !ok || id != is || said.Size() != info.Size() || said.Mode() != info.Mode() || said.Name() != info.Name() || info.Mode() != 0o640 {
 				t.Fatalf("the writer says %v, the NameNode %v", said, info)
 			}
-			must(t, h.RenameFile(t.Context(), name, name+"-named", is))
+			testcheck.Must(t, h.RenameFile(t.Context(), name, name+"-named", is))
 			info, err = h.Stat(t.Context(), name+"-named")
-			must(t, err)
+			testcheck.Must(t, err)
 			if id, _ := FileID(info); id != is {
 				t.Errorf("the file is another one once it is renamed")
 			}
-			must(t, w.Abort())
+			testcheck.Must(t, w.Abort())
 			if open, err := h.BeingWritten(t.Context(), name+"-named"); err != nil || open {
 				t.Errorf("the file is still open: %v", err)
 			}
@@ -83,13 +85,13 @@ func TestSmallRefused(t *testing.T) {
 	there := noise(1000)
 	writeFile(t, h, dir+"/there", there, CreateOptions{})
 	w, err := h.Create(t.Context(), dir+"/there", CreateOptions{Interim: true})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write([]byte("other"))
-	must(t, err)
+	testcheck.Must(t, err)
 	if err := w.Finish(); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("finish over a file: %v", err)
 	}
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 	if got := readFile(t, h, dir+"/there"); !bytes.Equal(got, there) {
 		t.Errorf("the file that was there has %d bytes now", len(got))
 	}
@@ -97,25 +99,25 @@ func TestSmallRefused(t *testing.T) {
 		t.Errorf("create in a missing directory: %v", err)
 	}
 	w, err = h.Create(t.Context(), dir+"/aborted", CreateOptions{Interim: true})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(there)
-	must(t, err)
-	must(t, w.Abort())
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Abort())
 	if _, err := w.Write(there); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("write after abort: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err = h.Create(ctx, dir+"/cancelled", CreateOptions{Interim: true})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(there)
-	must(t, err)
+	testcheck.Must(t, err)
 	cancel()
 	if err := w.Finish(); !errors.Is(err, context.Canceled) {
 		t.Errorf("finish without a context: %v", err)
 	}
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 	list, err := h.ReadDir(t.Context(), dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	if len(list) != 1 {
 		t.Errorf("%d files are there", len(list))
 	}
@@ -135,7 +137,7 @@ func TestSmallCalls(t *testing.T) {
 			t.Fatal("the file came back changed")
 		}
 		id, _ := FileID(w.(Finished).Info())
-		must(t, fsys.RenameFile(t.Context(), name, name+"-named", id))
+		testcheck.Must(t, fsys.RenameFile(t.Context(), name, name+"-named", id))
 		calls := b.made()
 		if i == 0 {
 			continue // the first one has to learn of the directory and of the servers' defaults
@@ -273,23 +275,23 @@ func TestSmallFaults(t *testing.T) {
 			fsys := through(t, h, c.fault)
 			name := fmt.Sprintf("%s/%x", dir, c.name)
 			w, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true, BlockSize: 1 << 20})
-			must(t, err)
+			testcheck.Must(t, err)
 			_, err = w.Write(data)
-			must(t, err)
+			testcheck.Must(t, err)
 			err = w.Finish()
 			if c.rewrite {
 				if !errors.Is(err, ErrRewrite) {
 					t.Fatalf("finish: %v", err)
 				}
-				must(t, w.Abort())
+				testcheck.Must(t, w.Abort())
 				return
 			}
-			must(t, err)
+			testcheck.Must(t, err)
 			if !bytes.Equal(reread(t, w), data) || !bytes.Equal(readFile(t, h, name), data) {
 				t.Fatal("the file came back changed")
 			}
 			info, err := h.Stat(t.Context(), name)
-			must(t, err)
+			testcheck.Must(t, err)
 			is, _ := FileID(info)
 			if id, _ := FileID(w.(Finished).Info()); id != is {
 				t.Error("the writer takes another file for its own")
@@ -322,7 +324,7 @@ func TestReopenSees(t *testing.T) {
 		},
 	} {
 		w := interim(t, h, dir+"/"+what, data, CreateOptions{})
-		must(t, change(dir+"/"+what))
+		testcheck.Must(t, change(dir+"/"+what))
 		f, err := w.(Reopener).Reopen(t.Context())
 		if what == "removed" {
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -330,12 +332,12 @@ func TestReopenSees(t *testing.T) {
 			}
 			continue
 		}
-		must(t, err)
+		testcheck.Must(t, err)
 		got, err := io.ReadAll(f)
-		must(t, err)
+		testcheck.Must(t, err)
 		if bytes.Equal(got, data) {
 			t.Error("another file passes for the one that was written")
 		}
-		must(t, f.Close())
+		testcheck.Must(t, f.Close())
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 )
 
@@ -51,8 +52,8 @@ func through(t *testing.T, h *HDFS, b *between) *HDFS {
 	o := h.o
 	o.Addresses = []string{l.Addr().String()}
 	fsys, err := NewHDFS(o)
-	must(t, err)
-	t.Cleanup(func() { must(t, fsys.Close()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, fsys.Close()) })
 	return fsys
 }
 

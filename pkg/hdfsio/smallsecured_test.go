@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/kerberos"
 )
@@ -23,25 +24,25 @@ func TestSmallSecured(t *testing.T) {
 			}
 			c := testcluster.Secured(t, kind)
 			conf, err := LoadConf(func(name string) (string, bool) { return c.ConfDir(), name == "HADOOP_CONF_DIR" })
-			must(t, err)
+			testcheck.Must(t, err)
 			root, err := conf.Resolve("hdfs:///tmp")
-			must(t, err)
+			testcheck.Must(t, err)
 			var log bytes.Buffer
 			o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(&log, nil)))
-			must(t, err)
+			testcheck.Must(t, err)
 			if kind.Kerberos {
 				krb, err := kerberos.LoadConfig(c.Krb5Conf())
-				must(t, err)
+				testcheck.Must(t, err)
 				login, err := kerberos.Login(kerberos.Options{Config: krb, Principal: testcluster.Principal(testcluster.Loader), Keytab: c.Keytab(testcluster.Loader)})
-				must(t, err)
+				testcheck.Must(t, err)
 				defer login.Close()
 				o.Security = &Security{Kerberos: login, Principal: conf.Value(keyPrincipal)}
 			}
 			h, err := NewHDFS(o)
-			must(t, err)
+			testcheck.Must(t, err)
 			defer h.Close()
 			dir := fmt.Sprintf("/tmp/small-%016x", rand.Uint64())
-			must(t, h.MkdirAll(t.Context(), dir, 0o755))
+			testcheck.Must(t, h.MkdirAll(t.Context(), dir, 0o755))
 			for i := range 5 {
 				name, data := fmt.Sprintf("%s/%d", dir, i), noise(50_000*i+1)
 				w := interim(t, h, name, data, CreateOptions{BlockSize: 1 << 20})
@@ -49,7 +50,7 @@ func TestSmallSecured(t *testing.T) {
 					t.Errorf("%d bytes came back changed", len(data))
 				}
 				id, _ := FileID(w.(Finished).Info())
-				must(t, h.RenameFile(t.Context(), name, name+"-named", id))
+				testcheck.Must(t, h.RenameFile(t.Context(), name, name+"-named", id))
 			}
 			if log.Len() > 0 {
 				t.Errorf("not all went the short way: %s", &log)
@@ -57,7 +58,7 @@ func TestSmallSecured(t *testing.T) {
 			if n := len(h.small.peers.idle); n != 1 {
 				t.Errorf("%d connections to the DataNode are idle", n)
 			}
-			must(t, h.RemoveAll(t.Context(), dir))
+			testcheck.Must(t, h.RemoveAll(t.Context(), dir))
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 func TestViewFS(t *testing.T) {
@@ -24,7 +26,7 @@ func TestViewFS(t *testing.T) {
 			link("twice", "/data", "hdfs://ns/a") + link("twice", "/data/", "hdfs://ns/b"),
 		"hdfs-site.xml": prop("dfs.nameservices", "ns") + prop("dfs.ha.namenodes.ns", "a") + prop("dfs.namenode.rpc-address.ns.a", "h1"),
 	}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	for in, want := range map[string]string{
 		"viewfs://c/data/x/y":       "hdfs://ns/big/data/x/y",
 		"viewfs:///data/x":          "hdfs://ns/big/data/x",
@@ -85,7 +87,7 @@ func TestViewFS(t *testing.T) {
 	o, err := confOf(t, map[string]string{"core-site.xml": prop("fs.defaultFS", "hdfs://ns") +
 		prop("fs.hdfs.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme") + link("ns", "/data", "hdfs://h2/data") +
 		prop("fs.viewfs.mounttable.default.name.key", "c") + link("c", "/data", "hdfs://h2/data")}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	for _, in := range []string{"hdfs://ns/data/x", "hdfs:///data", "hdfs://ns:8020/x"} {
 		if got, err := o.Resolve(in); err == nil || !strings.Contains(err.Error(), "fs.hdfs.impl") {
 			t.Errorf("%s: %s, %v", in, got, err)

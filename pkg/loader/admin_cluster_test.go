@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +19,7 @@ func TestTables(t *testing.T) {
 	name := TableName{"loader_test", "described"}
 	admin := testcluster.Shared(t).AdminT(t)
 	_, err := admin.Run(t.Context(), "drop", name.String())
-	must(t, err)
+	testcheck.Must(t, err)
 	spec := TableSpec{
 		Name: name, CreateNamespace: true,
 		Families: []Family{
@@ -30,12 +31,12 @@ func TestTables(t *testing.T) {
 		Configuration: map[string]string{"a.b": "c"},
 		SplitKeys:     [][]byte{{0}, []byte("5"), {0xff, 0xfe}},
 	}
-	must(t, b.CreateTable(t.Context(), spec))
+	testcheck.Must(t, b.CreateTable(t.Context(), spec))
 	if err := b.CreateTable(t.Context(), spec); !errors.Is(err, ErrTableExists) {
 		t.Errorf("again: %v", err)
 	}
 	table, err := b.Describe(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	if table.State != Enabled || table.MaxFileSize != 3221225472 || table.ReadOnly || len(table.Families) != 2 || table.Attributes["a.b"] != "c" {
 		t.Errorf("%+v", table)
 	}
@@ -53,7 +54,7 @@ func TestTables(t *testing.T) {
 		t.Error(diff)
 	}
 	regions, err := b.Regions(t.Context(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	if len(regions) != 4 {
 		t.Fatalf("%d regions", len(regions))
 	}
@@ -65,17 +66,17 @@ func TestTables(t *testing.T) {
 	}
 	// Tables whose names begin alike must not be mixed up.
 	other := TableName{"loader_test", "described-2"}
-	must(t, b.CreateTable(t.Context(), TableSpec{Name: other, Families: []Family{{Name: "f"}}}))
+	testcheck.Must(t, b.CreateTable(t.Context(), TableSpec{Name: other, Families: []Family{{Name: "f"}}}))
 	if regions, err := b.Regions(t.Context(), name); err != nil || len(regions) != 4 {
 		t.Errorf("%d regions, %v", len(regions), err)
 	}
-	must(t, b.DeleteTable(t.Context(), other))
-	must(t, b.DisableTable(t.Context(), name))
-	must(t, b.DisableTable(t.Context(), name))
+	testcheck.Must(t, b.DeleteTable(t.Context(), other))
+	testcheck.Must(t, b.DisableTable(t.Context(), name))
+	testcheck.Must(t, b.DisableTable(t.Context(), name))
 	if table, err := b.Describe(t.Context(), name); err != nil || table.State != Disabled {
 		t.Errorf("disabled: %+v, %v", table, err)
 	}
-	must(t, b.DeleteTable(t.Context(), name))
+	testcheck.Must(t, b.DeleteTable(t.Context(), name))
 	for what, err := range map[string]error{
 		"describe": second(b.Describe(t.Context(), name)),
 		"regions":  second(b.Regions(t.Context(), name)),
@@ -101,7 +102,7 @@ func second[T any](_ T, err error) error { return err }
 func TestStatus(t *testing.T) {
 	b := newBench(t, nil)
 	s, err := b.Status(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	ports := b.cluster.Ports()
 	want := Status{Version: "2.6.4-hadoop3", Master: fmt.Sprintf("localhost:%d", ports.Master)}
 	for _, port := range ports.RegionServer {
@@ -141,12 +142,12 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	table, _ := b.loaded(t, 10)
 	before := runtime.NumGoroutine()
 	c, err := Dial(t.Context(), b.cfg, nil)
-	must(t, err)
-	must(t, c.ScanParallel(t.Context(), ScanRequest{Table: table}, 3, func(int, Row) error { return nil }))
+	testcheck.Must(t, err)
+	testcheck.Must(t, c.ScanParallel(t.Context(), ScanRequest{Table: table}, 3, func(int, Row) error { return nil }))
 	_, err = c.Status(t.Context())
-	must(t, err)
-	must(t, c.Close())
-	must(t, c.Close())
+	testcheck.Must(t, err)
+	testcheck.Must(t, c.Close())
+	testcheck.Must(t, c.Close())
 	eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 	if _, err := c.Regions(t.Context(), table); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)

@@ -17,6 +17,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/testcheck"
 )
 
 // puppet is a dialer that answers calls to BulkLoadHFile itself where it is asked to. What it answers does not reach the
@@ -106,7 +108,7 @@ func TestUnclearExceptionSendsAgain(t *testing.T) {
 			b.open(t, f)
 			var events []string
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Events: recorder(&events)})
-			must(t, err)
+			testcheck.Must(t, err)
 			if p.calls.Load() != 2 || report.Regions[0].Attempts != 2 || !slices.Contains(events, "unknown") || slices.Contains(events, "fencing") {
 				t.Errorf("%d calls, events %q, report %+v", p.calls.Load(), events, report)
 			}
@@ -147,7 +149,7 @@ func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 		})
 	}
 	_, err := b.fs.Stat(t.Context(), fsPath(f.Path))
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkRows(t, table, nil)
 }
 
@@ -173,7 +175,7 @@ func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 	}
 	p.calls.Store(0)
 	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
@@ -196,9 +198,9 @@ func TestTableDisabledWhileLoading(t *testing.T) {
 	if !ok || e.State != Disabled || report.Loaded != 0 || report.Regions[0].Place != PlaceSource {
 		t.Fatalf("%v, report %+v", err, report)
 	}
-	must(t, b.EnableTable(t.Context(), table))
+	testcheck.Must(t, b.EnableTable(t.Context(), table))
 	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
@@ -229,7 +231,7 @@ func TestFileGoneBeforeSending(t *testing.T) {
 	}
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 	super := b.fsAs(t, "hbase")
-	t.Cleanup(func() { must(t, super.RemoveAll(context.WithoutCancel(t.Context()), fsPath(report.Token))) })
+	t.Cleanup(func() { testcheck.Must(t, super.RemoveAll(context.WithoutCancel(t.Context()), fsPath(report.Token))) })
 	if _, err := super.Stat(t.Context(), fsPath(report.Token)); report.Cleaned || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the staging directory was deleted while a file was missing: %v", err)
 	}

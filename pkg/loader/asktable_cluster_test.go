@@ -13,23 +13,25 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/testcheck"
 )
 
 // mutate puts or deletes one column of a row at a timestamp.
 func (b *bench) mutate(t testing.TB, table TableName, row, family, qualifier string, at int64, kind pb.MutationProto_DeleteType, del bool) {
 	t.Helper()
 	regions, err := b.Regions(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	r := regions[find(regions, []byte(row))]
 	l, err := b.connect(t.Context(), r.Server, region.RegionClient)
-	must(t, err)
+	testcheck.Must(t, err)
 	value := &pb.MutationProto_ColumnValue_QualifierValue{Qualifier: []byte(qualifier), Timestamp: proto.Uint64(uint64(at))}
 	m := &pb.MutationProto{Row: []byte(row), MutateType: pb.MutationProto_PUT.Enum(), ColumnValue: []*pb.MutationProto_ColumnValue{{
 		Family: []byte(family), QualifierValue: []*pb.MutationProto_ColumnValue_QualifierValue{value}}}}
 	if value.Value = []byte("another's"); del {
 		m.MutateType, value.Value, value.DeleteType = pb.MutationProto_DELETE.Enum(), nil, kind.Enum()
 	}
-	must(t, l.invoke(t.Context(), "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: m}, &pb.MutateResponse{}))
+	testcheck.Must(t, l.invoke(t.Context(), "Mutate", &pb.MutateRequest{Region: r.specifier(), Mutation: m}, &pb.MutateResponse{}))
 }
 
 func (b *bench) put(t testing.TB, table TableName, row, family, qualifier string, at int64) {
@@ -50,7 +52,7 @@ func (b *bench) archiveAndForget(t testing.TB, table TableName) {
 	adm := b.cluster.AdminT(t)
 	for _, command := range []string{"major-compact", "disable", "enable"} {
 		_, err := adm.Run(t.Context(), command, table.String())
-		must(t, err)
+		testcheck.Must(t, err)
 	}
 	archive := path.Join("/hbase/archive/data", table.Namespace, table.Qualifier)
 	super := b.fsAs(t, "hbase")
@@ -58,14 +60,14 @@ func (b *bench) archiveAndForget(t testing.TB, table TableName) {
 		_, err := super.Stat(t.Context(), archive)
 		return err == nil
 	})
-	must(t, super.RemoveAll(t.Context(), archive))
+	testcheck.Must(t, super.RemoveAll(t.Context(), archive))
 }
 
 // withIdentity is a file with the identity that a journal would have of it.
 func (b *bench) withIdentity(t testing.TB, f HFile) HFile {
 	t.Helper()
 	files := []HFile{f}
-	must(t, (&load{req: LoadRequest{FS: b.fs}}).identify(t.Context(), files))
+	testcheck.Must(t, (&load{req: LoadRequest{FS: b.fs}}).identify(t.Context(), files))
 	return files[0]
 }
 
@@ -76,7 +78,7 @@ func (b *bench) loadedLongAgo(t testing.TB, table TableName, req LoadRequest) Lo
 	req.Table, req.FS = table, b.fs
 	req.Events.OnSending = func(groups []Sending) error { req.Files[0] = groups[0].Files[0]; return nil } // what a journal keeps
 	_, err := b.Load(t.Context(), req)
-	must(t, err)
+	testcheck.Must(t, err)
 	b.archiveAndForget(t, table)
 	req.Unknown, req.Events = req.Files, Events{}
 	return req
@@ -89,7 +91,7 @@ func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
 			table := b.compacting(t)
 			req := b.loadedLongAgo(t, table, LoadRequest{Timestamp: testTime, Shared: shared})
 			report, err := b.Load(t.Context(), req)
-			must(t, err)
+			testcheck.Must(t, err)
 			if report.Resolved != 1 || !report.Cleaned {
 				t.Errorf("report %+v", report)
 			}
@@ -104,13 +106,13 @@ func TestCellsHiddenFromReadersStillTell(t *testing.T) {
 	table := b.table(t)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	for _, q := range []string{"a", "b", "c"} {
 		b.put(t, table, string(f.First), "f", q, testTime+5)
 		b.mutate(t, table, string(f.Last), "f", q, testTime+5, pb.MutationProto_DELETE_MULTIPLE_VERSIONS, true)
 	}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, FS: b.fs, Timestamp: testTime})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Resolved != 1 {
 		t.Errorf("report %+v", report)
 	}
@@ -122,7 +124,7 @@ func TestAbsentCellsProveNothing(t *testing.T) {
 	table := b.table(t)
 	gone := func() HFile {
 		f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
-		must(t, b.fs.Remove(t.Context(), fsPath(f.Path)))
+		testcheck.Must(t, b.fs.Remove(t.Context(), fsPath(f.Path)))
 		return f
 	}
 	refuse := func(t *testing.T, f HFile, req LoadRequest, want error) {
@@ -132,7 +134,7 @@ func TestAbsentCellsProveNothing(t *testing.T) {
 		if e, ok := errors.AsType[*UnknownOutcomeError](err); !ok || !errors.Is(e, want) || report.Loaded != 0 {
 			t.Errorf("%v, report %+v", err, report)
 		}
-		must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
+		testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
 	}
 	t.Run("no cells", func(t *testing.T) { refuse(t, gone(), LoadRequest{Timestamp: testTime}, errNoCells) })
 	t.Run("no timestamp", func(t *testing.T) { refuse(t, gone(), LoadRequest{}, errNoTimestamp) })
@@ -173,7 +175,7 @@ func TestCellsBeforeTheLoadAreNoProof(t *testing.T) {
 	var sent HFile
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Timestamp: testTime, Shared: true,
 		Events: Events{OnSending: func(groups []Sending) error { sent = groups[0].Files[0]; return nil }}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if sent.Vacant {
 		t.Error("the rows had cells of the timestamp")
 	}
@@ -198,13 +200,13 @@ func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 3*time.Second })
 	table := b.table(t)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
-	must(t, b.fs.Remove(t.Context(), fsPath(f.Path)))
+	testcheck.Must(t, b.fs.Remove(t.Context(), fsPath(f.Path)))
 	for _, fails := range []int{1, -1} {
 		report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, FS: &shyFS{b.fs, fails}, Timestamp: testTime})
 		if _, ok := errors.AsType[*UnknownOutcomeError](err); !ok || report.Loaded != 0 {
 			t.Errorf("%v, report %+v", err, report)
 		}
-		must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
+		testcheck.Must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
 		if fails < 0 && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("it does not say why: %v", err)
 		}
@@ -219,13 +221,13 @@ func TestStoresThatCannotBeListed(t *testing.T) {
 			table := b.table(t)
 			f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
 			_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-			must(t, err)
+			testcheck.Must(t, err)
 			req := LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, FS: &shyFS{b.fs, fails}}
 			if fails < 0 {
 				req.Timestamp = testTime
 			}
 			report, err := b.Load(t.Context(), req)
-			must(t, err)
+			testcheck.Must(t, err)
 			if report.Resolved != 1 {
 				t.Errorf("report %+v", report)
 			}
@@ -241,13 +243,13 @@ func TestAnotherWayInFindsStagedFiles(t *testing.T) {
 	})
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
 	b.open(t, f)
-	must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
-	must(t, b.fs.Rename(t.Context(), fsPath(f.Path), fsPath(token)+"/f/"+path.Base(f.Path)))
+	testcheck.Must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
+	testcheck.Must(t, b.fs.Rename(t.Context(), fsPath(f.Path), fsPath(token)+"/f/"+path.Base(f.Path)))
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: b.fs, Stage: StageDirect, Timestamp: testTime})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 1 || report.Resolved != 0 || !report.Cleaned {
 		t.Errorf("report %+v", report)
 	}
@@ -271,7 +273,7 @@ func TestLookThatFailsSeesNothing(t *testing.T) {
 	blink := &blinkFS{FS: b.fs, name: fsPath(f.Path), after: &p.calls}
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: blink, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 1 || !blink.blinked {
 		t.Errorf("events %q, report %+v", events, report)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -25,26 +26,26 @@ func wideTable(b *testing.B, c *bench, regions, each int) TableName {
 		schema.Qualifiers = append(schema.Qualifiers, fmt.Appendf(nil, "column_%02d", i))
 		values[i] = fmt.Appendf(nil, "value %d", i*i)
 	}
-	must(b, c.fs.MkdirAll(b.Context(), c.dir+"/f", 0o755))
+	testcheck.Must(b, c.fs.MkdirAll(b.Context(), c.dir+"/f", 0o755))
 	req := LoadRequest{Table: table, FS: c.fs}
 	for r := range regions {
 		name := fmt.Sprintf("%s/f/%032x", c.dir, r)
 		out, err := c.fs.Create(b.Context(), name, hdfsio.CreateOptions{})
-		must(b, err)
+		testcheck.Must(b, err)
 		w, err := hfile.NewRowWriter(out, hfile.Options{
 			Family: []byte("f"), Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow,
 		}, schema)
-		must(b, err)
+		testcheck.Must(b, err)
 		for i := range each {
-			must(b, w.AppendRow(fmt.Appendf(nil, "%02d%062d", r, i), values))
+			testcheck.Must(b, w.AppendRow(fmt.Appendf(nil, "%02d%062d", r, i), values))
 		}
 		stats, err := w.Finish()
-		must(b, err)
-		must(b, out.Finish())
+		testcheck.Must(b, err)
+		testcheck.Must(b, out.Finish())
 		req.Files = append(req.Files, HFile{Family: "f", Path: "hdfs://" + c.root.Authority + name, First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes})
 	}
 	_, err := c.Load(b.Context(), req)
-	must(b, err)
+	testcheck.Must(b, err)
 	return table
 }
 
@@ -62,7 +63,7 @@ func BenchmarkScan(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					var rows, cells, size atomic.Int64
-					must(b, c.ScanParallel(b.Context(), ScanRequest{Table: table, ChunkBytes: chunk}, workers, func(_ int, row Row) error {
+					testcheck.Must(b, c.ScanParallel(b.Context(), ScanRequest{Table: table, ChunkBytes: chunk}, workers, func(_ int, row Row) error {
 						n := 0
 						for _, cell := range row.Cells {
 							n += len(cell.Value)
@@ -92,7 +93,7 @@ func BenchmarkPrefix(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		must(b, c.Scan(b.Context(), ScanRequest{Table: table, Start: []byte("m00010"), Stop: PrefixEnd([]byte("m00010"))}, func(Row) error {
+		testcheck.Must(b, c.Scan(b.Context(), ScanRequest{Table: table, Start: []byte("m00010"), Stop: PrefixEnd([]byte("m00010"))}, func(Row) error {
 			n++
 			return nil
 		}))

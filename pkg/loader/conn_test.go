@@ -11,6 +11,8 @@ import (
 
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
+
+	"bulkload/internal/testcheck"
 )
 
 // forgetful is a client of gohbase that never answers.
@@ -58,7 +60,7 @@ func TestBreakAfterAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	n := 0
-	must(t, b.Scan(ctx, ScanRequest{Table: table, ChunkBytes: 700}, func(row Row) error {
+	testcheck.Must(t, b.Scan(ctx, ScanRequest{Table: table, ChunkBytes: 700}, func(row Row) error {
 		if string(row.Key) != all[n] {
 			t.Fatalf("row %d is %q, want %q", n, row.Key, all[n])
 		}
@@ -73,7 +75,7 @@ func TestBreakAfterAnswer(t *testing.T) {
 	}
 	left.Store(1)
 	_, err := b.Status(ctx)
-	must(t, err)
+	testcheck.Must(t, err)
 }
 
 // brokenAfterAnswer closes when gohbase takes the read deadline back, which it does when no answer is due.

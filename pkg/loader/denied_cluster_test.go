@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -19,21 +20,21 @@ func TestRightsToCreate(t *testing.T) {
 		"hbase.security.authorization": "true", "hbase.superuser": "hbase,root",
 		"hbase.coprocessor.master.classes": access, "hbase.coprocessor.regionserver.classes": access, "hbase.coprocessor.region.classes": access,
 	}})
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, cluster.Stop()) })
 	as := func(user string) *bench { return newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user }) }
 	spec := func(namespace, name string) TableSpec {
 		return TableSpec{Name: TableName{namespace, name}, CreateNamespace: true, Families: testFamilies}
 	}
 	hbase := as("hbase")
-	must(t, hbase.CreateTable(t.Context(), spec("team", "first"))) // makes the namespace
+	testcheck.Must(t, hbase.CreateTable(t.Context(), spec("team", "first"))) // makes the namespace
 	admin, err := cluster.Admin(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = admin.Run(t.Context(), "grant", "@team", "tina", "RWC")
-	must(t, err)
+	testcheck.Must(t, err)
 
 	tina := as("tina")
-	must(t, tina.CreateTable(t.Context(), spec("team", "second")))
+	testcheck.Must(t, tina.CreateTable(t.Context(), spec("team", "second")))
 	if _, err := tina.Describe(t.Context(), TableName{"team", "second"}); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -17,23 +18,16 @@ import (
 func TestExample(t *testing.T) {
 	dir := testcluster.Shared(t).ConfDir()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
-	must(t, err)
+	testcheck.Must(t, err)
 	table := loader.TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("example%016x", rand.Uint64())}
 	makeTable(t, conf, table)
 	file := writeOrders(t, conf, "/tmp/"+table.Qualifier)
 
 	var out strings.Builder
-	must(t, load(t.Context(), &out, conf, table.String(), file))
+	testcheck.Must(t, load(t.Context(), &out, conf, table.String(), file))
 	want := "1 file loaded into 1 region\norder-1 f:total = 3.00\norder-2 f:total = 17.50\norder-3 f:total = 9.90\n"
 	if out.String() != want {
 		t.Errorf("printed\n%swant\n%s", &out, want)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -41,13 +35,13 @@ func must(t *testing.T, err error) {
 func makeTable(t *testing.T, conf *hdfsio.Conf, table loader.TableName) {
 	t.Helper()
 	user, err := conf.User()
-	must(t, err)
+	testcheck.Must(t, err)
 	cluster, err := loader.Dial(t.Context(), loader.Config{Quorum: conf.Quorum(), Root: conf.Znode(), EffectiveUser: user}, nil)
-	must(t, err)
-	must(t, cluster.CreateTable(t.Context(), loader.TableSpec{Name: table, Families: []loader.Family{{Name: "f"}}, CreateNamespace: true}))
+	testcheck.Must(t, err)
+	testcheck.Must(t, cluster.CreateTable(t.Context(), loader.TableSpec{Name: table, Families: []loader.Family{{Name: "f"}}, CreateNamespace: true}))
 	t.Cleanup(func() {
-		must(t, cluster.DeleteTable(context.WithoutCancel(t.Context()), table))
-		must(t, cluster.Close())
+		testcheck.Must(t, cluster.DeleteTable(context.WithoutCancel(t.Context()), table))
+		testcheck.Must(t, cluster.Close())
 	})
 }
 
@@ -55,26 +49,26 @@ func makeTable(t *testing.T, conf *hdfsio.Conf, table loader.TableName) {
 func writeOrders(t *testing.T, conf *hdfsio.Conf, dir string) loader.HFile {
 	t.Helper()
 	place, err := conf.Resolve("hdfs://" + dir + "/f/5f2d8c90")
-	must(t, err)
+	testcheck.Must(t, err)
 	options, err := conf.HDFSOptions(place, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	fsys, err := hdfsio.NewHDFS(options)
-	must(t, err)
+	testcheck.Must(t, err)
 	t.Cleanup(func() {
-		must(t, fsys.RemoveAll(context.WithoutCancel(t.Context()), dir))
-		must(t, fsys.Close())
+		testcheck.Must(t, fsys.RemoveAll(context.WithoutCancel(t.Context()), dir))
+		testcheck.Must(t, fsys.Close())
 	})
-	must(t, fsys.MkdirAll(t.Context(), dir+"/f", 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), dir+"/f", 0o755))
 	out, err := fsys.Create(t.Context(), place.Path, hdfsio.CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	defer out.Abort()
 	w, err := hfile.NewRowWriter(out, hfile.Options{Family: []byte("f")}, hfile.Schema{Qualifiers: [][]byte{[]byte("total")}, Timestamp: 1700000000000})
-	must(t, err)
+	testcheck.Must(t, err)
 	for i, total := range []string{"3.00", "17.50", "9.90"} {
-		must(t, w.AppendRow(fmt.Appendf(nil, "order-%d", i+1), [][]byte{[]byte(total)}))
+		testcheck.Must(t, w.AppendRow(fmt.Appendf(nil, "order-%d", i+1), [][]byte{[]byte(total)}))
 	}
 	stats, err := w.Finish()
-	must(t, err)
-	must(t, out.Finish())
+	testcheck.Must(t, err)
+	testcheck.Must(t, out.Finish())
 	return loader.HFile{Family: "f", Path: "hdfs://" + dir + "/f/5f2d8c90", First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells}
 }

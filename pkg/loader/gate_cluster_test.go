@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // tollGate lets one call through for each value of pass.
@@ -77,6 +79,6 @@ func TestLoadGate(t *testing.T) {
 	}
 	close(gate.pass)
 	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: rest, FS: b.fs, Calls: 1, Gate: gate})
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkRows(t, table, rows, "f")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -59,7 +60,7 @@ func TestLoad(t *testing.T) {
 	}
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := []string{
 		"prepared", `send "" 2 files attempt 1`, `send "m" 2 files attempt 1`, `loaded ""`, `loaded "m"`, "cleaned",
 	}
@@ -74,7 +75,7 @@ func TestLoad(t *testing.T) {
 
 	// HBase's own client reads the same.
 	digest, err := testcluster.Shared(t).AdminT(t).Digest(t.Context(), table.String())
-	must(t, err)
+	testcheck.Must(t, err)
 	if got := scanDigest(t, b.Cluster, table); got != digest {
 		t.Errorf("our scan: %s\nHBase's:  %s", got, digest)
 	}
@@ -128,7 +129,7 @@ func TestLoadRefusedBeforeAnything(t *testing.T) {
 		table := b.table(t)
 		f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 		_, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "split", table.String(), "a000005")
-		must(t, err)
+		testcheck.Must(t, err)
 		var e *MisfitError
 		if err := refuseBefore(t, b, table, f); !errors.As(err, &e) {
 			t.Error(err)
@@ -168,16 +169,16 @@ func TestLoadRefusedBeforeAnything(t *testing.T) {
 		}
 	})
 	t.Run("disabled", func(t *testing.T) {
-		must(t, b.DisableTable(t.Context(), table))
+		testcheck.Must(t, b.DisableTable(t.Context(), table))
 		var e *StateError
 		if err := refuseBefore(t, b, table, good); !errors.As(err, &e) || e.State != Disabled {
 			t.Error(err)
 		}
-		must(t, b.EnableTable(t.Context(), table))
+		testcheck.Must(t, b.EnableTable(t.Context(), table))
 	})
 	// After all these refusals the good file loads.
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{good}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
@@ -188,8 +189,8 @@ func TestLoadPermission(t *testing.T) {
 	super := b.fsAs(t, "hbase")
 	dir := b.dir + "-closed"
 	f := b.hfile(t, super, dir, "f", rowsOf("a", 10))
-	t.Cleanup(func() { must(t, super.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
-	must(t, super.Chmod(t.Context(), dir+"/f", 0o700))
+	t.Cleanup(func() { testcheck.Must(t, super.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
+	testcheck.Must(t, super.Chmod(t.Context(), dir+"/f", 0o700))
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: super, Events: recorder(&events)})
 	var e *RefusedError
@@ -238,7 +239,7 @@ func TestLoadSplitMeanwhile(t *testing.T) {
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: on})
 			t.Logf("%q %v", events, err)
 			if c.fits {
-				must(t, err)
+				testcheck.Must(t, err)
 				if report.Regions[0].Attempts != 2 || string(report.Regions[0].Region.End) != "b" {
 					t.Errorf("report %+v", report)
 				}
@@ -250,7 +251,7 @@ func TestLoadSplitMeanwhile(t *testing.T) {
 				t.Errorf("%v, report %+v", err, report)
 			}
 			_, err = b.fs.Stat(t.Context(), fsPath(f.Path))
-			must(t, err)
+			testcheck.Must(t, err)
 		})
 	}
 }

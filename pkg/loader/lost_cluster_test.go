@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -102,7 +103,7 @@ func TestLostAnswerSendsNothingTwice(t *testing.T) {
 				var events []string
 				w.lose.Store(true)
 				report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Timestamp: testTime, Events: recorder(&events)})
-				must(t, err)
+				testcheck.Must(t, err)
 				want := []string{"prepared", `send "" 1 files attempt 1`, "unknown", "fencing", "loaded", `loaded ""`, "cleaned"}
 				if stage == StageDirect {
 					want = want[1 : len(want)-1]
@@ -128,7 +129,7 @@ func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := []string{"prepared", `send "" 1 files attempt 1`, "unknown", "fencing", "fenced", "at its source", `returned ""`,
 		`send "" 1 files attempt 2`, `loaded ""`, "cleaned"}
 	if !slices.Equal(events, want) || report.Loaded != 1 || report.Regions[0].Files[0].Path != f.Path+".r1" {
@@ -148,7 +149,7 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("n", 20)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 30))}
 	for i := range files {
 		info, err := b.fs.Stat(t.Context(), fsPath(files[i].Path))
-		must(t, err)
+		testcheck.Must(t, err)
 		files[i].FileID, _ = hdfsio.FileID(info)
 	}
 	token := ""
@@ -165,11 +166,11 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	}
 	w.lose.Store(false)
 	// The server stopped between staging and store.
-	must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
-	must(t, b.fs.Rename(t.Context(), fsPath(files[1].Path), fsPath(token)+"/f/"+path.Base(files[1].Path)))
+	testcheck.Must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
+	testcheck.Must(t, b.fs.Rename(t.Context(), fsPath(files[1].Path), fsPath(token)+"/f/"+path.Base(files[1].Path)))
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, Unknown: files[:2], Token: token, FS: b.fs, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	t.Logf("%q", events)
 	if report.Resolved != 1 || report.Loaded != 3 || report.Token != token || !report.Cleaned {
 		t.Errorf("report %+v", report)
@@ -187,18 +188,18 @@ func TestStagedFilesLieStillTogether(t *testing.T) {
 	})
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
-	must(t, err)
-	must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
+	testcheck.Must(t, err)
+	testcheck.Must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
 	var files []HFile
 	var all []string
 	for i := range 20 {
 		rows := rowsOf(fmt.Sprintf("a%02d", i), 5)
 		f := b.hfile(t, b.fs, b.dir, "f", rows)
-		must(t, b.fs.Rename(t.Context(), fsPath(f.Path), fsPath(token)+"/f/"+path.Base(f.Path)))
+		testcheck.Must(t, b.fs.Rename(t.Context(), fsPath(f.Path), fsPath(token)+"/f/"+path.Base(f.Path)))
 		files, all = append(files, f), append(all, rows...)
 	}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, Unknown: files, Token: token, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 20 || report.Resolved != 0 || !report.Cleaned {
 		t.Errorf("report %+v", report)
 	}
@@ -212,7 +213,7 @@ func TestUndecidedFilesStopTheLoad(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", time.Second })
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	blind := &blindFS{b.fs, f.Path}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: blind})
@@ -221,9 +222,9 @@ func TestUndecidedFilesStopTheLoad(t *testing.T) {
 		t.Errorf("%v, report %+v", err, report)
 	}
 	_, err = b.fs.Stat(t.Context(), fsPath(token))
-	must(t, err)
+	testcheck.Must(t, err)
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 1 || report.Token != token || !report.Cleaned {
 		t.Errorf("report %+v", report)
 	}
@@ -267,7 +268,7 @@ func TestLoadNotSent(t *testing.T) {
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := []string{"prepared", `send "" 1 files attempt 1`, `returned ""`, `send "" 1 files attempt 2`, `loaded ""`, "cleaned"}
 	if !slices.Equal(events, want) || w.sent.Load() != 1 || report.Regions[0].Attempts != 2 {
 		t.Errorf("events %q, sent %d, report %+v", events, w.sent.Load(), report)
@@ -288,7 +289,7 @@ func TestLoadCancelled(t *testing.T) {
 		t.Fatalf("%v, sent %d, report %+v", err, w.sent.Load(), report)
 	}
 	_, err = b.fs.Stat(t.Context(), fsPath(files[1].Path))
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
@@ -307,7 +308,7 @@ func TestLoadCancelledLost(t *testing.T) {
 		t.Fatalf("%v, events %q, report %+v", err, events, report)
 	}
 	_, err = b.fs.Stat(t.Context(), fsPath(f.Path)+".r1")
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkRows(t, table, nil)
 }
 
@@ -317,7 +318,7 @@ func TestScanBrokenConnection(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
 	table, all := b.loaded(t, 300)
 	i := 0
-	must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 700}, func(row Row) error {
+	testcheck.Must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 700}, func(row Row) error {
 		if i%131 == 7 {
 			w.cut()
 		}
@@ -332,8 +333,8 @@ func TestScanBrokenConnection(t *testing.T) {
 	}
 	w.cut()
 	_, err := b.Status(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	w.cut()
 	_, err = b.Rows(t.Context(), table, [][]byte{[]byte(all[0]), []byte(all[1])})
-	must(t, err)
+	testcheck.Must(t, err)
 }

@@ -14,19 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // bench is what a test needs of the running cluster: our client, HBase's, and the file system.
 type bench struct {
@@ -50,25 +44,25 @@ func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Conf
 	t.Helper()
 	dir := cluster.ConfDir()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
-	must(t, err)
+	testcheck.Must(t, err)
 	b := &bench{cluster: cluster, conf: conf}
 	b.root, err = conf.Resolve("hdfs:///")
-	must(t, err)
+	testcheck.Must(t, err)
 	b.user, err = conf.User()
-	must(t, err)
+	testcheck.Must(t, err)
 	cfg := Config{Quorum: conf.Quorum(), Root: conf.Znode(), EffectiveUser: b.user}
 	if configure != nil {
 		configure(&cfg)
 	}
 	b.Cluster, err = Dial(t.Context(), cfg, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	must(t, err)
+	testcheck.Must(t, err)
 	b.fs = b.fsAs(t, b.user)
 	b.dir = fmt.Sprintf("/tmp/loader-%016x", rand.Uint64())
-	must(t, b.fs.MkdirAll(t.Context(), b.dir, 0o755))
+	testcheck.Must(t, b.fs.MkdirAll(t.Context(), b.dir, 0o755))
 	t.Cleanup(func() {
-		must(t, b.fs.RemoveAll(context.WithoutCancel(t.Context()), b.dir))
-		must(t, b.fs.Close())
-		must(t, b.Close())
+		testcheck.Must(t, b.fs.RemoveAll(context.WithoutCancel(t.Context()), b.dir))
+		testcheck.Must(t, b.fs.Close())
+		testcheck.Must(t, b.Close())
 	})
 	return b
 }
@@ -77,10 +71,10 @@ func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Conf
 func (b *bench) fsAs(t testing.TB, user string) *hdfsio.HDFS {
 	t.Helper()
 	o, err := b.conf.HDFSOptions(b.root, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	o.User = user
 	h, err := hdfsio.NewHDFS(o)
-	must(t, err)
+	testcheck.Must(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -102,8 +96,8 @@ func (b *bench) table(t testing.TB, splits ...string) TableName {
 func (b *bench) tableSpec(t testing.TB, spec TableSpec) TableName {
 	t.Helper()
 	spec.Name, spec.CreateNamespace = TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("t%016x", rand.Uint64())}, true
-	must(t, b.CreateTable(t.Context(), spec))
-	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), spec.Name)) })
+	testcheck.Must(t, b.CreateTable(t.Context(), spec))
+	t.Cleanup(func() { testcheck.Must(t, b.DeleteTable(context.WithoutCancel(t.Context()), spec.Name)) })
 	return spec.Name
 }
 
@@ -126,24 +120,24 @@ func testValue(row string, q []byte) []byte { return []byte(row + "/" + string(q
 func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string) HFile {
 	t.Helper()
 	name := fmt.Sprintf("%s/%s/%016x%016x", dir, family, rand.Uint64(), rand.Uint64())
-	must(t, fsys.MkdirAll(t.Context(), dir+"/"+family, 0o755))
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), dir+"/"+family, 0o755))
 	out, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	defer out.Abort()
 	w, err := hfile.NewRowWriter(out, hfile.Options{
 		Family: []byte(family), Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow,
 	}, hfile.Schema{Qualifiers: testQualifiers, Timestamp: testTime})
-	must(t, err)
+	testcheck.Must(t, err)
 	for _, row := range rows {
 		var values [][]byte
 		for _, q := range testQualifiers {
 			values = append(values, testValue(row, q))
 		}
-		must(t, w.AppendRow([]byte(row), values))
+		testcheck.Must(t, w.AppendRow([]byte(row), values))
 	}
 	stats, err := w.Finish()
-	must(t, err)
-	must(t, out.Finish())
+	testcheck.Must(t, err)
+	testcheck.Must(t, out.Finish())
 	return HFile{
 		Family: family, Path: "hdfs://" + b.root.Authority + name,
 		First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells,
@@ -155,7 +149,7 @@ func (b *bench) checkRows(t testing.TB, table TableName, rows []string, families
 	t.Helper()
 	slices.Sort(rows)
 	i := 0
-	must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 20_000}, func(row Row) error {
+	testcheck.Must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 20_000}, func(row Row) error {
 		if i >= len(rows) || string(row.Key) != rows[i] {
 			return fmt.Errorf("row %d is %q", i, row.Key)
 		}
@@ -174,7 +168,7 @@ func (b *bench) checkRows(t testing.TB, table TableName, rows []string, families
 func (b *bench) checkDigest(t testing.TB, table TableName, rows []string, families ...string) {
 	t.Helper()
 	got, err := b.cluster.AdminT(t).Digest(t.Context(), table.String())
-	must(t, err)
+	testcheck.Must(t, err)
 	slices.Sort(rows)
 	sha, cells := sha256.New(), 0
 	for _, row := range rows {
@@ -195,7 +189,7 @@ func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int
 	t.Helper()
 	dir := path.Join("/hbase/data", table.Namespace, table.Qualifier)
 	regions, err := b.fs.ReadDir(t.Context(), dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	n := 0
 	ids := map[uint64]bool{}
 	for _, region := range regions {
@@ -203,7 +197,7 @@ func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		must(t, err)
+		testcheck.Must(t, err)
 		n += len(files)
 		for _, f := range files {
 			if id, _ := hdfsio.FileID(f); ids[id] {
@@ -221,8 +215,8 @@ func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int
 // open lets HBase's user read and write a file, as a direct load needs it.
 func (b *bench) open(t testing.TB, f HFile) {
 	t.Helper()
-	must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), 0o666))
-	must(t, b.fs.Chmod(t.Context(), path.Dir(fsPath(f.Path)), 0o777))
+	testcheck.Must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), 0o666))
+	testcheck.Must(t, b.fs.Chmod(t.Context(), path.Dir(fsPath(f.Path)), 0o777))
 }
 
 func checkCells(row Row, families ...string) error {

@@ -7,14 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // closedPort is an address at which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
+	testcheck.Must(t, err)
+	testcheck.Must(t, l.Close())
 	return l.Addr().String()
 }
 

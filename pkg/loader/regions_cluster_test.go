@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -62,7 +63,7 @@ func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
 	f := b.hfile(t, b.fs, b.dir, "f", rows)
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events), Rewriter: &plainRewriter{b, t, rows}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if events[1] != "cut in 20" || slices.Contains(events[2:], "cut in 20") || report.Loaded != 20 || report.Cells != 600 {
 		t.Errorf("events %q, report %+v", events, report)
 	}
@@ -84,7 +85,7 @@ func TestTooManyFilesAreMerged(t *testing.T) {
 	}
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, MaxFiles: 4, Events: recorder(&events), Rewriter: &plainRewriter{b, t, rows}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if events[1] != "merged 5" || report.Loaded != 1 || report.Cells != 150 {
 		t.Errorf("events %q, report %+v", events, report)
 	}
@@ -115,7 +116,7 @@ func TestRegionSplitBeforeSending(t *testing.T) {
 			}
 			w := &openRewriter{plainRewriter{b, t, rows}}
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Events: on, Rewriter: w})
-			must(t, err)
+			testcheck.Must(t, err)
 			t.Logf("%q", events)
 			if !slices.Contains(events, "cut in 2") || report.Loaded != 2 || report.Cells != 30 {
 				t.Errorf("events %q, report %+v", events, report)
@@ -155,7 +156,7 @@ func TestRegionsMergedBeforeSending(t *testing.T) {
 		return sending(groups)
 	}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, Events: on})
-	must(t, err)
+	testcheck.Must(t, err)
 	t.Logf("%q", events)
 	if report.Loaded != 2 || len(report.Regions) != 1 || len(report.Regions[0].Files) != 2 {
 		t.Errorf("report %+v", report)
@@ -183,7 +184,7 @@ func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
 		return sending(groups)
 	}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, MaxFiles: 1, Events: on, Rewriter: &plainRewriter{b, t, rows}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if !slices.Contains(events, "merged 2") || report.Loaded != 1 || report.Cells != 60 {
 		t.Errorf("events %q, report %+v", events, report)
 	}
@@ -224,8 +225,8 @@ func TestServerKilledWhileLoading(t *testing.T) {
 		return nil
 	}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: on})
-	must(t, <-restarted)
-	must(t, err)
+	testcheck.Must(t, <-restarted)
+	testcheck.Must(t, err)
 	t.Logf("%q", events)
 	if report.Loaded != 2 || !slices.Contains(events, "fenced") {
 		t.Errorf("report %+v", report)
@@ -239,9 +240,9 @@ func TestServerKilledWhileLoading(t *testing.T) {
 func TestFileTrackerTableIsLoadedDirectly(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	name := TableName{Namespace: "loader_test", Qualifier: "tracked" + fmt.Sprint(testTime)}
-	must(t, b.CreateTable(t.Context(), TableSpec{Name: name, CreateNamespace: true, Families: testFamilies,
+	testcheck.Must(t, b.CreateTable(t.Context(), TableSpec{Name: name, CreateNamespace: true, Families: testFamilies,
 		Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}}))
-	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), name)) })
+	t.Cleanup(func() { testcheck.Must(t, b.DeleteTable(context.WithoutCancel(t.Context()), name)) })
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	_, err := b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Stage: StageToken})
 	if e, ok := errors.AsType[*StateError](err); !ok || e.Table != name || e.State != Enabled {
@@ -254,7 +255,7 @@ func TestFileTrackerTableIsLoadedDirectly(t *testing.T) {
 	b.open(t, f)
 	var events []string
 	report, err = b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	if !slices.Equal(events, []string{`send "" 1 files attempt 1`, `loaded ""`}) || report.Loaded != 1 || report.Token != "" {
 		t.Errorf("events %q, report %+v", events, report)
 	}
@@ -278,7 +279,7 @@ func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 	b.open(t, f)
 	var events []string
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
-	must(t, err)
+	testcheck.Must(t, err)
 	if !slices.Equal(events, []string{`send "" 1 files attempt 1`, "unknown", "fencing", "loaded", `loaded ""`}) || w.sent.Load() != 1 {
 		t.Errorf("events %q, report %+v", events, report)
 	}
@@ -296,7 +297,7 @@ func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	b.open(t, f)
 	regions, err := b.Regions(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	super := b.fsAs(t, "hbase")
 	orphan := fmt.Sprintf("/hbase/data/%s/%s/%s/f/0123456789abcdef0123456789abcdef_SeqId_7_", table.Namespace, table.Qualifier, regions[0].Encoded)
 	var sent HFile
@@ -309,9 +310,9 @@ func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 		t.Fatalf("%v, report %+v", err, report)
 	}
 	b.checkRows(t, table, nil)
-	must(t, super.Rename(t.Context(), orphan, fsPath(f.Path)+".r1"))
+	testcheck.Must(t, super.Rename(t.Context(), orphan, fsPath(f.Path)+".r1"))
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{sent}, Unknown: []HFile{sent}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 1 || report.Resolved != 0 {
 		t.Errorf("report %+v", report)
 	}

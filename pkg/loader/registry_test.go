@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 )
 
@@ -173,9 +174,9 @@ func readFrame(nc net.Conn) []byte {
 // TestRegistryServers finds the cluster by a server that answers when others do not, and learns of further ones.
 func TestRegistryServers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testcheck.Must(t, err)
 	closed := l.Addr().String()
-	must(t, l.Close())
+	testcheck.Must(t, l.Close())
 	answers := map[string][]byte{
 		"GetMetaRegionLocations": metaAt(0, serverName("meta", 16020)),
 		"GetClusterId":           appendBytes(nil, registryID, []byte("some-id")),
@@ -184,7 +185,7 @@ func TestRegistryServers(t *testing.T) {
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	old := registryServer(t, answers) // without GetBootstrapNodes, as of HBase 2.4
 	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
-	must(t, err)
+	testcheck.Must(t, err)
 	defer c.Close()
 	for range 4 { // whoever is asked first
 		c.forget()
@@ -200,10 +201,10 @@ func TestRegistryServers(t *testing.T) {
 	// One that has not heard of hbase:meta names the master, who has.
 	host, port, _ := net.SplitHostPort(old)
 	n, err := net.LookupPort("tcp", port)
-	must(t, err)
+	testcheck.Must(t, err)
 	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": appendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
 	u, err := Dial(t.Context(), Config{Registry: []string{unaware}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer u.Close()
 	if meta, err := u.metaServer(t.Context()); meta != "meta:16020" || err != nil {
 		t.Error(meta, err)
@@ -213,7 +214,7 @@ func TestRegistryServers(t *testing.T) {
 	answers["GetBootstrapNodes"] = appendBytes(nil, registryNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
 	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer d.Close()
 	d.mu.Lock()
 	d.cfg.Registry = []string{closed} // as if it had died
@@ -228,7 +229,7 @@ func TestRegistryServers(t *testing.T) {
 func TestRegistryErrors(t *testing.T) {
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -15,6 +15,7 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -29,16 +30,16 @@ func TestOneFileIsLoaded(t *testing.T) {
 			f := b.hfile(t, b.fs, b.dir, "f", rows)
 			b.open(t, f)
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage})
-			must(t, err)
+			testcheck.Must(t, err)
 			if report.Loaded != 1 || report.Cells != 6000 || report.Bytes != f.Size {
 				t.Errorf("report %+v", report)
 			}
 			b.checkDigest(t, table, rows, "f")
 			b.checkOnce(t, table, "f", 1)
 			regions, err := b.Regions(t.Context(), table)
-			must(t, err)
+			testcheck.Must(t, err)
 			files, err := b.StoreFiles(t.Context(), regions[0], "f")
-			must(t, err)
+			testcheck.Must(t, err)
 			if len(files) != 1 || !strings.Contains(path.Base(files[0]), "_SeqId_") {
 				t.Errorf("store files %q", files)
 			}
@@ -58,7 +59,7 @@ func TestFileIsCutAtOneBoundary(t *testing.T) {
 	rows := rowsOf("a", 10)
 	f := b.hfile(t, b.fs, b.dir, "f", rows)
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Rewriter: &plainRewriter{b, t, rows}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 2 || report.Cells != 30 {
 		t.Errorf("report %+v", report)
 	}
@@ -76,7 +77,7 @@ func TestOddFamilyNamesAreLoaded(t *testing.T) {
 			rows := rowsOf("a", 20)
 			f := b.hfile(t, b.fs, b.dir, family, rows)
 			_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-			must(t, err)
+			testcheck.Must(t, err)
 			b.checkDigest(t, table, rows, family)
 		})
 	}
@@ -111,18 +112,18 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	t.Helper()
 	info, err := proto.Marshal(&pb.RegionInfo{RegionId: &r.ID, TableName: table.proto(), StartKey: r.Start, EndKey: end,
 		Offline: proto.Bool(false), Split: proto.Bool(false), ReplicaId: proto.Int32(0)})
-	must(t, err)
+	testcheck.Must(t, err)
 	ctx := context.WithoutCancel(t.Context())
 	server, err := b.metaServer(ctx)
-	must(t, err)
+	testcheck.Must(t, err)
 	l, err := b.connect(ctx, server, region.RegionClient)
-	must(t, err)
+	testcheck.Must(t, err)
 	req := &pb.MutateRequest{Region: metaRegion(server).specifier(), Mutation: &pb.MutationProto{
 		Row: r.Name, MutateType: pb.MutationProto_PUT.Enum(), Durability: pb.MutationProto_USE_DEFAULT.Enum(),
 		ColumnValue: []*pb.MutationProto_ColumnValue{{Family: []byte("info"), QualifierValue: []*pb.MutationProto_ColumnValue_QualifierValue{
 			{Qualifier: []byte("regioninfo"), Value: append([]byte("PBUF"), info...)}}}},
 	}}
-	must(t, l.invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
+	testcheck.Must(t, l.invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
 }
 
 // TestHoleAndOverlapInMetaAreRefused gives a table a region map with a hole, then with an overlap.
@@ -132,7 +133,7 @@ func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
 	table := b.table(t, "h", "p")
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	regions, err := b.Regions(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	for end, word := range map[string]string{"k": "hole", "r": "overlap"} {
 		b.putMeta(t, table, regions[1], []byte(end))
 		err := refuseBefore(t, b, table, f)
@@ -143,7 +144,7 @@ func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
 	}
 	b.putMeta(t, table, regions[1], regions[1].End)
 	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
@@ -181,7 +182,7 @@ func TestScansDuringLoadsSeeWholeRows(t *testing.T) {
 			files = append(files, b.hfile(t, b.fs, b.dir, name, rows))
 		}
 		_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs})
-		must(t, err)
+		testcheck.Must(t, err)
 		all = append(all, rows...)
 	}
 	stop()
@@ -201,16 +202,16 @@ func TestLastLoadWinsAmongEqualTimestamps(t *testing.T) {
 	rows := rowsOf("a", 4)
 	put := func(row string, value string, at int) {
 		_, err := admin.Run(t.Context(), "put", table.String(), row, "f:a", value, fmt.Sprint(at))
-		must(t, err)
+		testcheck.Must(t, err)
 	}
 	put(rows[0], "same, earlier", testTime)
 	put(rows[1], "newer", testTime+1)
 	put(rows[2], "older", testTime-1)
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	put(rows[3], "same, later", testTime)
 	got, err := b.Rows(t.Context(), table, [][]byte{[]byte(rows[0]), []byte(rows[1]), []byte(rows[2]), []byte(rows[3])})
-	must(t, err)
+	testcheck.Must(t, err)
 	loaded := func(row string) string { return string(testValue(row, testQualifiers[0])) }
 	for i, want := range []string{loaded(rows[0]), "newer", loaded(rows[2]), "same, later"} {
 		if value := string(got[i].Cells[0].Value); value != want {
@@ -241,8 +242,8 @@ func TestFlushDuringLoadLosesNoRow(t *testing.T) {
 			return nil
 		},
 	}})
-	must(t, <-done)
-	must(t, err)
+	testcheck.Must(t, <-done)
+	testcheck.Must(t, err)
 	b.checkDigest(t, table, rows, "f")
 }
 
@@ -263,9 +264,9 @@ func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 			table := b.table(t, "m")
 			files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 5)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 5))}
 			for _, f := range files {
-				must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), c.file))
+				testcheck.Must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), c.file))
 			}
-			must(t, b.fs.Chmod(t.Context(), b.dir+"/f", c.dir))
+			testcheck.Must(t, b.fs.Chmod(t.Context(), b.dir+"/f", c.dir))
 			_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files[:1], FS: b.fs, Stage: StageDirect})
 			if (err == nil) != c.direct || err != nil && !strings.Contains(err.Error(), c.hint) {
 				t.Errorf("direct: %v", err)
@@ -275,7 +276,7 @@ func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 				rows = append(rows, rowsOf("a", 5)...)
 			}
 			_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: files[1:], FS: b.fs, Stage: StageToken})
-			must(t, err)
+			testcheck.Must(t, err)
 			b.checkDigest(t, table, rows, "f")
 		})
 	}
@@ -294,7 +295,7 @@ func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
 		fsys, dir := each.fs, each.dir
 		if i == 2 {
 			fsys, dir = other, each.dir+"-other"
-			t.Cleanup(func() { must(t, other.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
+			t.Cleanup(func() { testcheck.Must(t, other.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
 		}
 		var files []HFile
 		for _, prefix := range []string{"a", "x"} {
@@ -319,11 +320,11 @@ func TestPrepareCleanup(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	super := b.fsAs(t, "hbase")
 	_, err = super.Stat(t.Context(), fsPath(token))
-	must(t, err)
-	must(t, b.Cleanup(t.Context(), table, token))
+	testcheck.Must(t, err)
+	testcheck.Must(t, b.Cleanup(t.Context(), table, token))
 	if _, err := super.Stat(t.Context(), fsPath(token)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: %v", token, err)
 	}
@@ -338,9 +339,9 @@ func TestSnapshot(t *testing.T) {
 	b := newBench(t, nil)
 	table, rows := b.loaded(t, 20)
 	name := "loader_test_" + table.Qualifier
-	must(t, b.SnapshotUnderWay(t.Context(), table, name)) // none yet
-	must(t, b.Snapshot(t.Context(), table, name, testTime))
-	must(t, b.SnapshotUnderWay(t.Context(), table, name)) // done
+	testcheck.Must(t, b.SnapshotUnderWay(t.Context(), table, name)) // none yet
+	testcheck.Must(t, b.Snapshot(t.Context(), table, name, testTime))
+	testcheck.Must(t, b.SnapshotUnderWay(t.Context(), table, name)) // done
 	if created, ok, err := b.SnapshotTime(t.Context(), table, name); err != nil || !ok || created != testTime {
 		t.Errorf("it was made at %d, %t, %v", created, ok, err)
 	}
@@ -356,10 +357,10 @@ func TestSnapshot(t *testing.T) {
 	// A load is undone by restoring what was taken before it. (Row 33.)
 	more := rowsOf("later", 30)
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", more)}, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkRows(t, table, append(slices.Clone(rows), more...), "f")
 	_, err = b.cluster.AdminT(t).Run(t.Context(), "restore", table.String(), name)
-	must(t, err)
+	testcheck.Must(t, err)
 	b.checkDigest(t, table, rows, "f")
 }
 
@@ -378,7 +379,7 @@ func TestSpaceQuotaLoadsNothing(t *testing.T) {
 	b := newBenchOn(t, cluster, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t)
 	_, err := cluster.AdminT(t).Run(t.Context(), "quota", table.String(), "3000")
-	must(t, err)
+	testcheck.Must(t, err)
 	var loaded []string
 	var files int
 	eventually(t, "a refusal for the quota", func() bool {
@@ -393,7 +394,7 @@ func TestSpaceQuotaLoadsNothing(t *testing.T) {
 			t.Errorf("report %+v", report)
 		}
 		_, e := b.fs.Stat(t.Context(), fsPath(f.Path))
-		must(t, e)
+		testcheck.Must(t, e)
 		return true
 	})
 	t.Logf("after %d files: %v", files, err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -27,7 +28,7 @@ func scanDigest(t testing.TB, c *Cluster, table TableName) string {
 	t.Helper()
 	h := sha256.New()
 	rows, cells := 0, 0
-	must(t, c.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 3000}, func(row Row) error {
+	testcheck.Must(t, c.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 3000}, func(row Row) error {
 		digestRow(h, row)
 		rows++
 		cells += len(row.Cells)
@@ -48,7 +49,7 @@ func (b *bench) loaded(t testing.TB, each int) (TableName, []string) {
 		files = append(files, b.hfile(t, b.fs, b.dir, "f", rows))
 	}
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs})
-	must(t, err)
+	testcheck.Must(t, err)
 	return table, all
 }
 
@@ -67,7 +68,7 @@ func TestScan(t *testing.T) {
 		t.Helper()
 		req.Table = table
 		var rows []string
-		must(t, b.Scan(t.Context(), req, func(row Row) error {
+		testcheck.Must(t, b.Scan(t.Context(), req, func(row Row) error {
 			rows = append(rows, string(row.Key))
 			return checkCells(row, "f")
 		}))
@@ -115,7 +116,7 @@ func TestScan(t *testing.T) {
 	}
 	var mu sync.Mutex
 	parts := map[int][]string{}
-	must(t, b.ScanParallel(t.Context(), ScanRequest{Table: table, Start: []byte("a000100")}, 3, func(part int, row Row) error {
+	testcheck.Must(t, b.ScanParallel(t.Context(), ScanRequest{Table: table, Start: []byte("a000100")}, 3, func(part int, row Row) error {
 		mu.Lock()
 		defer mu.Unlock()
 		parts[part] = append(parts[part], string(row.Key))
@@ -132,7 +133,7 @@ func TestScan(t *testing.T) {
 		t.Errorf("unknown family: %v", err)
 	}
 	rows, err := b.Rows(t.Context(), table, [][]byte{[]byte("x000007"), []byte("none"), []byte("a000000")})
-	must(t, err)
+	testcheck.Must(t, err)
 	if len(rows) != 3 || string(rows[0].Key) != "x000007" || checkCells(rows[0], "f") != nil || len(rows[1].Cells) != 0 || checkCells(rows[2], "f") != nil {
 		t.Errorf("rows: %+v", rows)
 	}
@@ -144,7 +145,7 @@ func TestScanSplitMeanwhile(t *testing.T) {
 	table, all := b.loaded(t, 500)
 	admin := testcluster.Shared(t).AdminT(t)
 	i := 0
-	must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 2000}, func(row Row) error {
+	testcheck.Must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 2000}, func(row Row) error {
 		if i == 100 {
 			if _, err := admin.Run(t.Context(), "split", table.String(), "a000250"); err != nil {
 				return err
@@ -160,10 +161,10 @@ func TestScanSplitMeanwhile(t *testing.T) {
 		t.Fatalf("%d rows, want %d", i, len(all))
 	}
 	_, err := admin.Run(t.Context(), "split", table.String(), "m000250")
-	must(t, err)
+	testcheck.Must(t, err)
 	rows, err := b.Rows(t.Context(), table, [][]byte{[]byte("m000400")})
-	must(t, err)
-	must(t, checkCells(rows[0], "f"))
+	testcheck.Must(t, err)
+	testcheck.Must(t, checkCells(rows[0], "f"))
 }
 
 // TestPrefixScanGivesItsRows to a client that knows nothing yet, and again to one that knows the region.
@@ -178,11 +179,11 @@ func TestPrefixScanGivesItsRows(t *testing.T) {
 		}
 	}
 	cold, err := Dial(t.Context(), b.cfg, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer cold.Close()
 	for range 2 {
 		var got []string
-		must(t, cold.Scan(t.Context(), ScanRequest{Table: table, Start: []byte(prefix), Stop: PrefixEnd([]byte(prefix))}, func(row Row) error {
+		testcheck.Must(t, cold.Scan(t.Context(), ScanRequest{Table: table, Start: []byte(prefix), Stop: PrefixEnd([]byte(prefix))}, func(row Row) error {
 			got = append(got, string(row.Key))
 			return nil
 		}))
@@ -207,7 +208,7 @@ func TestScanColumns(t *testing.T) {
 	} {
 		c.req.Table = table
 		rows := 0
-		must(t, b.Scan(t.Context(), c.req, func(row Row) error {
+		testcheck.Must(t, b.Scan(t.Context(), c.req, func(row Row) error {
 			var got []string
 			for _, cell := range row.Cells {
 				got = append(got, string(cell.Qualifier))
@@ -234,12 +235,12 @@ func TestScanOnRegion(t *testing.T) {
 	table, _ := b.loaded(t, 500)
 	var told []RegionScan
 	req := ScanRequest{Table: table, Start: []byte("a000100"), Stop: []byte("x000010"), ChunkBytes: 5000, OnRegion: func(r RegionScan) { told = append(told, r) }}
-	must(t, b.Scan(t.Context(), req, func(Row) error { return nil }))
+	testcheck.Must(t, b.Scan(t.Context(), req, func(Row) error { return nil }))
 	if len(told) != 3 {
 		t.Fatalf("reports of %d regions", len(told))
 	}
 	regions, err := b.Regions(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	// lengths, row, family, qualifier, timestamp and type, value: three times
 	const rowBytes = 3 * (4 + 4 + 4 + 2 + 7 + 1 + 1 + 1 + 8 + 1 + 13)
 	for i, want := range []int64{400, 500, 10} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -19,8 +20,8 @@ func ownCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 		t.Skip("needs a cluster of its own, which -short leaves out")
 	}
 	cluster, err := testcluster.Start(t.Context(), o)
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, cluster.Stop()) })
 	return cluster
 }
 
@@ -40,14 +41,14 @@ func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster
 func beside(t *testing.T, b *bench, table TableName) Region {
 	t.Helper()
 	meta, err := b.metaServer(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	regions, err := b.Regions(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	if regions[0].Server == meta {
 		_, err := b.cluster.AdminT(t).Run(t.Context(), "move", table.String(), "a")
-		must(t, err)
+		testcheck.Must(t, err)
 		regions, err = b.Regions(t.Context(), table)
-		must(t, err)
+		testcheck.Must(t, err)
 	}
 	if regions[0].Server == meta {
 		t.Fatalf("the region did not leave %s", meta)
@@ -78,7 +79,7 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 		var events []string
 		rows := rowsOf("a", 20)
 		report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: recorder(&events)})
-		must(t, err)
+		testcheck.Must(t, err)
 		if now := report.Regions[0].Region.Server; report.Regions[0].Attempts < 2 || now == was.Server || slices.Contains(events, "unknown") {
 			t.Errorf("events %q, report %+v", events, report)
 		}
@@ -110,12 +111,12 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: recorder(&events)})
 			if harm == "frozen" {
 				// What it does when it wakes, with the request in its hands, must not matter.
-				must(t, server.Resume())
+				testcheck.Must(t, server.Resume())
 				eventually(t, "the end of a server that was given up", func() bool { return server.Pid() == 0 })
 			}
-			must(t, server.Restart(context.WithoutCancel(t.Context())))
-			must(t, server.WaitReady(t.Context()))
-			must(t, err)
+			testcheck.Must(t, server.Restart(context.WithoutCancel(t.Context())))
+			testcheck.Must(t, server.WaitReady(t.Context()))
+			testcheck.Must(t, err)
 			t.Logf("%q", events)
 			if !slices.Contains(events, "fenced") || report.Loaded != 1 || !report.Cleaned {
 				t.Errorf("report %+v", report)
@@ -146,7 +147,7 @@ func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 			return super.Rename(t.Context(), fsPath(f.Path), name)
 		},
 	}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if report.Loaded != 2 || orphans != 2 || !report.Cleaned {
 		t.Errorf("%d orphans, report %+v", orphans, report)
 	}
@@ -166,7 +167,7 @@ func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })
 	table := b.table(t)
 	regions, err := b.Regions(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	super := b.fsAs(t, "hbase")
 	orphan := fmt.Sprintf("/hbase/data/%s/%s/%s/f/0123456789abcdef0123456789abcdef_SeqId_7_", table.Namespace, table.Qualifier, regions[0].Encoded)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -186,7 +187,7 @@ func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
 	b := newBenchOn(t, cluster, nil)
 	table := b.table(t)
 	master := cluster.Daemon(testcluster.Master)
-	must(t, master.Kill(t.Context()))
+	testcheck.Must(t, master.Kill(t.Context()))
 	eventually(t, "a cluster without a master", func() bool {
 		b.forget()
 		_, err := b.masterServer(t.Context())
@@ -194,7 +195,7 @@ func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
 	})
 	done := make(chan error, 1)
 	go func() { done <- second(b.Describe(t.Context(), table)) }()
-	must(t, master.Restart(t.Context()))
-	must(t, <-done)
-	must(t, master.WaitReady(t.Context()))
+	testcheck.Must(t, master.Restart(t.Context()))
+	testcheck.Must(t, <-done)
+	testcheck.Must(t, master.WaitReady(t.Context()))
 }

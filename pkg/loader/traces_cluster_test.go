@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestClusterID is what ZooKeeper has, and what the master says where that is
@@ -19,7 +21,7 @@ import (
 func TestClusterID(t *testing.T) {
 	b := newBench(t, nil)
 	id, err := b.ID(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	if !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(id) {
 		t.Errorf("the id is %q", id)
 	}
@@ -34,7 +36,7 @@ func TestClusterID(t *testing.T) {
 		cfg := b.cfg
 		cfg.Root = copyZnodes(t, cfg.Quorum, cfg.Root, c.copied, c.other)
 		other, err := Dial(t.Context(), cfg, nil)
-		must(t, err)
+		testcheck.Must(t, err)
 		defer other.Close()
 		if got, err := other.ID(t.Context()); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -46,23 +48,23 @@ func TestClusterID(t *testing.T) {
 func copyZnodes(t testing.TB, quorum, root string, names []string, id string) string {
 	t.Helper()
 	conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
-	must(t, err)
+	testcheck.Must(t, err)
 	defer conn.Close()
 	to := fmt.Sprintf("/bulkload-test-%x", rand.Uint64())
 	put := func(name string, data []byte) {
 		_, err := conn.Create(name, data, 0, zk.WorldACL(zk.PermAll))
-		must(t, err)
+		testcheck.Must(t, err)
 		t.Cleanup(func() {
 			conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
-			must(t, err)
+			testcheck.Must(t, err)
 			defer conn.Close()
-			must(t, conn.Delete(name, -1))
+			testcheck.Must(t, conn.Delete(name, -1))
 		})
 	}
 	put(to, nil)
 	for _, name := range names {
 		data, _, err := conn.Get(root + "/" + name)
-		must(t, err)
+		testcheck.Must(t, err)
 		put(to+"/"+name, data)
 	}
 	if id != "" {
@@ -80,7 +82,7 @@ func TestRegionTraces(t *testing.T) {
 	table := b.table(t, "b", "d")
 	names := func() (list []string) {
 		regions, err := b.Regions(t.Context(), table)
-		must(t, err)
+		testcheck.Must(t, err)
 		for _, r := range regions {
 			list = append(list, r.Encoded)
 		}
@@ -88,16 +90,16 @@ func TestRegionTraces(t *testing.T) {
 	}
 	at := func() int64 {
 		d, err := b.Describe(t.Context(), table)
-		must(t, err)
+		testcheck.Must(t, err)
 		return d.StateTime
 	}
 	before, state := names(), at()
 	for _, args := range [][]string{{"split", table.String(), "c"}, {"merge", table.String(), "a", "b"}} {
 		_, err := admin.Run(t.Context(), args...)
-		must(t, err)
+		testcheck.Must(t, err)
 	}
 	traces, err := b.RegionTraces(t.Context(), table)
-	must(t, err)
+	testcheck.Must(t, err)
 	for _, name := range slices.Concat(before, names()) {
 		if !traces[name] {
 			t.Errorf("region %s is not among %v", name, traces)
@@ -107,7 +109,7 @@ func TestRegionTraces(t *testing.T) {
 		t.Error("a split or a merge changed the table's state")
 	}
 	_, err = admin.Run(t.Context(), "truncate", table.String())
-	must(t, err)
+	testcheck.Must(t, err)
 	if traces, err = b.RegionTraces(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -39,7 +40,7 @@ func TestCellsMove(t *testing.T) {
 	s := l.open()
 	p := l.plan("id", "k3")
 	m, dir, err := l.build(s, p, Options{Workers: 2})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := []string{
 		`"k0" f:"" 0 Put "" `, `"k0" f:"id" 500 Put "k0" `, `"k0" f:"v" 500 Put "same" `,
 		`"k5" f:"id" 500 Put "k-old" `, `"k5" f:"id" 600 Put "k5" `, `"k5" f:"v" 400 Put "1" `, `"k5" f:"v" 500 Put "two" `,
@@ -54,7 +55,7 @@ func TestCellsMove(t *testing.T) {
 	// Only what is as late as asked, whose key may be older.
 	p.Since = 600
 	m, dir, err = l.build(s, p, Options{Workers: 1})
-	must(t, err)
+	testcheck.Must(t, err)
 	if got := l.cells(m, p, dir); !slices.Equal(got, []string{want[4], want[7]}) || m.NoCells != 1 || m.Records != 2 {
 		t.Errorf("%q, %+v", got, m)
 	}
@@ -98,7 +99,7 @@ func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string)
 	rows := []*row{}
 	for i := range s.Regions {
 		sc, err := s.Scan(t.Context(), i, snapshot.View{Now: p.Now})
-		must(t, err)
+		testcheck.Must(t, err)
 		for sc.Next() {
 			c := *sc.Cell()
 			if sc.NewRow() {
@@ -111,7 +112,7 @@ func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string)
 			c.Row, c.Family, c.Qualifier, c.Value, c.Tags = slices.Clone(c.Row), slices.Clone(c.Family), slices.Clone(c.Qualifier), slices.Clone(c.Value), slices.Clone(c.Tags)
 			r.cells = append(r.cells, c)
 		}
-		must(t, errors.Join(sc.Err(), sc.Close()))
+		testcheck.Must(t, errors.Join(sc.Err(), sc.Close()))
 	}
 	kept := map[string]*row{}
 	for _, r := range rows {
@@ -159,7 +160,7 @@ func TestRandomTables(t *testing.T) {
 				p.Since = 902
 			}
 			m, dir, err := l.build(s, p, Options{Workers: 1 + r.IntN(4)})
-			must(t, err)
+			testcheck.Must(t, err)
 			want, dups := plain(t, s, p, c.key)
 			if got := l.cells(m, p, dir); !slices.Equal(got, want) || m.Duplicates != dups || len(want) == 0 || m.Digest.Cells != int64(len(want)) {
 				t.Errorf("seed %d, key %s: %d cells and %d duplicates, not %d and %d", seed, c.spec, len(got), m.Duplicates, len(want), dups)
@@ -184,13 +185,13 @@ func TestFixedMemory(t *testing.T) {
 	}
 	s, p := l.open(), l.plan("id", "4", "8", "c")
 	large, dir, err := l.build(s, p, Options{Workers: 2, Memory: 1 << 30})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := map[string]uint32{}
 	for _, f := range large.Files {
 		want[f.Name] = f.CRC32C
 	}
 	small, _, err := l.build(s, p, Options{Workers: 2, Memory: spec.Size(40 << 20)})
-	must(t, err)
+	testcheck.Must(t, err)
 	if large.Runs != 0 || small.Runs < 2 || small.RowSum != large.RowSum || len(small.Files) != 4 {
 		t.Errorf("%d and %d runs, %d files in %s", large.Runs, small.Runs, len(small.Files), dir)
 	}
@@ -244,7 +245,7 @@ func TestCollision(t *testing.T) {
 		p := l.plan("id")
 		p.Duplicates = policy
 		m, dir, err := l.build(s, p, Options{})
-		must(t, err)
+		testcheck.Must(t, err)
 		if got := l.cells(m, p, dir); !slices.Equal(got, want) || m.Duplicates != 1 {
 			t.Errorf("%v: %q, %d duplicates", policy, got, m.Duplicates)
 		}
@@ -271,7 +272,7 @@ func TestRowsWithoutKey(t *testing.T) {
 	}
 	budget := func(spec string) *source.Budget {
 		b, err := source.NewBudget(spec)
-		must(t, err)
+		testcheck.Must(t, err)
 		return b
 	}
 	for _, spec := range []string{"1", "49%"} {
@@ -282,7 +283,7 @@ func TestRowsWithoutKey(t *testing.T) {
 	for _, spec := range []string{"2", "50%"} {
 		file := filepath.Join(t.TempDir(), "rejects")
 		m, dir, err := l.build(s, p, Options{Budget: budget(spec), RejectFile: file})
-		must(t, err)
+		testcheck.Must(t, err)
 		if got := l.cells(m, p, dir); len(got) != 2 || m.Records != 4 || m.Rejected != 2 || m.RejectFile != file {
 			t.Errorf("%q, %+v", got, m)
 		}
@@ -303,7 +304,7 @@ func TestColumnNames(t *testing.T) {
 	}
 	p := l.plan("`x:y` + $row")
 	m, dir, err := l.build(s, p, Options{})
-	must(t, err)
+	testcheck.Must(t, err)
 	if got := l.cells(m, p, dir); len(got) != 4 || !strings.HasPrefix(got[0], `"2a"`) {
 		t.Errorf("%q", got)
 	}
@@ -346,7 +347,7 @@ func TestSplits(t *testing.T) {
 		"$row":              func(s [][]byte) bool { return len(s) == 3 && s[0][0] == 'g' || s[0][0] == 'f' },
 	} {
 		got, err := Splits(t.Context(), s, l.plan(key).Key, nil, labNow, Options{})
-		must(t, err)
+		testcheck.Must(t, err)
 		if !want(got) {
 			t.Errorf("%s: %q", key, got)
 		}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -26,13 +27,6 @@ import (
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/spec"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // labNow is when the snapshots of the tests are read.
 var labNow = time.UnixMilli(2_000_000)
@@ -71,19 +65,19 @@ func (l *lab) load(cells ...*hfile.Cell) {
 		for _, family := range l.families {
 			var b bytes.Buffer
 			w, err := hfile.NewWriter(&b, hfile.Options{Family: []byte(family), Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy, BlockSize: 4096})
-			must(l.t, err)
+			testcheck.Must(l.t, err)
 			n := 0
 			for _, c := range cells {
 				if string(c.Family) != family || string(c.Row) < start || i+1 < len(l.starts) && string(c.Row) >= l.starts[i+1] {
 					continue
 				}
-				must(l.t, w.Append(c))
+				testcheck.Must(l.t, w.Append(c))
 				n++
 			}
 			if _, err = w.Finish(); n == 0 {
 				continue
 			}
-			must(l.t, err)
+			testcheck.Must(l.t, err)
 			if l.files[start] == nil {
 				l.files[start] = map[string][]string{}
 			}
@@ -97,21 +91,21 @@ func (l *lab) load(cells ...*hfile.Cell) {
 
 func (l *lab) write(name string, b []byte) {
 	l.t.Helper()
-	must(l.t, l.fs.MkdirAll(context.Background(), path.Dir(name), 0o755))
+	testcheck.Must(l.t, l.fs.MkdirAll(context.Background(), path.Dir(name), 0o755))
 	out, err := l.fs.Create(context.Background(), name, hdfsio.CreateOptions{})
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	_, err = out.Write(b)
-	must(l.t, err)
-	must(l.t, out.Finish())
+	testcheck.Must(l.t, err)
+	testcheck.Must(l.t, out.Finish())
 }
 
 func (l *lab) read(name string) []byte {
 	l.t.Helper()
 	f, err := l.fs.Open(context.Background(), name)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	return b
 }
 
@@ -138,7 +132,7 @@ func (l *lab) open() *snapshot.Snapshot {
 			{First: []byte("VERSIONS"), Second: fmt.Append(nil, l.versions)}, {First: []byte("TTL"), Second: fmt.Append(nil, l.ttl)}}})
 	}
 	text, err := proto.Marshal(schema)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	data := field(nil, 1, text)
 	for i, start := range l.starts {
 		end := ""
@@ -146,7 +140,7 @@ func (l *lab) open() *snapshot.Snapshot {
 			end = l.starts[i+1]
 		}
 		info, err := proto.Marshal(&pb.RegionInfo{RegionId: proto.Uint64(7), TableName: table, StartKey: []byte(start), EndKey: []byte(end)})
-		must(l.t, err)
+		testcheck.Must(l.t, err)
 		region := field(field(nil, 1, 0), 2, info)
 		for _, family := range l.families {
 			for _, name := range l.files[start][family] {
@@ -158,7 +152,7 @@ func (l *lab) open() *snapshot.Snapshot {
 	l.write("/hbase/.hbase-snapshot/s/.snapshotinfo", field(field(field(field(nil, 1, "s"), 2, "n:old"), 3, 1000), 5, 2))
 	l.write("/hbase/.hbase-snapshot/s/data.manifest", data)
 	s, err := snapshot.Open(context.Background(), l.fs, "/hbase", "s")
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	return s
 }
 
@@ -166,13 +160,13 @@ func (l *lab) open() *snapshot.Snapshot {
 func (l *lab) plan(key string, splits ...string) *Plan {
 	l.t.Helper()
 	e, err := keygen.Parse(key)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	var points [][]byte
 	for _, s := range splits {
 		points = append(points, []byte(s))
 	}
 	ranges, err := partition.New(points)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	p := &Plan{Table: "n:new", Key: e, Ranges: ranges, Now: labNow}
 	for _, f := range l.families {
 		p.Families = append(p.Families, spec.Family{Name: f, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow, BlockSize: 64 << 10})
@@ -184,8 +178,8 @@ func (l *lab) plan(key string, splits ...string) *Plan {
 func (l *lab) build(s *snapshot.Snapshot, p *Plan, o Options) (*manifest.Manifest, string, error) {
 	l.t.Helper()
 	const dir = "/out"
-	must(l.t, l.fs.RemoveAll(context.Background(), dir))
-	must(l.t, l.fs.MkdirAll(context.Background(), dir, 0o755))
+	testcheck.Must(l.t, l.fs.RemoveAll(context.Background(), dir))
+	testcheck.Must(l.t, l.fs.MkdirAll(context.Background(), dir, 0o755))
 	if o.SpillDir == "" {
 		o.SpillDir = l.t.TempDir()
 	}
@@ -205,7 +199,7 @@ func (l *lab) cells(m *manifest.Manifest, p *Plan, dir string) (lines []string) 
 	for _, f := range m.Files {
 		b := l.read(path.Join(dir, f.Name))
 		r, err := hfile.Open(bytes.NewReader(b), int64(len(b)), hfile.ReaderOptions{})
-		must(l.t, err)
+		testcheck.Must(l.t, err)
 		rows, last := int64(0), ""
 		sc := r.Scan()
 		for sc.Next() {
@@ -218,7 +212,7 @@ func (l *lab) cells(m *manifest.Manifest, p *Plan, dir string) (lines []string) 
 			}
 			lines = append(lines, line(c.Row, c))
 		}
-		must(l.t, sc.Err())
+		testcheck.Must(l.t, sc.Err())
 		if rows != f.Rows {
 			l.t.Errorf("%s has %d rows, not %d", f.Name, rows, f.Rows)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -17,16 +18,16 @@ import (
 func keysBy(t testing.TB, spec string) func(columns map[string]string) string {
 	t.Helper()
 	e, err := keygen.Parse(spec)
-	must(t, err)
+	testcheck.Must(t, err)
 	p, err := keygen.Compile(e, keygen.Options{})
-	must(t, err)
+	testcheck.Must(t, err)
 	return func(columns map[string]string) string {
 		var fields [][]byte
 		for _, name := range p.Columns() {
 			fields = append(fields, []byte(columns[name]))
 		}
 		key, err := p.Append(nil, fields)
-		must(t, err)
+		testcheck.Must(t, err)
 		return string(key)
 	}
 }
@@ -58,7 +59,7 @@ func TestOldKeys(t *testing.T) {
 		s, p := l.open(), l.plan(c.key)
 		var err error
 		p.OldKey, err = keygen.Parse(c.old)
-		must(t, err)
+		testcheck.Must(t, err)
 		m, dir, err := l.build(s, p, Options{Workers: 2})
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
@@ -113,7 +114,7 @@ func TestOldKeysThatAreNone(t *testing.T) {
 			t.Errorf("data %q", got)
 		}
 		budget, err := source.NewBudget("1")
-		must(t, err)
+		testcheck.Must(t, err)
 		if m, _, err := l.build(s, p, Options{Budget: budget, RejectFile: t.TempDir() + "/rejects"}); err != nil || m.Rejected != 1 || m.Digest.Rows != 1 {
 			t.Errorf("%s, set aside: %v, %+v", says, err, m)
 		}

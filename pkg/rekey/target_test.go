@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -46,7 +47,7 @@ func TestRequests(t *testing.T) {
 	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
 	right := Request{From: a, To: b, Key: "id +  $row"}
 	q, err := right.resolve()
-	must(t, err)
+	testcheck.Must(t, err)
 	if q.Key != "id + $row" || q.Duplicates != "fail" || q.Verify != "full" || !q.budget.None() {
 		t.Errorf("%+v", q)
 	}
@@ -64,7 +65,7 @@ func TestRequests(t *testing.T) {
 	other := right
 	other.Since = 5
 	o, err := other.resolve()
-	must(t, err)
+	testcheck.Must(t, err)
 	if q.identity("").On("c").ID == o.identity("").On("c").ID || q.identity("x").On("c").ID == q.identity("").On("c").ID {
 		t.Error("passes of different times are one job, or one is two")
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 )
 
@@ -35,7 +36,7 @@ func TestPredictedDeletes(t *testing.T) {
 	}
 	const gone = rows / 20
 	p, err := export(rows+500).compare(t.Context(), snap)
-	must(t, err)
+	testcheck.Must(t, err)
 	if p.Rows != rows || p.Deleted != gone || p.Seen != gone || p.OneOf != 1 {
 		t.Errorf("with room for all: %+v", p)
 	}
@@ -44,7 +45,7 @@ func TestPredictedDeletes(t *testing.T) {
 		t.Errorf("%d keys are kept, one of %d", len(few.keys), few.of())
 	}
 	p, err = few.compare(t.Context(), snap)
-	must(t, err)
+	testcheck.Must(t, err)
 	if p.Rows != rows || p.OneOf != few.of() || p.Deleted != p.Seen*p.OneOf || math.Abs(float64(p.Deleted-gone)) > 4*math.Sqrt(gone*float64(p.OneOf)) {
 		t.Errorf("with room for few: %+v", p)
 	}

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rewrite"
@@ -129,7 +130,7 @@ func sameCounts(a, b Survey) bool {
 // scanOf is what a reader of so many versions sees of a snapshot; 0: of all that its families keep.
 func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]string {
 	seen := map[string]string{}
-	must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: versions, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+	testcheck.Must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: versions, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 		for sc.Next() {
 			c := sc.Cell()
 			seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
@@ -153,17 +154,17 @@ func TestReplace(t *testing.T) {
 		e := l.stage(export, rapid.SampledFrom([][]string{nil, {"c"}, {"b", "d"}}).Draw(rt, "cuts")...)
 		snap := l.open()
 		s, err := Compare(t.Context(), snap, e, o)
-		must(t, err)
+		testcheck.Must(t, err)
 		want, marked := wantOf(old, export, o.Lifetimes || versions == "3")
 		if !sameCounts(*s, want) || s.Markers() != int64(len(marked)) {
 			rt.Fatalf("survey is %+v with %d markers, want %+v with %d", s, s.Markers(), want, len(marked))
 		}
 		all, err := spec.ParseDeleteLimit("100%")
-		must(t, err)
-		must(t, s.Refuse(labStamp, all))
+		testcheck.Must(t, err)
+		testcheck.Must(t, s.Refuse(labStamp, all))
 
 		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9), "", o)
-		must(t, err)
+		testcheck.Must(t, err)
 		for _, f := range files {
 			l.load(f, l)
 		}
@@ -217,10 +218,10 @@ func (l *lab) load(f loader.HFile, into *lab) {
 		region = 1
 	}
 	in, err := l.fs.Open(l.t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	b, err := io.ReadAll(in)
-	must(l.t, err)
-	must(l.t, in.Close())
+	testcheck.Must(l.t, err)
+	testcheck.Must(l.t, in.Close())
 	into.file(region, f.Family, 9, b)
 }
 
@@ -231,13 +232,13 @@ func TestRefusals(t *testing.T) {
 		l := newLab(t, "1", "f", "g")
 		l.add(3, old)
 		s, err := Compare(t.Context(), l.open(), l.stage(export), labOptions())
-		must(t, err)
+		testcheck.Must(t, err)
 		want, _ := wantOf(old, export, false)
 		if !sameCounts(*s, want) {
 			rt.Fatalf("survey is %+v, want %+v", s, want)
 		}
 		all, err := spec.ParseDeleteLimit("100%")
-		must(t, err)
+		testcheck.Must(t, err)
 		refused := s.Refuse(labStamp, all)
 		if (refused != nil) != (want.Newer+want.Foreign > 0) {
 			rt.Fatalf("refused: %v, want %+v", refused, want)
@@ -258,7 +259,7 @@ func TestLimit(t *testing.T) {
 		{"0", 0, 10, true}, {"0", 1, 10, false}, {"7", 7, 7, true}, {"7", 8, 1000, false}, {"0%", 0, 0, true}, {"", 0, 0, true}, {"100%", 3, 3, true},
 	} {
 		l, err := spec.ParseDeleteLimit(c.text)
-		must(t, err)
+		testcheck.Must(t, err)
 		if l.Allows(c.deleted, c.rows) != c.allows {
 			t.Errorf("limit %q allows %d of %d: %v, want %v", c.text, c.deleted, c.rows, !c.allows, c.allows)
 		}
@@ -281,7 +282,7 @@ func TestOverlap(t *testing.T) {
 		t.Errorf("files with a common row: %v", err)
 	}
 	e.Files[1].Family = "g"
-	must(t, e.Check())
+	testcheck.Must(t, e.Check())
 }
 
 // TestNothingAllocates: neither for a row nor for a cell, but for the blocks of the files.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 )
 
@@ -39,7 +40,7 @@ func benchLab(b *testing.B, more int) *Snapshot {
 	l.region("", "", false, files...)
 	l.save(true)
 	s, err := l.open()
-	must(b, err)
+	testcheck.Must(b, err)
 	return s
 }
 
@@ -50,7 +51,7 @@ func BenchmarkScan(b *testing.B) {
 			b.ReportAllocs()
 			cells := int64(0)
 			for b.Loop() {
-				must(b, s.Each(b.Context(), 1, View{Versions: 1}, func(_ context.Context, _ int, sc *Scan) error {
+				testcheck.Must(b, s.Each(b.Context(), 1, View{Versions: 1}, func(_ context.Context, _ int, sc *Scan) error {
 					for sc.Next() {
 					}
 					cells += sc.Stats().Read

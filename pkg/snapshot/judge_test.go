@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -25,7 +26,7 @@ func TestScanOfHBase(t *testing.T) {
 		t.Skip("runs HBase's region in a JVM, which -short leaves out")
 	}
 	classPath, err := testcluster.JudgeClassPath(t.Context())
-	must(t, err)
+	testcheck.Must(t, err)
 	dir := t.TempDir()
 	args := append(testcluster.JudgeOptions(), "-cp", classPath, "RegionScans", dir, "300")
 	var said strings.Builder
@@ -36,7 +37,7 @@ func TestScanOfHBase(t *testing.T) {
 		t.Fatalf("RegionScans: %v\n%s%s", err, out, said.String())
 	}
 	s, err := Open(t.Context(), hdfsio.Local{}, dir, "t")
-	must(t, err)
+	testcheck.Must(t, err)
 	lines := bufio.NewScanner(strings.NewReader(string(out)))
 	judged := 0
 	for lines.Scan() {
@@ -69,7 +70,7 @@ func digest(t *testing.T, s *Snapshot, v View) string {
 	var mu sync.Mutex
 	parts := make([][]byte, len(s.Regions)) // the regions' cells as RegionScans hashes them
 	rows, cells := int64(0), int64(0)
-	must(t, s.Each(t.Context(), 3, v, func(_ context.Context, region int, sc *Scan) error {
+	testcheck.Must(t, s.Each(t.Context(), 3, v, func(_ context.Context, region int, sc *Scan) error {
 		var b []byte
 		for sc.Next() {
 			b = appendCell(b, sc.Cell())

@@ -20,16 +20,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // field appends a field with bytes, a string or a number to a message.
 func field(b []byte, number protowire.Number, v any) []byte {
@@ -69,12 +63,12 @@ func newLab(t testing.TB, families ...string) *lab {
 func (l *lab) write(name string, b []byte) {
 	l.t.Helper()
 	ctx := l.t.Context()
-	must(l.t, l.fs.MkdirAll(ctx, path.Dir(name), 0o755))
+	testcheck.Must(l.t, l.fs.MkdirAll(ctx, path.Dir(name), 0o755))
 	out, err := l.fs.Create(ctx, name, hdfsio.CreateOptions{})
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	_, err = out.Write(b)
-	must(l.t, err)
-	must(l.t, out.Finish())
+	testcheck.Must(l.t, err)
+	testcheck.Must(l.t, out.Finish())
 }
 
 // file writes an HFile of one family's cells and gives its size.
@@ -83,12 +77,12 @@ func (l *lab) file(name string, o hfile.Options, cells []*aged) int {
 	slices.SortStableFunc(cells, compareAged)
 	var b bytes.Buffer
 	w, err := hfile.NewWriter(&b, o)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	for _, c := range cells {
-		must(l.t, w.Append(&c.Cell))
+		testcheck.Must(l.t, w.Append(&c.Cell))
 	}
 	_, err = w.Finish()
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	l.write(name, b.Bytes())
 	return b.Len()
 }
@@ -119,7 +113,7 @@ func (f labFile) message() []byte {
 func (l *lab) region(start, end string, offline bool, files ...labFile) {
 	info, err := proto.Marshal(&pb.RegionInfo{RegionId: proto.Uint64(7), TableName: l.schema.TableName,
 		StartKey: []byte(start), EndKey: []byte(end), Offline: &offline, Split: &offline})
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	b := field(field(nil, 1, 0), 2, info)
 	for _, f := range files {
 		b = field(b, 3, field(field(nil, 1, f.family), 2, f.message()))
@@ -135,7 +129,7 @@ func encoded(start string) string {
 // save writes the manifest in one file, or in one for each region.
 func (l *lab) save(together bool) {
 	schema, err := proto.Marshal(l.schema)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	const dir = "/hbase/.hbase-snapshot/s"
 	l.write(dir+"/.snapshotinfo", l.info)
 	if together {
@@ -223,7 +217,7 @@ func lineOf(c *hfile.Cell) string {
 func scanLines(t testing.TB, s *Snapshot, v View) (all []string) {
 	t.Helper()
 	v.Now = time.UnixMilli(testNow)
-	must(t, s.Each(t.Context(), 1, v, func(_ context.Context, _ int, sc *Scan) error {
+	testcheck.Must(t, s.Each(t.Context(), 1, v, func(_ context.Context, _ int, sc *Scan) error {
 		for sc.Next() {
 			all = append(all, lineOf(sc.Cell()))
 		}
@@ -239,7 +233,7 @@ func TestSplitTable(t *testing.T) {
 		l := splitLab(t)
 		l.save(together)
 		s, err := l.open()
-		must(t, err)
+		testcheck.Must(t, err)
 		if s.Table != labTable || len(s.Regions) != 3 || !slices.Equal(s.Families, families) || s.Created != time.UnixMilli(1000) || !s.Expires.IsZero() {
 			t.Fatalf("%+v", s)
 		}
@@ -269,16 +263,16 @@ func TestFilesMove(t *testing.T) {
 	l := splitLab(t)
 	l.save(true)
 	s, err := l.open()
-	must(t, err)
+	testcheck.Must(t, err)
 	want := scanLines(t, s, View{})
 	last := encoded("m")
 	from, to := "/hbase/data/n/t.x/"+last+"/f", "/hbase/archive/data/n/t.x/"+last+"/f"
-	must(t, l.fs.MkdirAll(t.Context(), path.Dir(to), 0o755))
-	must(t, l.fs.Rename(t.Context(), from, to))
+	testcheck.Must(t, l.fs.MkdirAll(t.Context(), path.Dir(to), 0o755))
+	testcheck.Must(t, l.fs.Rename(t.Context(), from, to))
 	if got := scanLines(t, s, View{}); !slices.Equal(got, want) {
 		t.Errorf("%d cells, not %d", len(got), len(want))
 	}
-	must(t, l.fs.RemoveAll(t.Context(), to))
+	testcheck.Must(t, l.fs.RemoveAll(t.Context(), to))
 	_, err = s.Scan(t.Context(), 2, View{})
 	if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), to+"/ab_SeqId_2_") {
 		t.Error(err)
@@ -353,7 +347,7 @@ func TestFilesThatLie(t *testing.T) {
 		l.region("c", "", false)
 		l.save(true)
 		s, err := l.open()
-		must(t, err)
+		testcheck.Must(t, err)
 		var sc *Scan
 		if sc, err = s.Scan(t.Context(), 0, View{}); err == nil {
 			for sc.Next() {
@@ -417,10 +411,10 @@ func TestScanAllocations(t *testing.T) {
 	l.region("", "", false, files...)
 	l.save(true)
 	s, err := l.open()
-	must(t, err)
+	testcheck.Must(t, err)
 	allocations := testing.AllocsPerRun(1, func() {
 		sc, err := s.Scan(t.Context(), 0, View{Now: time.UnixMilli(testNow)})
-		must(t, err)
+		testcheck.Must(t, err)
 		defer sc.Close()
 		for sc.Next() {
 		}
@@ -438,7 +432,7 @@ func FuzzManifest(f *testing.F) {
 	l := splitLab(f)
 	l.save(true)
 	schema, err := proto.Marshal(l.schema)
-	must(f, err)
+	testcheck.Must(f, err)
 	b := field(nil, 1, schema)
 	for _, r := range l.regions {
 		b = field(b, 2, r)
@@ -479,14 +473,14 @@ func TestParts(t *testing.T) {
 	l := splitLab(t)
 	l.save(true)
 	s, err := l.open()
-	must(t, err)
+	testcheck.Must(t, err)
 	cut := 0
 	for _, v := range []View{{}, {Raw: true}, {Versions: 1, Families: []string{"g"}}} {
 		for i := range s.Regions {
 			want := regionLines(t, s, i, v)
 			for n := 1; n < 9; n++ {
 				cuts, err := s.Cuts(t.Context(), i, n)
-				must(t, err)
+				testcheck.Must(t, err)
 				if len(cuts) >= n {
 					t.Fatalf("%d cuts make %d parts", len(cuts), n)
 				}
@@ -517,10 +511,10 @@ func regionLines(t *testing.T, s *Snapshot, i int, v View) (all []string) {
 	t.Helper()
 	v.Now = time.UnixMilli(testNow)
 	sc, err := s.Scan(t.Context(), i, v)
-	must(t, err)
+	testcheck.Must(t, err)
 	for sc.Next() {
 		all = append(all, lineOf(sc.Cell()))
 	}
-	must(t, errors.Join(sc.Err(), sc.Close()))
+	testcheck.Must(t, errors.Join(sc.Err(), sc.Close()))
 	return all
 }

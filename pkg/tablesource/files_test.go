@@ -16,6 +16,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -37,7 +38,7 @@ func texts(t testing.TB, in *source.Input) (lines []string, read int64) {
 	t.Helper()
 	r := in.NewReader()
 	for i := range in.Splits() {
-		must(t, r.Read(t.Context(), i, func(b *source.Batch) error {
+		testcheck.Must(t, r.Read(t.Context(), i, func(b *source.Batch) error {
 			read += b.Bytes
 			lines = append(lines, recordsOf(b)...)
 			return nil
@@ -79,7 +80,7 @@ func smallLab(t testing.TB) *lab {
 func TestRecords(t *testing.T) {
 	l := smallLab(t)
 	in, err := l.input(source.Options{Columns: []string{"g:q", "$row", "f:q", "g:a:b"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := []string{`"\x00\xff,\"\n" "a" "new" NULL`, `NULL "b" "" NULL`, `NULL "d" NULL NULL`, `"G" "t\x10" NULL "colon"`}
 	got, read := texts(t, in)
 	if !slices.Equal(got, want) {
@@ -95,13 +96,13 @@ func TestRecords(t *testing.T) {
 	}
 	// Columns that the key and the mapping name are enough.
 	in, err = l.input(source.Options{Named: []string{"f:q"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if got, _ := texts(t, in); !slices.Equal(got, []string{`"new"`, `""`, "NULL", "NULL"}) || !slices.Equal(in.Columns(), []string{"f:q"}) {
 		t.Errorf("%q, columns %q", got, in.Columns())
 	}
 	first, ok := in.Sum(0)
 	again, err := l.input(source.Options{Columns: []string{"f:q"}, ChunkSize: 1})
-	must(t, err)
+	testcheck.Must(t, err)
 	texts(t, again)
 	if sum, _ := again.Sum(0); !ok || sum != first {
 		t.Errorf("the checksum is %08x, and in small batches %08x", first, sum)
@@ -141,7 +142,7 @@ func oneFamily(t testing.TB) *lab {
 
 func TestOneFamily(t *testing.T) {
 	in, err := oneFamily(t).input(source.Options{Columns: []string{"q", "$row"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	if got, _ := texts(t, in); !slices.Equal(got, []string{`"1" "a"`, `"2" "b"`}) {
 		t.Errorf("%q", got)
 	}
@@ -158,15 +159,15 @@ func TestReplaced(t *testing.T) {
 	} {
 		l := smallLab(t)
 		in, err := l.input(source.Options{Columns: []string{"f:q"}})
-		must(t, err)
-		must(t, in.Recheck(t.Context()))
+		testcheck.Must(t, err)
+		testcheck.Must(t, in.Recheck(t.Context()))
 		change(l)
 		l.save()
 		err = in.Recheck(t.Context())
 		if _, ok := errors.AsType[*source.ChangedError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
-		must(t, os.RemoveAll(filepath.Join(l.root, ".hbase-snapshot")))
+		testcheck.Must(t, os.RemoveAll(filepath.Join(l.root, ".hbase-snapshot")))
 		if err := in.Recheck(t.Context()); err == nil {
 			t.Errorf("%s: a snapshot that is gone is the same", name)
 		}
@@ -223,7 +224,7 @@ func TestManyRows(t *testing.T) {
 	}
 	l.save()
 	in, err := l.input(source.Options{Columns: names, ChunkSize: 20 << 10})
-	must(t, err)
+	testcheck.Must(t, err)
 	if got, _ := texts(t, in); !slices.Equal(got, want) {
 		t.Errorf("%d records, want %d", len(got), len(want))
 	}
@@ -248,10 +249,10 @@ func TestNoAllocation(t *testing.T) {
 		l.region("", "", regionFiles{{"f", hfileOf(t, hfile.Options{BlockSize: 4 << 20}, cells...)}})
 		l.save()
 		in, err := l.input(source.Options{Columns: []string{"f:a", "f:c", "$row"}})
-		must(t, err)
+		testcheck.Must(t, err)
 		reader := in.NewReader()
 		return testing.AllocsPerRun(3, func() {
-			must(t, reader.Read(t.Context(), 0, func(*source.Batch) error { return nil }))
+			testcheck.Must(t, reader.Read(t.Context(), 0, func(*source.Batch) error { return nil }))
 		})
 	}
 	if few, many := count(1000), count(20000); many > few+100 {
@@ -273,7 +274,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 		t.Helper()
 		dir := filepath.Join(t.TempDir(), "out")
 		_, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, dir, build.WorkOptions{Workers: 3, Memory: 256 << 20})
-		must(t, err)
+		testcheck.Must(t, err)
 		return dir
 	}
 	first := run(s)
@@ -284,14 +285,14 @@ func TestBuildOfSnapshot(t *testing.T) {
 	for i, start := range []string{"", "3", "7"} {
 		var files regionFiles
 		list, err := filepath.Glob(filepath.Join(first, "f", "*"))
-		must(t, err)
+		testcheck.Must(t, err)
 		for _, name := range list {
 			b, err := os.ReadFile(name)
-			must(t, err)
+			testcheck.Must(t, err)
 			r, err := hfile.Open(strings.NewReader(string(b)), int64(len(b)), hfile.ReaderOptions{})
-			must(t, err)
+			testcheck.Must(t, err)
 			row, _, err := r.Rows()
-			must(t, err)
+			testcheck.Must(t, err)
 			if region := slices.IndexFunc([]string{"3", "7", "~"}, func(end string) bool { return string(row) < end }); region == i {
 				files = append(files, [2]string{"f", string(b)})
 			}
@@ -310,7 +311,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	files.PartBytes = 1
 	infos, err := files.ReadDir(t.Context(), files.Dir())
-	must(t, err)
+	testcheck.Must(t, err)
 	if len(infos) < 6 {
 		t.Errorf("three regions are %d files", len(infos))
 	}
@@ -336,12 +337,12 @@ func TestBuildOfSnapshot(t *testing.T) {
 // TestParsedKeys: columns are taken out of row keys, where a spec says how; a key of another spec ends the reading.
 func TestParsedKeys(t *testing.T) {
 	e, err := keygen.Parse("md5hex(id) + id + '|' + day")
-	must(t, err)
+	testcheck.Must(t, err)
 	program, err := keygen.Compile(e, keygen.Options{})
-	must(t, err)
+	testcheck.Must(t, err)
 	key := func(id, day string) string {
 		b, err := program.Append(nil, [][]byte{[]byte(id), []byte(day)})
-		must(t, err)
+		testcheck.Must(t, err)
 		return string(b)
 	}
 	open := func(keys ...string) (*source.Input, error) {
@@ -358,7 +359,7 @@ func TestParsedKeys(t *testing.T) {
 			source.Options{Columns: []string{"day", "f:id", "id"}})
 	}
 	in, err := open(key("a", "2"), key("b", "1"), key("c", "7"))
-	must(t, err)
+	testcheck.Must(t, err)
 	got, _ := texts(t, in)
 	slices.Sort(got)
 	if want := []string{`"1" "of the cell" "b"`, `"2" "of the cell" "a"`, `"7" "of the cell" "c"`}; !slices.Equal(got, want) {

@@ -12,16 +12,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // lab is a snapshot of the table n:t with the families f and g, in a local
 // directory, as HBase lays it out.
@@ -57,14 +51,14 @@ type regionFiles [][2]string
 func (l *lab) region(start, end string, files regionFiles) {
 	l.t.Helper()
 	info, err := proto.Marshal(&pb.RegionInfo{RegionId: proto.Uint64(7), TableName: tableName(), StartKey: []byte(start), EndKey: []byte(end)})
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	sum := md5.Sum(fmt.Appendf(nil, "n:t,%s,7", start))
 	b := field(field(nil, 1, 0), 2, info)
 	for i, f := range files {
 		name := fmt.Sprintf("%032x", i+1)
 		dir := filepath.Join(l.root, "data/n/t", hex.EncodeToString(sum[:]), f[0])
-		must(l.t, os.MkdirAll(dir, 0o755))
-		must(l.t, os.WriteFile(filepath.Join(dir, name), []byte(f[1]), 0o644))
+		testcheck.Must(l.t, os.MkdirAll(dir, 0o755))
+		testcheck.Must(l.t, os.WriteFile(filepath.Join(dir, name), []byte(f[1]), 0o644))
 		b = field(b, 3, field(field(nil, 1, f[0]), 2, field(field(nil, 1, name), 3, len(f[1]))))
 	}
 	l.regions = append(l.regions, b)
@@ -84,15 +78,15 @@ func (l *lab) save() {
 func (l *lab) saveOf(schema *pb.TableSchema) {
 	l.t.Helper()
 	b, err := proto.Marshal(schema)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	b = field(nil, 1, b)
 	for _, r := range l.regions {
 		b = field(b, 2, r)
 	}
 	dir := filepath.Join(l.root, ".hbase-snapshot/s")
-	must(l.t, os.MkdirAll(dir, 0o755))
-	must(l.t, os.WriteFile(filepath.Join(dir, ".snapshotinfo"), field(field(field(field(nil, 1, "s"), 2, "n:t"), 3, l.created), 5, 2), 0o644))
-	must(l.t, os.WriteFile(filepath.Join(dir, "data.manifest"), b, 0o644))
+	testcheck.Must(l.t, os.MkdirAll(dir, 0o755))
+	testcheck.Must(l.t, os.WriteFile(filepath.Join(dir, ".snapshotinfo"), field(field(field(field(nil, 1, "s"), 2, "n:t"), 3, l.created), 5, 2), 0o644))
+	testcheck.Must(l.t, os.WriteFile(filepath.Join(dir, "data.manifest"), b, 0o644))
 }
 
 // hfileOf writes cells, which are in order.
@@ -100,17 +94,17 @@ func hfileOf(t testing.TB, o hfile.Options, cells ...hfile.Cell) string {
 	t.Helper()
 	var name = filepath.Join(t.TempDir(), "x")
 	out, err := hdfsio.Local{}.Create(t.Context(), name, hdfsio.CreateOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	w, err := hfile.NewWriter(out, o)
-	must(t, err)
+	testcheck.Must(t, err)
 	for i := range cells {
-		must(t, w.Append(&cells[i]))
+		testcheck.Must(t, w.Append(&cells[i]))
 	}
 	_, err = w.Finish()
-	must(t, err)
-	must(t, out.Finish())
+	testcheck.Must(t, err)
+	testcheck.Must(t, out.Finish())
 	b, err := os.ReadFile(name)
-	must(t, err)
+	testcheck.Must(t, err)
 	return string(b)
 }
 

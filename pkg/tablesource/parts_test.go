@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/source"
@@ -20,7 +21,7 @@ func TestTimestamps(t *testing.T) {
 		{"g", hfileOf(t, hfile.Options{}, put("a", "g", "q", 9, "g"))}})
 	l.save()
 	in, err := l.input(source.Options{Columns: []string{"$timestamp:f:q", "$timestamp", "f:q", "$row", "$timestamp:g:q"}})
-	must(t, err)
+	testcheck.Must(t, err)
 	want := []string{`"7" "9" "new" "a" "9"`, `NULL "3" NULL "b" NULL`}
 	if got, _ := texts(t, in); !slices.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
@@ -51,7 +52,7 @@ func TestParts(t *testing.T) {
 		files.PartBytes = most
 		in, err := source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"},
 			source.Options{Columns: []string{"$row", "f:a", "f:b", "g:y", "$timestamp"}})
-		must(t, err)
+		testcheck.Must(t, err)
 		return in
 	}
 	want, size := texts(t, open(0))

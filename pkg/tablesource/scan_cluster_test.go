@@ -17,6 +17,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hfile"
@@ -42,14 +43,14 @@ func TestTableOfHBase(t *testing.T) {
 		t.Skipf("%s=20000 has it run, as make test-source does", envRows)
 	}
 	count, err := strconv.ParseInt(os.Getenv(envRows), 10, 64)
-	must(t, err)
+	testcheck.Must(t, err)
 	c := testcluster.Shared(t)
 	env, admin := jobtest.ClusterEnv(t, c), c.AdminT(t)
 	ask := func(args ...string) string {
 		t.Helper()
 		began := time.Now()
 		said, err := admin.Run(t.Context(), args...)
-		must(t, err)
+		testcheck.Must(t, err)
 		t.Logf("%s: %.1f s", args[0], time.Since(began).Seconds())
 		return said
 	}
@@ -58,10 +59,10 @@ func TestTableOfHBase(t *testing.T) {
 		t.Errorf("a split left %d references", n)
 	}
 	table, err := loader.ParseTableName(name)
-	must(t, err)
+	testcheck.Must(t, err)
 	src, err := tablesource.Open(t.Context(), env, tablesource.Ref{Table: table}, tablesource.Options{})
-	must(t, err)
-	defer func() { must(t, src.Close(context.WithoutCancel(t.Context()))) }()
+	testcheck.Must(t, err)
+	defer func() { testcheck.Must(t, src.Close(context.WithoutCancel(t.Context()))) }()
 	most := 0
 	for i := range src.Snapshot.Regions {
 		most = max(most, src.Snapshot.Regions[i].Files)
@@ -106,13 +107,13 @@ func livedTable(t *testing.T, env *cluster.Env, count int64, ask func(...string)
 	t.Helper()
 	rows := data.Spec{Table: data.Check, Rows: count, Seed: 19, Regions: 4, Flat: true}
 	input, err := data.WriteFile(t.Context(), t.TempDir(), rows, data.Dump)
-	must(t, err)
+	testcheck.Must(t, err)
 	name := jobtest.FreshTable(t, env, 4, nil)
 	ask("cells-second", name)
 	s := jobtest.TableSpec(t, data.Check, input, "dump")
 	s.Table, s.Key = name, "salt(check_id, 4) + md5hex(check_id) + id"
 	_, err = job.Run(t.Context(), env, jobtest.Resolve(t, s), job.RunOptions{})
-	must(t, err)
+	testcheck.Must(t, err)
 	ask("cells-churn", name)
 	ask("split", name, "18")
 	ask("put", name, "17", "f:last", "unflushed")
@@ -135,7 +136,7 @@ func snapshotDigest(t *testing.T, s *snapshot.Snapshot, v snapshot.View) string 
 	t.Helper()
 	d := cellDigest{sha: sha256.New()}
 	var rows, cells int64
-	must(t, s.Each(t.Context(), 1, v, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+	testcheck.Must(t, s.Each(t.Context(), 1, v, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 		for sc.Next() {
 			d.add(sc.Cell())
 		}
@@ -165,7 +166,7 @@ func compareCost(t *testing.T, s *snapshot.Snapshot, rounds int, scan func() str
 	var ours, theirs []float64
 	for round := range rounds + 1 {
 		began, cells := time.Now(), make([]int64, len(s.Regions))
-		must(t, s.Each(t.Context(), runtime.GOMAXPROCS(0), snapshot.View{Versions: 1}, func(_ context.Context, i int, sc *snapshot.Scan) error {
+		testcheck.Must(t, s.Each(t.Context(), runtime.GOMAXPROCS(0), snapshot.View{Versions: 1}, func(_ context.Context, i int, sc *snapshot.Scan) error {
 			for sc.Next() {
 			}
 			cells[i] = sc.Stats().Cells

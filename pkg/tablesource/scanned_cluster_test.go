@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -26,7 +27,7 @@ func asker(t *testing.T, c *testcluster.Cluster) func(...string) string {
 	return func(args ...string) string {
 		t.Helper()
 		said, err := admin.Run(t.Context(), args...)
-		must(t, err)
+		testcheck.Must(t, err)
 		return said
 	}
 }
@@ -36,7 +37,7 @@ func mounted(t *testing.T, env *cluster.Env, input string, src *tablesource.Sour
 	t.Helper()
 	src.Mount(env, input, nil)
 	in, err := source.Open(t.Context(), env.Source, []string{input}, source.Options{Columns: columns, ChunkSize: 8 << 10})
-	must(t, err)
+	testcheck.Must(t, err)
 	return in
 }
 
@@ -48,13 +49,13 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	const count = 4000
 	name := livedTable(t, env, count, ask)
 	table, err := loader.ParseTableName(name)
-	must(t, err)
+	testcheck.Must(t, err)
 	ref := tablesource.Ref{Table: table}
 	open := func(by tablesource.ReadBy) *tablesource.Source {
 		t.Helper()
 		src, err := tablesource.Open(t.Context(), env, ref, tablesource.Options{By: by})
-		must(t, err)
-		t.Cleanup(func() { must(t, src.Close(context.WithoutCancel(t.Context()))) })
+		testcheck.Must(t, err)
+		t.Cleanup(func() { testcheck.Must(t, src.Close(context.WithoutCancel(t.Context()))) })
 		return src
 	}
 	files, scan := open(tablesource.ByFiles), open(tablesource.ByScan)
@@ -70,7 +71,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	r, cut := in.NewReader(), 0
 	for i := range in.Splits() {
 		first := true
-		must(t, r.Read(t.Context(), i, func(b *source.Batch) error {
+		testcheck.Must(t, r.Read(t.Context(), i, func(b *source.Batch) error {
 			if first && i == 0 { // of those that were split before, files are still halves
 				cut++
 				ask("split", name, string(b.Field(b.Rows-1, 0))+"~")
@@ -95,7 +96,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	// Cell for cell, with timestamps, also of those that no column has.
 	d := cellDigest{sha: sha256.New()}
 	rows, cells := 0, 0
-	must(t, scan.Scanned.Each(t.Context(), 1, nil, func(_ context.Context, _ int, sc *tablesource.Scan) error {
+	testcheck.Must(t, scan.Scanned.Each(t.Context(), 1, nil, func(_ context.Context, _ int, sc *tablesource.Scan) error {
 		for sc.Next() {
 			if sc.NewRow() {
 				rows++
@@ -115,7 +116,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	if !sc.Next() || !sc.NewRow() {
 		t.Errorf("the first cell: %v", sc.Err())
 	}
-	must(t, sc.Close())
+	testcheck.Must(t, sc.Close())
 	ctx, cancel := context.WithCancel(t.Context())
 	sc = scan.Scanned.Scan(ctx, 0)
 	cancel()
@@ -124,7 +125,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	if !errors.Is(sc.Err(), context.Canceled) {
 		t.Errorf("a scan that was stopped: %v", sc.Err())
 	}
-	must(t, sc.Close())
+	testcheck.Must(t, sc.Close())
 
 	// A table that is emptied has another content than it had when the reading began.
 	ask("truncate", name)
@@ -160,25 +161,27 @@ func TestFilesDenied(t *testing.T) {
 	ask("put", name, "0a", "f:q", "one")
 	ask("put", name, "2b", "f:q", "two")
 	table, err := loader.ParseTableName(name)
-	must(t, err)
+	testcheck.Must(t, err)
 	ref := tablesource.Ref{Table: table}
 
 	owner := jobtest.ClusterEnvAs(t, c, "hbase")
 	fsys, root, err := owner.Resolve(owner.Conf.Value("hbase.rootdir"))
-	must(t, err)
+	testcheck.Must(t, err)
 	for _, dir := range []string{"/data", "/archive"} {
 		before, err := fsys.Stat(t.Context(), root+dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		must(t, err)
-		must(t, fsys.Chmod(t.Context(), root+dir, 0o700))
-		t.Cleanup(func() { must(t, fsys.Chmod(context.WithoutCancel(t.Context()), root+dir, before.Mode().Perm())) })
+		testcheck.Must(t, err)
+		testcheck.Must(t, fsys.Chmod(t.Context(), root+dir, 0o700))
+		t.Cleanup(func() {
+			testcheck.Must(t, fsys.Chmod(context.WithoutCancel(t.Context()), root+dir, before.Mode().Perm()))
+		})
 	}
 	snapshots := func() (names []string) {
 		infos, err := fsys.ReadDir(t.Context(), root+"/.hbase-snapshot")
 		if !errors.Is(err, fs.ErrNotExist) {
-			must(t, err)
+			testcheck.Must(t, err)
 		}
 		for _, i := range infos {
 			if strings.Contains(i.Name(), table.Qualifier) {
@@ -196,7 +199,7 @@ func TestFilesDenied(t *testing.T) {
 	}
 	for _, keep := range []bool{false, true} { // as a job with a journal has it
 		src, err := tablesource.Open(t.Context(), env, ref, tablesource.Options{By: tablesource.ByAuto, Keep: keep})
-		must(t, err)
+		testcheck.Must(t, err)
 		if src.Scanned == nil || !errors.Is(src.Denied, fs.ErrPermission) || src.Own {
 			t.Fatalf("auto: %+v", src)
 		}
@@ -209,18 +212,18 @@ func TestFilesDenied(t *testing.T) {
 		if !slices.Equal(lines, []string{`"0a" "one"`, `"2b" "two"`}) {
 			t.Errorf("%q", lines)
 		}
-		must(t, src.Close(t.Context()))
+		testcheck.Must(t, src.Close(t.Context()))
 	}
 	if left := snapshots(); len(left) > 0 {
 		t.Errorf("snapshots are left: %q", left)
 	}
 	// Who may read them does.
 	src, err := tablesource.Open(t.Context(), owner, ref, tablesource.Options{By: tablesource.ByAuto})
-	must(t, err)
+	testcheck.Must(t, err)
 	if src.Snapshot == nil || src.Denied != nil {
 		t.Errorf("auto for HBase's user: %+v", src)
 	}
-	must(t, src.Close(t.Context()))
+	testcheck.Must(t, src.Close(t.Context()))
 	// Only HDFS' denial leads to a scan.
 	none := tablesource.Ref{Table: loader.TableName{Namespace: "test", Qualifier: "none"}}
 	for _, by := range []tablesource.ReadBy{tablesource.ByAuto, tablesource.ByScan} {

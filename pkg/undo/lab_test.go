@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -22,13 +23,6 @@ import (
 	"bulkload/pkg/spec"
 	"bulkload/pkg/verify"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // The load of these tests.
 const (
@@ -78,12 +72,12 @@ func field(b []byte, number protowire.Number, v any) []byte {
 
 func (l *lab) put(name string, b []byte) {
 	l.t.Helper()
-	must(l.t, l.fs.MkdirAll(l.t.Context(), path.Dir(name), 0o755))
+	testcheck.Must(l.t, l.fs.MkdirAll(l.t.Context(), path.Dir(name), 0o755))
 	out, err := l.fs.Create(l.t.Context(), name, hdfsio.CreateOptions{})
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	_, err = out.Write(b)
-	must(l.t, err)
-	must(l.t, out.Finish())
+	testcheck.Must(l.t, err)
+	testcheck.Must(l.t, out.Finish())
 }
 
 // add writes cells into files of the table, one for each region and family, of one sequence id.
@@ -99,12 +93,12 @@ func (l *lab) add(sequence int, cells []hfile.Cell) {
 			slices.SortFunc(part, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 			var b bytes.Buffer
 			w, err := hfile.NewWriter(&b, hfile.Options{Encoding: hfile.EncodingFastDiff, BlockSize: 200})
-			must(l.t, err)
+			testcheck.Must(l.t, err)
 			for i := range part {
-				must(l.t, w.Append(&part[i]))
+				testcheck.Must(l.t, w.Append(&part[i]))
 			}
 			_, err = w.Finish()
-			must(l.t, err)
+			testcheck.Must(l.t, err)
 			l.file(region, family, sequence, b.Bytes())
 		}
 	}
@@ -125,7 +119,7 @@ func (l *lab) open() *snapshot.Snapshot {
 		schema.ColumnFamilies = append(schema.ColumnFamilies, &pb.ColumnFamilySchema{Name: []byte(f), Attributes: []*pb.BytesBytesPair{{First: []byte("VERSIONS"), Second: []byte(l.versions)}}})
 	}
 	b, err := proto.Marshal(schema)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	data := field(nil, 1, b)
 	for i, start := range labRegions {
 		end := ""
@@ -133,7 +127,7 @@ func (l *lab) open() *snapshot.Snapshot {
 			end = labRegions[i+1]
 		}
 		info, err := proto.Marshal(&pb.RegionInfo{RegionId: proto.Uint64(7), TableName: schema.TableName, StartKey: []byte(start), EndKey: []byte(end)})
-		must(l.t, err)
+		testcheck.Must(l.t, err)
 		region := field(field(nil, 1, 0), 2, info)
 		for _, f := range l.files {
 			if f.region == i {
@@ -144,11 +138,11 @@ func (l *lab) open() *snapshot.Snapshot {
 	}
 	name := fmt.Sprintf("s%d", len(l.files))
 	dir := labRoot + "/.hbase-snapshot/" + name
-	must(l.t, l.fs.RemoveAll(l.t.Context(), dir))
+	testcheck.Must(l.t, l.fs.RemoveAll(l.t.Context(), dir))
 	l.put(dir+"/.snapshotinfo", field(field(field(field(nil, 1, name), 2, "t"), 3, 1000), 5, 2))
 	l.put(dir+"/data.manifest", data)
 	s, err := snapshot.Open(l.t.Context(), l.fs, labRoot, name)
-	must(l.t, err)
+	testcheck.Must(l.t, err)
 	return s
 }
 
@@ -168,7 +162,7 @@ func (l *lab) of(written []hfile.Cell) *load {
 	}
 	digest := verify.NewRows(m)
 	for key, cells := range rows {
-		must(l.t, digest.Add(loader.Row{Key: []byte(key), Cells: cells}))
+		testcheck.Must(l.t, digest.Add(loader.Row{Key: []byte(key), Cells: cells}))
 	}
 	m.Digest = digest.Digest()
 	return &load{job: "t-0123456789ab", table: loader.TableName{Namespace: "default", Qualifier: "t"}, stamp: labStamp, families: l.families, manifest: m}

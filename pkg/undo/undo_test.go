@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -111,7 +112,7 @@ func TestSurvey(t *testing.T) {
 		load := l.of(written)
 		snap := l.open()
 		s, err := load.survey(t.Context(), snap, labReading())
-		must(t, err)
+		testcheck.Must(t, err)
 		now, without := seenOf(append(slices.Clone(others), written...), 1), seenOf(others, 1)
 		before := seenOf(slices.DeleteFunc(slices.Clone(others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
 		want := result.Survey{Load: load.manifest.Digest}
@@ -172,7 +173,7 @@ func TestSurvey(t *testing.T) {
 
 		rw := rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9)
 		files, err := load.write(t.Context(), snap, s, rw, "", writing{reading: labReading()})
-		must(t, err)
+		testcheck.Must(t, err)
 		markers := int64(0)
 		more := newLab(t, fmt.Sprint(versions), "f", "g") // that is compacted
 		more.add(6, compactedOf(append(slices.Clone(others[:half]), written...), versions))
@@ -183,10 +184,10 @@ func TestSurvey(t *testing.T) {
 				region = 1
 			}
 			in, err := l.fs.Open(t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
-			must(t, err)
+			testcheck.Must(t, err)
 			b, err := io.ReadAll(in)
-			must(t, err)
-			must(t, in.Close())
+			testcheck.Must(t, err)
+			testcheck.Must(t, in.Close())
 			l.file(region, f.Family, 9, b)
 			more.file(region, f.Family, 9, b)
 			markers += f.Cells
@@ -196,7 +197,7 @@ func TestSurvey(t *testing.T) {
 		}
 		after := l.open()
 		scanned := map[string]string{}
-		must(t, after.Each(t.Context(), 1, snapshot.View{Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+		testcheck.Must(t, after.Each(t.Context(), 1, snapshot.View{Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 			for sc.Next() {
 				c := sc.Cell()
 				scanned[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
@@ -207,13 +208,13 @@ func TestSurvey(t *testing.T) {
 			rt.Fatalf("with markers the table is\n%q, want\n%q", scanned, rest)
 		}
 		again, err := load.survey(t.Context(), after, labReading())
-		must(t, err)
+		testcheck.Must(t, err)
 		if again.Rest != s.Rest || again.Versions != s.Versions || again.CellsSeen != 0 {
 			rt.Fatalf("with markers the rest is %+v with %d cells of the load, predicted was %+v", again.Rest, again.CellsSeen, s.Rest)
 		}
 		// A compaction that takes the load's cells without the markers drops nothing that it would not have dropped without the load.
 		left := map[string]string{}
-		must(t, more.open().Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+		testcheck.Must(t, more.open().Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 			for sc.Next() {
 				c := sc.Cell()
 				left[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
@@ -297,13 +298,13 @@ func TestForeign(t *testing.T) {
 		more.add(5, written)
 		more.add(6, []hfile.Cell{c.cell})
 		s, err := load.survey(t.Context(), more.open(), labReading())
-		must(t, err)
+		testcheck.Must(t, err)
 		if s.Foreign != c.foreign || same(s, load.manifest.Digest) {
 			t.Errorf("%s: %d foreign rows, %s is taken for %s", name, s.Foreign, s.Load, load.manifest.Digest)
 		}
 	}
 	s, err := load.survey(t.Context(), l.open(), reading{workers: 1, keys: 2, now: labReading().now})
-	must(t, err)
+	testcheck.Must(t, err)
 	if !same(s, load.manifest.Digest) {
 		t.Errorf("the load's own rows are taken for others': %+v", s)
 	}
@@ -335,7 +336,7 @@ func TestUndoBeforeUndo(t *testing.T) {
 			l.add(3+i, cells)
 		}
 		s, err := load.survey(t.Context(), l.open(), labReading())
-		must(t, err)
+		testcheck.Must(t, err)
 		if s.Families[0].Compacted != c.compacted || !same(s, load.manifest.Digest) || s.CellsSeen != 2 {
 			t.Errorf("%s: %+v", name, s)
 		}
