@@ -1,11 +1,8 @@
 package undo
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -14,8 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -52,44 +51,6 @@ func drawTable(t *rapid.T) (others, written []hfile.Cell) {
 	return once(others), once(written)
 }
 
-// seenOf is a plain account of what a reader of some versions sees: row, family, qualifier and timestamp of each cell with its value.
-func seenOf(cells []hfile.Cell, versions int) map[string]string {
-	columns := map[string][]hfile.Cell{}
-	for _, c := range cells {
-		deleted := slices.ContainsFunc(cells, func(m hfile.Cell) bool {
-			if !bytes.Equal(m.Row, c.Row) || !bytes.Equal(m.Family, c.Family) {
-				return false
-			}
-			sameColumn := bytes.Equal(m.Qualifier, c.Qualifier)
-			return m.Type == hfile.DeleteFamily && m.Timestamp >= c.Timestamp || m.Type == hfile.DeleteFamilyVersion && m.Timestamp == c.Timestamp ||
-				m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
-		})
-		if c.Type == hfile.Put && !deleted {
-			key := fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier)
-			columns[key] = append(columns[key], c)
-		}
-	}
-	seen := map[string]string{}
-	for key, all := range columns {
-		slices.SortFunc(all, func(a, b hfile.Cell) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
-		for _, c := range all[:min(len(all), versions)] {
-			seen[fmt.Sprintf("%s %d", key, c.Timestamp)] = string(c.Value)
-		}
-	}
-	return seen
-}
-
-// compactedOf is what a compaction makes of the cells that it is given: markers, and of what they do not hide the newest versions.
-func compactedOf(cells []hfile.Cell, versions int) (kept []hfile.Cell) {
-	seen := seenOf(cells, versions)
-	for _, c := range cells {
-		if _, ok := seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)]; ok || c.Type != hfile.Put {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
 // rowsOf are the rows of what is seen.
 func rowsOf(seen map[string]string) map[string]bool {
 	rows := map[string]bool{}
@@ -104,17 +65,17 @@ func TestSurvey(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		others, written := drawTable(rt)
 		versions := rapid.IntRange(1, 3).Draw(rt, "versions")
-		l := newLab(t, fmt.Sprint(versions), "f", "g")
+		l := newLab(t, versions, "f", "g")
 		half := rapid.IntRange(0, len(others)).Draw(rt, "half")
-		l.add(3, others[:half])
-		l.add(5, written)
-		l.add(7, others[half:])
+		l.Load(3, others[:half]...)
+		l.Load(5, written...)
+		l.Load(7, others[half:]...)
 		load := l.of(written)
 		snap := l.open()
 		s, err := load.survey(t.Context(), snap, labReading())
 		testcheck.Must(t, err)
-		now, without := seenOf(append(slices.Clone(others), written...), 1), seenOf(others, 1)
-		before := seenOf(slices.DeleteFunc(slices.Clone(others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
+		now, without := testsnapshot.Seen(append(slices.Clone(others), written...), 1), testsnapshot.Seen(others, 1)
+		before := testsnapshot.Seen(slices.DeleteFunc(slices.Clone(others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
 		want := result.Survey{Load: load.manifest.Digest}
 		for key := range now {
 			if strings.HasSuffix(key, " 200") {
@@ -159,7 +120,7 @@ func TestSurvey(t *testing.T) {
 				want.RowsAdded++
 			}
 		}
-		rest := seenOf(others, versions)
+		rest := testsnapshot.Seen(others, versions)
 		want.Rest = manifest.Digest{Rows: int64(len(rowsOf(without))), Cells: int64(len(without)), Sum: s.Rest.Sum}
 		want.Versions = manifest.Digest{Rows: int64(len(rowsOf(rest))), Cells: int64(len(rest)), Sum: s.Versions.Sum}
 		got := *s
@@ -171,25 +132,18 @@ func TestSurvey(t *testing.T) {
 			rt.Fatalf("refused: %v", why)
 		}
 
-		rw := rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9)
+		rw := rewrite.New(l.FS, "/staging", spec.DefaultFamily, 9)
 		files, err := load.write(t.Context(), snap, s, rw, "", writing{reading: labReading()})
 		testcheck.Must(t, err)
 		markers := int64(0)
-		more := newLab(t, fmt.Sprint(versions), "f", "g") // that is compacted
-		more.add(6, compactedOf(append(slices.Clone(others[:half]), written...), versions))
-		more.add(7, others[half:])
+		more := newLab(t, versions, "f", "g") // that is compacted
+		more.Load(6, testsnapshot.Compacted(append(slices.Clone(others[:half]), written...), versions, true)...)
+		more.Load(7, others[half:]...)
 		for _, f := range files {
-			region := 0
-			if string(f.First) >= labRegions[1] {
-				region = 1
+			b := jobtest.ReadWhole(t, l.FS, path.Join("/staging", f.Family, path.Base(f.Path)))
+			for _, to := range []*lab{l, more} {
+				to.Add(to.RegionOf(f.First), f.Family, 9, b)
 			}
-			in, err := l.fs.Open(t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
-			testcheck.Must(t, err)
-			b, err := io.ReadAll(in)
-			testcheck.Must(t, err)
-			testcheck.Must(t, in.Close())
-			l.file(region, f.Family, 9, b)
-			more.file(region, f.Family, 9, b)
 			markers += f.Cells
 		}
 		if most := s.Families[0].Rows + s.Families[1].Rows + s.CellsRestored; markers > most || !keeps(s.Families[0], 0) && !keeps(s.Families[1], 0) && markers != most {
@@ -200,7 +154,7 @@ func TestSurvey(t *testing.T) {
 		testcheck.Must(t, after.Each(t.Context(), 1, snapshot.View{Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 			for sc.Next() {
 				c := sc.Cell()
-				scanned[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+				scanned[testsnapshot.Key(c)] = string(c.Value)
 			}
 			return sc.Err()
 		}))
@@ -217,14 +171,14 @@ func TestSurvey(t *testing.T) {
 		testcheck.Must(t, more.open().Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 			for sc.Next() {
 				c := sc.Cell()
-				left[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+				left[testsnapshot.Key(c)] = string(c.Value)
 			}
 			return sc.Err()
 		}))
-		kept := compactedOf(others[:half], versions)
+		kept := testsnapshot.Compacted(others[:half], versions, true)
 		for key, value := range without {
 			is := func(c hfile.Cell) bool {
-				return fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp) == key && c.Type == hfile.Put
+				return testsnapshot.Key(&c) == key && c.Type == hfile.Put
 			}
 			if got, ok := left[key]; (!ok || got != value) && (!slices.ContainsFunc(others[:half], is) || slices.ContainsFunc(kept, is)) {
 				rt.Fatalf("compacted with markers elsewhere, %s is %q and should be %q", key, got, value)
@@ -281,12 +235,12 @@ func TestRefusals(t *testing.T) {
 
 // TestForeign: cells of the timestamp that the job cannot have written show.
 func TestForeign(t *testing.T) {
-	l := newLab(t, "1", "f")
+	l := newLab(t, 1, "f")
 	put := func(row, qualifier, value string) hfile.Cell {
 		return hfile.Cell{Row: []byte(row), Family: []byte("f"), Qualifier: []byte(qualifier), Timestamp: labStamp, Type: hfile.Put, Value: []byte(value)}
 	}
 	written := []hfile.Cell{put("a", "p", "1"), put("b", "q", "2"), put("d", "p", "3")}
-	l.add(5, written)
+	l.Load(5, written...)
 	load := l.of(written)
 	for name, c := range map[string]struct {
 		cell    hfile.Cell
@@ -294,9 +248,9 @@ func TestForeign(t *testing.T) {
 	}{
 		"another row": {put("e", "p", "x"), 0}, "another column": {put("a", "zz", "x"), 1}, "another cell of a row": {put("a", "q", "x"), 0},
 	} {
-		more := newLab(t, "1", "f")
-		more.add(5, written)
-		more.add(6, []hfile.Cell{c.cell})
+		more := newLab(t, 1, "f")
+		more.Load(5, written...)
+		more.Load(6, c.cell)
 		s, err := load.survey(t.Context(), more.open(), labReading())
 		testcheck.Must(t, err)
 		if s.Foreign != c.foreign || same(s, load.manifest.Digest) {
@@ -321,7 +275,7 @@ func TestUndoBeforeUndo(t *testing.T) {
 	}
 	oldest, first, second := []hfile.Cell{put("a", 50), put("d", 50)}, []hfile.Cell{put("a", 100), put("d", 100)}, []hfile.Cell{put("a", labStamp), put("d", labStamp)}
 	undone := []hfile.Cell{{Row: []byte("a"), Family: []byte("f"), Timestamp: labStamp, Type: hfile.DeleteFamilyVersion}, {Row: []byte("d"), Family: []byte("f"), Timestamp: labStamp, Type: hfile.DeleteFamilyVersion}}
-	load := newLab(t, "1", "f").of(first)
+	load := newLab(t, 1, "f").of(first)
 	load.stamp = 100
 	for name, c := range map[string]struct {
 		files     [][]hfile.Cell
@@ -331,9 +285,9 @@ func TestUndoBeforeUndo(t *testing.T) {
 		"compacted":           {[][]hfile.Cell{append(slices.Clone(first), oldest...), second, append(slices.Clone(undone), first...)}, 2},
 		"the markers alone":   {[][]hfile.Cell{second, append(slices.Clone(undone), first...)}, 2},
 	} {
-		l := newLab(t, "1", "f")
+		l := newLab(t, 1, "f")
 		for i, cells := range c.files {
-			l.add(3+i, cells)
+			l.Load(3+i, cells...)
 		}
 		s, err := load.survey(t.Context(), l.open(), labReading())
 		testcheck.Must(t, err)
@@ -348,16 +302,16 @@ func TestNothingAllocates(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
 	}
-	l := newLab(t, "2", "f", "g")
+	l := newLab(t, 2, "f", "g")
 	var cells []hfile.Cell
-	for _, family := range l.families {
+	for _, family := range l.Families {
 		for _, qualifier := range []string{"p", "q"} {
 			for _, stamp := range []int64{300, labStamp, 100} {
 				cells = append(cells, hfile.Cell{Row: []byte("a"), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: []byte("v")})
 			}
 		}
 	}
-	l.add(5, cells)
+	l.Load(5, cells...)
 	r := newReader(l.of(cells[:1]), l.open(), labReading().now)
 	row := func() {
 		r.startRow(cells[0].Row)
