@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/deliver"
+	"bulkload/internal/testcheck"
 )
 
 // realEnv asks for Prometheus' own programs; without it tests that find none are skipped.
@@ -113,12 +114,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 // freePort is one that nobody listens on now.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, port, _ := net.SplitHostPort(testcheck.ClosedAddress(t))
 	return port
 }
 

@@ -169,7 +169,7 @@ func TestSmallFaults(t *testing.T) {
 		var l net.Listener
 		return func() net.Addr {
 			if l == nil {
-				l = listen(t, serve)
+				l = testcheck.Serve(t, serve)
 			}
 			return l.Addr()
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -293,27 +294,15 @@ func fieldOf(number rune, body string) string { return string(number<<3|2) + len
 // know for one does.
 func forwarded(t testing.TB, to string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
-			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+	return testcheck.Serve(t, func(in net.Conn) {
+		out, err := net.Dial("tcp", to)
+		if err != nil {
+			return
 		}
-	}()
-	return l.Addr().String()
+		defer out.Close()
+		go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+		_, _ = io.Copy(in, out)
+	}).Addr().String()
 }
 
 // BenchmarkPreflight looks at a healthy table, as each run does.
