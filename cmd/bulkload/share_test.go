@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bulkload/internal/jobtest"
 )
 
 // sharedJob is a job that several processes do over a directory.
@@ -156,10 +158,7 @@ func doubled(t *testing.T, name string, n int) {
 // sharedJobs are jobs of each kind.
 func sharedJobs(t *testing.T) map[string][]string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := jobtest.Absolute(t, "../..")
 	stamp := []string{"--timestamp", "1700000000000"}
 	jobs := map[string][]string{}
 	for table, splits := range map[string]string{"check": "salt:10", "opinion": "salt:50"} {
