@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
@@ -25,10 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as users do: what it prints, where, and its exit codes.
 func TestScripts(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := jobtest.Absolute(t, "../..")
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
@@ -61,15 +59,9 @@ func TestClusterScripts(t *testing.T) {
 		t.Skip("needs the test cluster, which -short leaves out")
 	}
 	conf := clusterConf(t)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := jobtest.Absolute(t, "../..")
 	// Scripts kill the program after a record of its journal, which only one with this tag does.
-	bin := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	bin := filepath.Dir(jobtest.Program(t))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/cluster",
 		Setup: func(e *testscript.Env) error {

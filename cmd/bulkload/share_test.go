@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
 )
 
@@ -155,10 +156,7 @@ func doubled(t *testing.T, name string, n int) {
 // sharedJobs are jobs of each kind.
 func sharedJobs(t *testing.T) map[string][]string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := jobtest.Absolute(t, "../..")
 	stamp := []string{"--timestamp", "1700000000000"}
 	jobs := map[string][]string{}
 	for table, splits := range map[string]string{"check": "salt:10", "opinion": "salt:50"} {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"bulkload/internal/jobtest"
 )
 
 // exampleCommands are the commands of an example in their order, each with how many processes it is for. $N is the number of one,
@@ -66,10 +68,7 @@ func airflowCommands(t *testing.T, text string) (all []exampleCommand) {
 
 // TestExamplesOfShares runs the commands of the examples as processes, on local files: they give the files of one build.
 func TestExamplesOfShares(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := jobtest.Absolute(t, "../..")
 	input := filepath.Join(root, "testdata", "exports", "check.csv")
 	given := []string{"--job", filepath.Join(root, "examples", "check.yaml"), "--input", input, "--splits", "salt:10", "--timestamp", "1700000000000"}
 	for name, commands := range map[string]func(*testing.T, string) []exampleCommand{

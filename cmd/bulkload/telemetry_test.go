@@ -21,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/lineage"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
@@ -151,10 +152,7 @@ func TestLineageOfBuild(t *testing.T) {
 	if list[0].Run.ID != list[1].Run.ID || list[2].Run.ID == list[0].Run.ID {
 		t.Error("the run ids do not distinguish runs")
 	}
-	input, err := filepath.Abs(exports)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := jobtest.Absolute(t, exports)
 	end := list[1]
 	if len(end.Inputs) != 1 || end.Inputs[0].Namespace != "file" || end.Inputs[0].Name != input || len(end.Inputs[0].Facets.Schema.Fields) != 18 {
 		t.Errorf("inputs %+v", end.Inputs)

@@ -14,24 +14,7 @@ import (
 // echo answers each connection with what it sends.
 func echo(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				io.Copy(c, c)
-				c.Close()
-			}()
-		}
-	}()
-	return l
+	return testcheck.Serve(t, func(c net.Conn) { io.Copy(c, c) })
 }
 
 func TestProxyCarriesAll(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
 )
 
@@ -101,9 +102,9 @@ func (a *airflow) command(t *testing.T, s *site, dag, date, conf string, more ..
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, a.python, abs(t, "testdata/airflow/run_dag.py"), filepath.Join(a.home, "dags", dag+".py"), date, conf)
+	cmd := exec.CommandContext(ctx, a.python, jobtest.Absolute(t, "testdata/airflow/run_dag.py"), filepath.Join(a.home, "dags", dag+".py"), date, conf)
 	cmd.Dir = a.home
-	cmd.Env = append(s.environ(t, airflowEnv(a.home)...), "ENDS_PROGRAM="+abs(t, "testdata/airflow/ends"))
+	cmd.Env = append(s.environ(t, airflowEnv(a.home)...), "ENDS_PROGRAM="+jobtest.Absolute(t, "testdata/airflow/ends"))
 	cmd.Env = append(cmd.Env, more...)
 	return cmd
 }

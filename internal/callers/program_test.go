@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/journal"
@@ -23,29 +22,10 @@ const root = "../.."
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-var built struct {
-	sync.Once
-	dir string
-	err error
-}
-
-// program gives a directory that holds the built program, for PATH. It lies in the checkout's build directory, so that
-// it is built once and nothing has to remove it.
+// program gives a directory that holds the built program, for PATH.
 func program(t *testing.T) string {
 	t.Helper()
-	built.Do(func() {
-		if built.dir, built.err = filepath.Abs(root + "/build/callers"); built.err != nil {
-			return
-		}
-		cmd := exec.Command("go", "build", "-tags", "stopafter", "-o", filepath.Join(built.dir, "bulkload"), "bulkload/cmd/bulkload")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return built.dir
+	return filepath.Dir(jobtest.Program(t))
 }
 
 // site is a place with exports, job files and tables, as the examples expect it.
@@ -60,7 +40,7 @@ type site struct {
 // newSite makes the tables and lays out the exports of a day.
 func newSite(t *testing.T, day string) *site {
 	t.Helper()
-	s := &site{cluster: testcluster.Shared(t), tables: "test:" + testcheck.Name(t) + "_", jobs: abs(t, root+"/examples"),
+	s := &site{cluster: testcluster.Shared(t), tables: "test:" + testcheck.Name(t) + "_", jobs: jobtest.Absolute(t, root+"/examples"),
 		exports: t.TempDir(), state: t.TempDir()}
 	for table, export := range map[string]string{"check": "check.dump", "opinion": "opinion.parquet"} {
 		name := s.tables + table
@@ -82,7 +62,7 @@ func newSite(t *testing.T, day string) *site {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Link(abs(t, root+"/testdata/exports/"+export), filepath.Join(dir, export)); err != nil {
+		if err := os.Link(jobtest.Absolute(t, root+"/testdata/exports/"+export), filepath.Join(dir, export)); err != nil {
 			copyFile(t, root+"/testdata/exports/"+export, filepath.Join(dir, export))
 		}
 	}
@@ -159,15 +139,6 @@ func (s *site) holder(table string) (pid int) {
 		_, _ = fmt.Sscanf(string(b), "process %d on", &pid)
 	}
 	return pid
-}
-
-func abs(t *testing.T, name string) string {
-	t.Helper()
-	name, err := filepath.Abs(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 func copyFile(t *testing.T, from, to string) {

@@ -101,12 +101,7 @@ const host = "127.0.97.1"
 // freePort is one that nobody listens on now.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, port, _ := net.SplitHostPort(testcheck.ClosedAddress(t))
 	return port
 }
 

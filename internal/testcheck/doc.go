@@ -1,5 +1,5 @@
 // Package testcheck has what most tests of this module need and the standard library does not have: a check of an error, a wait for a
-// condition, random numbers that can be drawn again, and names that no other test has.
+// condition, random numbers that can be drawn again, names that no other test has, a server of its own, and a program of Java.
 //
 //	r := testcheck.Rand(t)               // says its seed when the test fails
 //	testcheck.Check(t, property)         // rapid.Check with that seed

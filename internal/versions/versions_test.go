@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 )
 
@@ -29,15 +30,9 @@ func TestVersions(t *testing.T) {
 	if wanted != "all" {
 		versions = strings.Split(wanted, ",")
 	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := jobtest.Absolute(t, "../..")
 	// A run kills itself after a record of its journal, which only a program with this tag does.
-	program := filepath.Join(t.TempDir(), "bulkload")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", program, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := jobtest.Program(t)
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			c, err := testcluster.Start(t.Context(), testcluster.Options{HBase: version, StartTimeout: 8 * time.Minute})

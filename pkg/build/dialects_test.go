@@ -10,9 +10,8 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
-	"bulkload/pkg/spec"
-
 	"bulkload/pkg/build"
+	"bulkload/pkg/spec"
 )
 
 // TestDialectsOfTheDocumentation reads each file of the table in docs/sources.md with the settings that stand beside it.

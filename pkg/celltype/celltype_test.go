@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/big"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,14 +82,7 @@ func TestHBaseBytes(t *testing.T) {
 			fmt.Fprintf(&in, "%s\t%s\n", typ, s)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "java", "-cp", filepath.Join(cluster.LibDir(), "*"), "testdata/CellBytes.java")
-	cmd.Stdin = &in
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("java: %v\n%s", err, stderr.String())
-	}
+	out := testcheck.Java(t, &in, "-cp", filepath.Join(cluster.LibDir(), "*"), "testdata/CellBytes.java")
 	answers := strings.Fields(string(out))
 	if len(answers) != len(asked) {
 		t.Fatalf("%d answers to %d questions", len(answers), len(asked))

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 	"bulkload/pkg/hdfsio"
 )
@@ -21,20 +22,7 @@ import (
 // simple authentication, and answers calls by name.
 func nameNode(t *testing.T, methods []string, answers map[string][]byte) hdfsio.Location {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(nc, methods, answers)
-		}
-	}()
+	l := testcheck.Serve(t, func(nc net.Conn) { serve(nc, methods, answers) })
 	return hdfsio.Location{Scheme: "hdfs", Authority: l.Addr().String(), Addresses: []string{l.Addr().String()}}
 }
 
@@ -137,20 +125,12 @@ func TestAskNameNode(t *testing.T) {
 			t.Errorf("zone, %s: %v", name, err)
 		}
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("stopped")
-	go func() {
-		if nc, err := silent.Accept(); err == nil {
-			defer nc.Close()
-			cancel(cause)
-			io.Copy(io.Discard, nc)
-		}
-	}()
+	silent := testcheck.Serve(t, func(nc net.Conn) {
+		cancel(cause)
+		io.Copy(io.Discard, nc)
+	})
 	if _, err := env.AskNameNode(ctx, hdfsio.Location{Addresses: []string{silent.Addr().String()}}, nil); err == nil {
 		t.Error("a server that is silent")
 	}

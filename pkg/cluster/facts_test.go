@@ -3,12 +3,12 @@ package cluster_test
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -17,12 +17,7 @@ import (
 // TestOutOfReach distinguishes a cluster that may be there later from a table that is
 // not fit: an orchestrator tries the one again, and not the other.
 func TestOutOfReach(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.97.3:0") // not at the usual host, where a port that was closed may be given to another process
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := l.Addr().String()
-	l.Close()
+	closed := testcheck.ClosedAddress(t)
 	env := jobtest.Env(t)
 	env.Conf.Set("hbase.zookeeper.quorum", closed, "test")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
 	"bulkload/pkg/celltype"
@@ -136,7 +137,7 @@ func TestCells(t *testing.T) {
 		fsys, m := exported(t, snap, c.o)
 		got := ""
 		for _, f := range m.Files {
-			got += fileText(t, fsys, "/out/"+f.Name)
+			got += string(jobtest.ReadWhole(t, fsys, "/out/"+f.Name))
 		}
 		if got != c.want {
 			t.Errorf("%s %q:\n%q\nwant\n%q", c.o.Format, c.o.Columns, got, c.want)
@@ -172,14 +173,14 @@ func TestEmptyTables(t *testing.T) {
 			}
 			continue
 		}
-		if len(m.Files) != 1 || len(names) != 2 || !strings.HasPrefix(fileText(t, fsys, "/out/"+m.Files[0].Name), files) {
+		if len(m.Files) != 1 || len(names) != 2 || !strings.HasPrefix(string(jobtest.ReadWhole(t, fsys, "/out/"+m.Files[0].Name)), files) {
 			t.Errorf("%s: %v %v", format, m.Files, names)
 		}
 	}
 	// Only the first file names the columns, so it must be there.
 	s := spec.Spec{Columns: []string{"a"}, Reading: spec.Reading{Dialect: "csv", NullValue: spec.Texts{"-"}}, Header: "first"}
 	fsys, m := exported(t, labCells(t, []hfile.Cell{put("x", "f:a", "1")}, "m"), Options{Format: CSV, Job: resolve(t, s)})
-	if len(m.Files) != 2 || fileText(t, fsys, "/out/part-00000.csv") != "a\n" || fileText(t, fsys, "/out/part-00001.csv") != "1\n" {
+	if len(m.Files) != 2 || string(jobtest.ReadWhole(t, fsys, "/out/part-00000.csv")) != "a\n" || string(jobtest.ReadWhole(t, fsys, "/out/part-00001.csv")) != "1\n" {
 		t.Errorf("%+v", m.Files)
 	}
 }
@@ -230,7 +231,7 @@ func TestStandIns(t *testing.T) {
 				}
 				continue
 			}
-			text := fileText(t, fsys, "/out/"+m.Files[0].Name)
+			text := string(jobtest.ReadWhole(t, fsys, "/out/"+m.Files[0].Name))
 			if !strings.HasSuffix(text[:len(text)-1], want) {
 				t.Errorf("%s: %q, want %q at the end", c.name, text, want)
 			}
@@ -423,7 +424,7 @@ func TestKilledExport(t *testing.T) {
 			continue
 		}
 		var is Claim
-		testcheck.Must(t, json.Unmarshal(readText(t, fsys, "/out/"+writingDir+"/"+claimName), &is))
+		testcheck.Must(t, json.Unmarshal(jobtest.ReadWhole(t, fsys, "/out/"+writingDir+"/"+claimName), &is))
 		if is.Owner.PID != self.PID || !slices.Equal(is.Snapshots, append(left, Snapshot{"ns:t", "new", 9})) {
 			t.Errorf("%s: claim %+v", c.name, is)
 		}
@@ -471,16 +472,6 @@ func endedProcess(t *testing.T) int {
 	cmd := exec.Command("true")
 	testcheck.Must(t, cmd.Run())
 	return cmd.Process.Pid
-}
-
-func readText(t *testing.T, fsys hdfsio.FS, name string) []byte {
-	t.Helper()
-	f, err := fsys.Open(t.Context(), name)
-	testcheck.Must(t, err)
-	defer f.Close()
-	b, err := io.ReadAll(f)
-	testcheck.Must(t, err)
-	return b
 }
 
 func writeText(t *testing.T, fsys hdfsio.FS, name, text string) {

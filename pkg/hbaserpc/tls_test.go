@@ -18,31 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/tlsconf"
 )
-
-// server is one that talk answers for, on each connection.
-func server(t *testing.T, talk func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			talk(nc)
-			nc.Close()
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return l.Addr().String()
-}
 
 // plain answers as a server without TLS: a login by what it wants, anything else by the end.
 func plain(answer string) func(net.Conn) {
@@ -102,7 +80,7 @@ func TestAsk(t *testing.T) {
 		"Kerberos": {plain(wantLogin), Wants{Plain: true, Kerberos: true}},
 		"TLS":      {speaks, Wants{TLS: true}},
 	} {
-		addr := server(t, tt.talk)
+		addr := testcheck.Serve(t, tt.talk).Addr().String()
 		got, err := Ask(t.Context(), func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) })
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %+v %v", name, got, err)
@@ -120,7 +98,7 @@ func TestDialTLS(t *testing.T) {
 		}
 		return Dial(t.Context(), nc, host, Options{TLS: client})
 	}
-	nc, err := dial(server(t, speaks), "rs.example")
+	nc, err := dial(testcheck.Serve(t, speaks).Addr().String(), "rs.example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +112,12 @@ func TestDialTLS(t *testing.T) {
 		"another host": {speaks, "other.example", "TLS: the server's certificate is for rs.example, not for other.example"},
 		"no TLS":       {plain(noLogin), "rs.example", "TLS: the server speaks without TLS"},
 	} {
-		_, err := dial(server(t, tt.talk), tt.host)
+		_, err := dial(testcheck.Serve(t, tt.talk).Addr().String(), tt.host)
 		if _, ok := errors.AsType[*LoginError](err); !ok || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s: %T %v", name, err, err)
 		}
 	}
-	if _, err := dial(server(t, func(net.Conn) {}), "rs.example"); err == nil {
+	if _, err := dial(testcheck.Serve(t, func(net.Conn) {}).Addr().String(), "rs.example"); err == nil {
 		t.Error("a server that ends every connection: no error")
 	} else if _, ok := errors.AsType[*LoginError](err); ok {
 		t.Errorf("a server that ends every connection may be starting: %v", err)

@@ -43,50 +43,11 @@ func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 			n.blocks[uint64(i)] = b.data
 		}
 	}
-	f.listener = listen(t, f.serve)
+	f.listener = testcheck.Serve(t, f.serve)
 	h, err := NewHDFS(HDFSOptions{Addresses: []string{f.listener.Addr().String()}, User: "u", IOTimeout: time.Minute,
 		Log: slog.New(slog.DiscardHandler)})
 	testcheck.Must(t, err)
 	return h
-}
-
-// listen serves connections until the test ends.
-func listen(t testing.TB, serve func(net.Conn)) net.Listener {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testcheck.Must(t, err)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	ended := false
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			if open = append(open, c); ended {
-				c.Close()
-			}
-			mu.Unlock()
-			wg.Go(func() {
-				defer c.Close()
-				serve(c)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		ended = true
-		for _, c := range open {
-			c.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	return l
 }
 
 func (f *fakeHDFS) serve(c net.Conn) {
@@ -174,7 +135,7 @@ var usualShape = shape{kind: 2, chunk: 512, packet: 64 << 10}
 
 func newFakeDataNode(t testing.TB, s shape, spoil func([]byte, readRequest) []byte) *fakeDataNode {
 	n := &fakeDataNode{blocks: map[uint64][]byte{}, shape: s, spoil: spoil}
-	n.listener = listen(t, n.serve)
+	n.listener = testcheck.Serve(t, n.serve)
 	return n
 }
 

@@ -72,7 +72,7 @@ func FuzzCompleteWatch(f *testing.F) {
 func TestCompleteAgain(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	var calls, named atomic.Int64
-	proxy := listen(t, func(client net.Conn) {
+	proxy := testcheck.Serve(t, func(client net.Conn) {
 		server, err := net.Dial("tcp", h.o.Addresses[0])
 		if err != nil {
 			t.Error(err)

@@ -143,7 +143,7 @@ func listener(t *testing.T, serve func(c net.Conn)) func() net.Addr {
 	var l net.Listener
 	return func() net.Addr {
 		if l == nil {
-			l = listen(t, serve)
+			l = testcheck.Serve(t, serve)
 		}
 		return l.Addr()
 	}

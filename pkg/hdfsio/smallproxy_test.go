@@ -36,7 +36,7 @@ func (b *between) made() (calls []string) {
 // through is a client of the file system of h by way of b.
 func through(t *testing.T, h *HDFS, b *between) *HDFS {
 	t.Helper()
-	l := listen(t, func(client net.Conn) {
+	l := testcheck.Serve(t, func(client net.Conn) {
 		server, err := net.Dial("tcp", h.o.Addresses[0])
 		if err != nil {
 			t.Error(err)

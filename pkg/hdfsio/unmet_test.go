@@ -2,22 +2,17 @@ package hdfsio
 
 import (
 	"errors"
-	"net"
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/setting"
 )
 
 // TestUnmet gives up soon on a NameNode that has never taken a connection, and names it and the setting; one that was reached
 // before is waited for as long as the options say.
 func TestUnmet(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.97.3:0") // not at the usual host, where a port that was closed may be given to another process
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := testcheck.ClosedAddress(t)
 	for _, met := range []bool{false, true} {
 		h, err := NewHDFS(HDFSOptions{Addresses: []string{addr}, User: "x", RetryTimeout: 1})
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,30 +40,13 @@ type program struct {
 	input   string
 }
 
-// programFile is the path of the program. It lies in the checkout's build directory, so that one build does for all tests and
-// nothing has to remove it.
-var programFile = sync.OnceValues(func() (string, error) {
-	name, err := filepath.Abs("../../build/job/bulkload")
-	if err != nil {
-		return "", err
-	}
-	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return name, nil
-})
-
 // buildProgram is the program, for a test that runs it on a cluster.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the program on a cluster")
 	}
-	name, err := programFile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return jobtest.Program(t)
 }
 
 // newProgram makes a table for a job that loads the check export.

@@ -16,6 +16,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -307,27 +308,15 @@ func TestKDCAway(t *testing.T) {
 // TestSkewFault has a KDC that finds the clocks too far apart.
 func TestSkewFault(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			var size [4]byte
-			io.ReadFull(nc, size[:])
-			io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(size[:])))
-			e := messages.NewKRBError(grantingTo(testcluster.Realm), testcluster.Realm, errorcode.KRB_AP_ERR_SKEW, "")
-			if body, err := e.Marshal(); err == nil {
-				nc.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...))
-			}
-			nc.Close()
+	l := testcheck.Serve(t, func(nc net.Conn) {
+		var size [4]byte
+		io.ReadFull(nc, size[:])
+		io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(size[:])))
+		e := messages.NewKRBError(grantingTo(testcluster.Realm), testcluster.Realm, errorcode.KRB_AP_ERR_SKEW, "")
+		if body, err := e.Marshal(); err == nil {
+			nc.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...))
 		}
-	}()
+	})
 	_, p, _ := net.SplitHostPort(l.Addr().String())
 	conf := r.config(t, ":"+port(t, r), ":"+p)
 	if _, err := Login(Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: conf}); !errors.Is(err, ErrSkew) {

@@ -2,16 +2,15 @@ package keygen
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"bulkload/internal/testcheck"
 )
 
 // judge runs testdata/Judge.java on requests.
@@ -20,21 +19,7 @@ func judge(t *testing.T, requests []byte) *answers {
 	if testing.Short() {
 		t.Skip("needs a JVM")
 	}
-	java, err := exec.LookPath("java")
-	if err != nil {
-		t.Fatal("the judge of keys needs a JVM: ", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, java, "testdata/Judge.java")
-	cmd.Stdin = bytes.NewReader(requests)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("java: %v\n%s", err, stderr.String())
-	}
-	return &answers{t: t, b: out}
+	return &answers{t: t, b: testcheck.Java(t, bytes.NewReader(requests), "testdata/Judge.java")}
 }
 
 // answers are read one after the other.

@@ -14,44 +14,30 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 )
 
 // hostile is a server that answers the first call of every connection with the same bytes.
 func hostile(t *testing.T, answer []byte) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
+	return testcheck.Serve(t, func(nc net.Conn) {
+		// The preamble, then the connection's header and the call, each behind its length.
+		if _, err := io.CopyN(io.Discard, nc, 6); err != nil {
+			return
+		}
+		for range 2 {
+			var n [4]byte
+			if _, err := io.ReadFull(nc, n[:]); err != nil {
 				return
 			}
-			go func() {
-				defer nc.Close()
-				// The preamble, then the connection's header and the call, each behind its length.
-				if _, err := io.CopyN(io.Discard, nc, 6); err != nil {
-					return
-				}
-				for range 2 {
-					var n [4]byte
-					if _, err := io.ReadFull(nc, n[:]); err != nil {
-						return
-					}
-					if _, err := io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(n[:]))); err != nil {
-						return
-					}
-				}
-				_, _ = nc.Write(answer)
-				_, _ = io.Copy(io.Discard, nc)
-			}()
+			if _, err := io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(n[:]))); err != nil {
+				return
+			}
 		}
-	}()
-	return l.Addr().String()
+		_, _ = nc.Write(answer)
+		_, _ = io.Copy(io.Discard, nc)
+	}).Addr().String()
 }
 
 // answerFrame is an answer with a header of fields and what is behind it.

@@ -13,7 +13,16 @@ import (
 // is enough, and who lacks it learns the grant.
 func TestRightsToCreate(t *testing.T) {
 	t.Parallel()
-	cluster := testcluster.Own(t, testcluster.Guarded())
+	if testing.Short() {
+		t.Skip("needs a cluster with access control, which -short leaves out")
+	}
+	const access = "org.apache.hadoop.hbase.security.access.AccessController"
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
+		"hbase.security.authorization": "true", "hbase.superuser": "hbase,root",
+		"hbase.coprocessor.master.classes": access, "hbase.coprocessor.regionserver.classes": access, "hbase.coprocessor.region.classes": access,
+	}})
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, cluster.Stop()) })
 	as := func(user string) *bench { return newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user }) }
 	spec := func(namespace, name string) TableSpec {
 		return TableSpec{Name: TableName{namespace, name}, CreateNamespace: true, Families: testFamilies}

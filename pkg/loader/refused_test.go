@@ -3,7 +3,6 @@ package loader
 import (
 	"context"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -11,20 +10,10 @@ import (
 	"bulkload/internal/testcheck"
 )
 
-// closedPort is an address at which nothing listens. Its host is these tests' own: at the usual one a port that was closed may be
-// given to another process at once.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.97.2:0")
-	testcheck.Must(t, err)
-	testcheck.Must(t, l.Close())
-	return l.Addr().String()
-}
-
 // TestRefusedQuorum ends a first look-up at once where every server of the quorum refuses connections, and names them. A
 // quorum that has answered before is waited for, as it may be starting again.
 func TestRefusedQuorum(t *testing.T) {
-	quorum := closedPort(t) + "," + closedPort(t)
+	quorum := testcheck.ClosedAddress(t) + "," + testcheck.ClosedAddress(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cfg := Config{Quorum: quorum, EffectiveUser: "x", LookupTimeout: time.Hour}

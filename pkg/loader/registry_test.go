@@ -100,24 +100,7 @@ func FuzzRegistry(f *testing.F) {
 // registryServer answers as a registry: by method, the fields of the answer. A method that is not there is an exception.
 func registryServer(t *testing.T, answers map[string][]byte) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer nc.Close()
-				serveRegistry(nc, answers)
-			}()
-		}
-	}()
-	return l.Addr().String()
+	return testcheck.Serve(t, func(nc net.Conn) { serveRegistry(nc, answers) }).Addr().String()
 }
 
 func serveRegistry(nc net.Conn, answers map[string][]byte) {
@@ -173,7 +156,7 @@ func readFrame(nc net.Conn) []byte {
 
 // TestRegistryServers finds the cluster by a server that answers when others do not, and learns of further ones.
 func TestRegistryServers(t *testing.T) {
-	closed := closedPort(t)
+	closed := testcheck.ClosedAddress(t)
 	answers := map[string][]byte{
 		"GetMetaRegionLocations": metaAt(0, serverName("meta", 16020)),
 		"GetClusterId":           appendBytes(nil, registryID, []byte("some-id")),

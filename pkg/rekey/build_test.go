@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -23,12 +24,13 @@ import (
 
 // TestCellsMove has a row with everything that moves and everything that does not.
 func TestCellsMove(t *testing.T) {
+	put := testsnapshot.Put
 	l := newLab(t, []string{"b"}, "f", "g")
 	tagged := put("a1", "g", "q", 700, "tagged")
 	tagged.Tags = ttlTag(1 << 40)
 	expired := put("a1", "g", "r", 700, "expired")
 	expired.Tags = ttlTag(1)
-	mark := func(row, family, qualifier string, ts int64, typ hfile.Type) *hfile.Cell {
+	mark := func(row, family, qualifier string, ts int64, typ hfile.Type) hfile.Cell {
 		c := put(row, family, qualifier, ts, "")
 		c.Type = typ
 		return c
@@ -64,14 +66,14 @@ func TestCellsMove(t *testing.T) {
 // random makes rows with some versions, families, tags and deletes; id is unique.
 func (l *lab) random(r *rand.Rand, rows int) {
 	for file := range 3 {
-		var cells []*hfile.Cell
+		var cells []hfile.Cell
 		for i := range rows {
 			row := fmt.Sprintf("%c%05d", 'a'+i*26/rows, i)
 			if file == 0 {
-				cells = append(cells, put(row, "f", "id", 900, fmt.Sprintf("%x", r.Uint64())))
+				cells = append(cells, testsnapshot.Put(row, "f", "id", 900, fmt.Sprintf("%x", r.Uint64())))
 			}
 			for range r.IntN(5) {
-				c := put(row, []string{"f", "g"}[r.IntN(2)], fmt.Sprintf("q%d", r.IntN(4)), 900+int64(r.IntN(4)), strings.Repeat("v", r.IntN(40))+fmt.Sprint(r.IntN(99)))
+				c := testsnapshot.Put(row, []string{"f", "g"}[r.IntN(2)], fmt.Sprintf("q%d", r.IntN(4)), 900+int64(r.IntN(4)), strings.Repeat("v", r.IntN(40))+fmt.Sprint(r.IntN(99)))
 				switch r.IntN(12) {
 				case 0:
 					c.Tags = ttlTag(int64(r.IntN(2)) << 40)
@@ -140,8 +142,8 @@ func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string)
 func TestRandomTables(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		l := newLab(t, []string{"c", "m", "t"}[:r.IntN(4)], "f", "g")
-		l.versions = 1 + r.IntN(3)
+		splits, versions := []string{"c", "m", "t"}[:r.IntN(4)], 1+r.IntN(3)
+		l := newLabOf(t, versions, splits, "f", "g")
 		l.random(r, 200+r.IntN(800))
 		s := l.open()
 		for _, c := range []struct {
@@ -176,10 +178,11 @@ func TestFixedMemory(t *testing.T) {
 	}
 	l := newLab(t, []string{"m"}, "f")
 	for file := range 4 {
-		var cells []*hfile.Cell
+		var cells []hfile.Cell
 		for i := range 15_000 {
 			row := fmt.Sprintf("%c%06d", 'a'+(i*7+file)%26, i*4+file)
-			cells = append(cells, put(row, "f", "id", 900, fmt.Sprintf("%08x", uint32(i*4+file)*2654435761)), put(row, "f", "v", 900, strings.Repeat(row, 200)))
+			id := fmt.Sprintf("%08x", uint32(i*4+file)*2654435761)
+			cells = append(cells, testsnapshot.Put(row, "f", "id", 900, id), testsnapshot.Put(row, "f", "v", 900, strings.Repeat(row, 200)))
 		}
 		l.load(cells...)
 	}
@@ -223,11 +226,12 @@ func data(err error) (all []string) {
 
 // TestCollision names both old keys to who may see data, and never merges.
 func TestCollision(t *testing.T) {
+	put := testsnapshot.Put
 	l := newLab(t, []string{"m"}, "f")
 	l.load(put("alpha", "f", "id", 1, "secret"), put("alpha", "f", "only", 1, "a"), put("beta", "f", "id", 1, "other"), put("zeta", "f", "id", 2, "secret"))
 	s := l.open()
 	_, _, err := l.build(s, l.plan("id"), Options{Workers: 2})
-	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "row 1 of region "+l.encoded("")) || !strings.Contains(err.Error(), "row 1 of region "+l.encoded("m")) {
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "row 1 of region "+l.Encoded("")) || !strings.Contains(err.Error(), "row 1 of region "+l.Encoded("m")) {
 		t.Fatal(err)
 	}
 	if got := data(err); !slices.Equal(got, []string{"secret", "alpha", "zeta"}) {
@@ -263,6 +267,7 @@ func TestCollision(t *testing.T) {
 
 // TestRowsWithoutKey fail the build, or are set aside with their old keys.
 func TestRowsWithoutKey(t *testing.T) {
+	put := testsnapshot.Put
 	l := newLab(t, nil, "f")
 	l.load(put("a\x00", "f", "id", 1, "1"), put("b\x00", "f", "v", 1, "no id"), put("c", "f", "id", 1, ""), put("d", "f", "id", 1, "4"))
 	s, p := l.open(), l.plan("id")
@@ -296,6 +301,7 @@ func TestRowsWithoutKey(t *testing.T) {
 
 // TestColumnNames: what a name in a key means is certain, or refused.
 func TestColumnNames(t *testing.T) {
+	put := testsnapshot.Put
 	l := newLab(t, nil, "f", "g")
 	l.load(put("a", "f", "id", 1, "1"), put("a", "g", "x:y", 1, "2"), put("b", "g", "id", 1, "3"), put("b", "g", "x:y", 1, "4"))
 	s := l.open()
@@ -318,11 +324,11 @@ func TestColumnNames(t *testing.T) {
 // TestAllocations: nothing is allocated for a row or a cell.
 func TestAllocations(t *testing.T) {
 	l := newLab(t, nil, "f")
-	var cells []*hfile.Cell
+	var cells []hfile.Cell
 	const rows = 20_000
 	for i := range rows {
 		row := fmt.Sprintf("%06d", i)
-		cells = append(cells, put(row, "f", "id", 900, fmt.Sprint(uint32(i)*2654435761)), put(row, "f", "v", 900, "v"))
+		cells = append(cells, testsnapshot.Put(row, "f", "id", 900, fmt.Sprint(uint32(i)*2654435761)), testsnapshot.Put(row, "f", "v", 900, "v"))
 	}
 	l.load(cells...)
 	s, p := l.open(), l.plan("salt(id, 10) + md5hex(id) + $row", "3", "6")

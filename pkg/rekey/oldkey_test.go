@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -35,6 +36,7 @@ func keysBy(t testing.TB, spec string) func(columns map[string]string) string {
 // TestOldKeys gives rows keys of columns that only their old keys have, by several specs of both, and the keys are those that
 // are made of the columns themselves.
 func TestOldKeys(t *testing.T) {
+	put := testsnapshot.Put
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, c := range []struct{ old, key string }{
 		{"salt(check_id, 10) + md5hex(check_id) + id", "md5hex(id) + check_id"},
@@ -44,7 +46,7 @@ func TestOldKeys(t *testing.T) {
 	} {
 		l := newLab(t, []string{"4", "c"}, "f", "g")
 		old, made := keysBy(t, c.old), keysBy(t, c.key)
-		var cells []*hfile.Cell
+		var cells []hfile.Cell
 		var want []string
 		for i := range 500 {
 			columns := map[string]string{"id": fmt.Sprintf("i%06d", r.IntN(1e6)*1000+i), "day": fmt.Sprint(20260000 + r.IntN(400)), "check_id": fmt.Sprint("C", r.IntN(50)), "v": fmt.Sprint("v", i), "f:id": "cell"}
@@ -88,11 +90,12 @@ func TestOldKeys(t *testing.T) {
 
 // TestOldKeysThatAreNone refuses rows whose old key the spec does not make, by their places and without their values.
 func TestOldKeysThatAreNone(t *testing.T) {
+	put := testsnapshot.Put
 	const spec = "salt(check_id, 10) + md5hex(check_id) + id"
 	old := keysBy(t, spec)
 	good := old(map[string]string{"check_id": "C1", "id": "first"})
 	other := old(map[string]string{"check_id": "C2", "id": "second"})
-	for says, cell := range map[string]*hfile.Cell{
+	for says, cell := range map[string]hfile.Cell{
 		"none that the old key's spec makes of the row's columns": put(other, "f", "check_id", 1, "C3"),
 		"it has no column check_id":                               put(other, "f", "v", 1, "C2"),
 		"cannot be taken apart":                                   put("9short", "f", "check_id", 1, "C2"),
@@ -102,7 +105,7 @@ func TestOldKeysThatAreNone(t *testing.T) {
 		s, p := l.open(), l.plan("id")
 		p.OldKey, _ = keygen.Parse(spec)
 		_, _, err := l.build(s, p, Options{})
-		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "of region "+l.encoded("")) {
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "of region "+l.Encoded("")) {
 			t.Errorf("%s: %v", says, err)
 		}
 		for _, value := range []string{"second", "C2", "C3", "short"} {
@@ -143,11 +146,11 @@ func TestOldKeySpecs(t *testing.T) {
 func TestOldKeysAllocate(t *testing.T) {
 	l := newLab(t, nil, "f")
 	old := keysBy(t, "salt(v, 10) + md5hex(v) + id")
-	var cells []*hfile.Cell
+	var cells []hfile.Cell
 	const rows = 20_000
 	for i := range rows {
 		v := fmt.Sprint(uint32(i) * 2654435761)
-		cells = append(cells, put(old(map[string]string{"v": v, "id": fmt.Sprintf("%06d", i)}), "f", "v", 900, v))
+		cells = append(cells, testsnapshot.Put(old(map[string]string{"v": v, "id": fmt.Sprintf("%06d", i)}), "f", "v", 900, v))
 	}
 	l.load(cells...)
 	s, p := l.open(), l.plan("id + v", "3", "6")

@@ -48,10 +48,7 @@ func newWorld(t *testing.T) *world {
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
 	w := &world{t: t, cluster: c, env: env, admin: c.AdminT(t), state: t.TempDir(), spill: t.TempDir(), new: "test:" + testcheck.Name(t)}
-	w.path = jobtest.Absolute(t, "../../build/rekey/bulkload")
-	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", w.path, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	w.path = jobtest.Program(t)
 	w.old = jobtest.FreshTable(t, env, 10, func(f *loader.Family) { f.Versions = 3 })
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = w.old, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}

@@ -12,7 +12,7 @@ import (
 // TestPredictedDeletes holds predictions to the rows that are in one list and not in the other, with room for all keys and for few.
 func TestPredictedDeletes(t *testing.T) {
 	const rows = 4000
-	l := newLab(t, "1", "f", "g")
+	l := newLab(t, 1, "f", "g")
 	key := func(i int) []byte { return fmt.Appendf(nil, "%c%06d", 'a'+i%5, i) }
 	var cells []hfile.Cell
 	for i := range rows {
@@ -20,7 +20,7 @@ func TestPredictedDeletes(t *testing.T) {
 			cells = append(cells, hfile.Cell{Row: key(i), Family: []byte(family), Qualifier: []byte("q"), Timestamp: 100, Type: hfile.Put, Value: []byte("v")})
 		}
 	}
-	l.add(1, cells)
+	l.Load(1, cells...)
 	snap := l.open()
 	export := func(most int64) *keySet {
 		s := newKeySet(most * keyBytes)

@@ -1,12 +1,9 @@
 package replace
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -16,8 +13,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rewrite"
@@ -61,34 +60,9 @@ func drawTable(t *rapid.T, stamps ...int64) (old, export []hfile.Cell) {
 	return once(old), once(export)
 }
 
-// seenOf is a plain account of what a reader of the newest version sees: row, family, qualifier and timestamp of each cell with its value.
-func seenOf(cells []hfile.Cell) map[string]string {
-	columns := map[string][]hfile.Cell{}
-	for _, c := range cells {
-		deleted := slices.ContainsFunc(cells, func(m hfile.Cell) bool {
-			if !bytes.Equal(m.Row, c.Row) || !bytes.Equal(m.Family, c.Family) {
-				return false
-			}
-			sameColumn := bytes.Equal(m.Qualifier, c.Qualifier)
-			return m.Type == hfile.DeleteFamily && m.Timestamp >= c.Timestamp || m.Type == hfile.DeleteFamilyVersion && m.Timestamp == c.Timestamp ||
-				m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
-		})
-		if c.Type == hfile.Put && !deleted {
-			key := fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier)
-			columns[key] = append(columns[key], c)
-		}
-	}
-	seen := map[string]string{}
-	for key, all := range columns {
-		newest := slices.MaxFunc(all, func(a, b hfile.Cell) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
-		seen[fmt.Sprintf("%s %d", key, newest.Timestamp)] = string(newest.Value)
-	}
-	return seen
-}
-
 // wantOf is a plain account of the survey, and of the rows and families that get a marker; whole hides every older cell.
 func wantOf(old, export []hfile.Cell, whole bool) (want Survey, marked map[string]bool) {
-	before, after := seenOf(old), seenOf(export)
+	before, after := testsnapshot.Seen(old, 1), testsnapshot.Seen(export, 1)
 	marked = map[string]bool{}
 	rows, changed := map[string]bool{}, map[string]bool{}
 	exported := map[string]bool{}
@@ -133,7 +107,7 @@ func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]stri
 	testcheck.Must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: versions, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 		for sc.Next() {
 			c := sc.Cell()
-			seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+			seen[testsnapshot.Key(c)] = string(c.Value)
 		}
 		return sc.Err()
 	}))
@@ -145,17 +119,17 @@ func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]stri
 func TestReplace(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 110, 150, 199)
-		versions, o := rapid.SampledFrom([]string{"1", "3"}).Draw(rt, "versions"), labOptions()
+		versions, o := rapid.SampledFrom([]int{1, 3}).Draw(rt, "versions"), labOptions()
 		o.Lifetimes = rapid.Bool().Draw(rt, "lifetimes")
 		l := newLab(t, versions, "f", "g")
 		half := rapid.IntRange(0, len(old)).Draw(rt, "half")
-		l.add(3, old[:half])
-		l.add(5, old[half:])
+		l.Load(3, old[:half]...)
+		l.Load(5, old[half:]...)
 		e := l.stage(export, rapid.SampledFrom([][]string{nil, {"c"}, {"b", "d"}}).Draw(rt, "cuts")...)
 		snap := l.open()
 		s, err := Compare(t.Context(), snap, e, o)
 		testcheck.Must(t, err)
-		want, marked := wantOf(old, export, o.Lifetimes || versions == "3")
+		want, marked := wantOf(old, export, o.Lifetimes || versions == 3)
 		if !sameCounts(*s, want) || s.Markers() != int64(len(marked)) {
 			rt.Fatalf("survey is %+v with %d markers, want %+v with %d", s, s.Markers(), want, len(marked))
 		}
@@ -163,74 +137,54 @@ func TestReplace(t *testing.T) {
 		testcheck.Must(t, err)
 		testcheck.Must(t, s.Refuse(labStamp, all))
 
-		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9), "", o)
+		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.FS, "/staging", spec.DefaultFamily, 9), "", o)
 		testcheck.Must(t, err)
 		for _, f := range files {
 			l.load(f, l)
 		}
 		if len(files) > 0 { // the markers alone hide nothing of the export
 			mid := scanOf(t, l.open(), 1)
-			for key, value := range seenOf(old) {
+			for key, value := range testsnapshot.Seen(old, 1) {
 				if _, still := mid[key]; !still && !marked[key[:3]] {
 					rt.Fatalf("the markers hide %s=%q of another row", key, value)
 				}
 			}
 		}
-		l.add(11, export)
-		if got := scanOf(t, l.open(), 0); !maps.Equal(got, seenOf(export)) {
-			rt.Fatalf("the table is\n%q, want\n%q", got, seenOf(export))
+		l.Load(11, export...)
+		if got := scanOf(t, l.open(), 0); !maps.Equal(got, testsnapshot.Seen(export, 1)) {
+			rt.Fatalf("the table is\n%q, want\n%q", got, testsnapshot.Seen(export, 1))
 		}
 
 		// A compaction between the snapshot and the load shows nothing that was hidden: of some files, or of all, which drops markers too.
 		more := newLab(t, versions, "f", "g")
 		if rapid.Bool().Draw(rt, "all compacted") {
-			more.add(5, compactedOf(old, false))
+			more.Load(5, testsnapshot.Compacted(old, 1, false)...)
 		} else {
-			more.add(3, compactedOf(old[:half], true))
-			more.add(5, old[half:])
+			more.Load(3, testsnapshot.Compacted(old[:half], 1, true)...)
+			more.Load(5, old[half:]...)
 		}
 		for _, f := range files {
 			l.load(f, more)
 		}
-		more.add(11, export)
-		if got := scanOf(t, more.open(), 0); !maps.Equal(got, seenOf(export)) {
-			rt.Fatalf("after a compaction the table is\n%q, want\n%q", got, seenOf(export))
+		more.Load(11, export...)
+		if got := scanOf(t, more.open(), 0); !maps.Equal(got, testsnapshot.Seen(export, 1)) {
+			rt.Fatalf("after a compaction the table is\n%q, want\n%q", got, testsnapshot.Seen(export, 1))
 		}
 	})
 }
 
-// compactedOf is what a compaction keeps of cells in a family of one version.
-func compactedOf(cells []hfile.Cell, markers bool) (kept []hfile.Cell) {
-	seen := seenOf(cells)
-	for _, c := range cells {
-		_, ok := seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)]
-		if c.Type == hfile.Put && ok || c.Type != hfile.Put && markers {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
-// load puts a staged file with markers into its region of a table.
+// load adds a staged file with markers to a table.
 func (l *lab) load(f loader.HFile, into *lab) {
-	region := 0
-	if string(f.First) >= labRegions[1] {
-		region = 1
-	}
-	in, err := l.fs.Open(l.t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
-	testcheck.Must(l.t, err)
-	b, err := io.ReadAll(in)
-	testcheck.Must(l.t, err)
-	testcheck.Must(l.t, in.Close())
-	into.file(region, f.Family, 9, b)
+	l.t.Helper()
+	into.Add(into.RegionOf(f.First), f.Family, 9, jobtest.ReadWhole(l.t, l.FS, path.Join("/staging", f.Family, path.Base(f.Path))))
 }
 
 // TestRefusals holds the counts of cells that would stay visible to a plain account.
 func TestRefusals(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 150, labStamp, 250)
-		l := newLab(t, "1", "f", "g")
-		l.add(3, old)
+		l := newLab(t, 1, "f", "g")
+		l.Load(3, old...)
 		s, err := Compare(t.Context(), l.open(), l.stage(export), labOptions())
 		testcheck.Must(t, err)
 		want, _ := wantOf(old, export, false)
@@ -291,10 +245,10 @@ func TestNothingAllocates(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	of := func(rows int) float64 {
-		l := newLab(t, "1", "f", "g")
+		l := newLab(t, 1, "f", "g")
 		var old, export []hfile.Cell
 		for i := range rows {
-			for _, family := range l.families {
+			for _, family := range l.Families {
 				c := hfile.Cell{Row: fmt.Appendf(nil, "a%05d", i), Family: []byte(family), Qualifier: []byte("p"), Timestamp: 100, Type: hfile.Put, Value: []byte("v")}
 				old = append(old, c)
 				if c.Timestamp = labStamp; i%3 > 0 {
@@ -302,7 +256,7 @@ func TestNothingAllocates(t *testing.T) {
 				}
 			}
 		}
-		l.add(5, old)
+		l.Load(5, old...)
 		e, snap := l.stage(export), l.open()
 		return testing.AllocsPerRun(5, func() {
 			if _, err := Compare(t.Context(), snap, e, labOptions()); err != nil {

@@ -2,14 +2,12 @@ package rowkey
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -23,16 +21,7 @@ func hbase(t *testing.T, lines []string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "java", "-cp", filepath.Join(lib, "*"), "testdata/KeyText.java")
-	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("java: %v\n%s", err, stderr.String())
-	}
+	out := testcheck.Java(t, strings.NewReader(strings.Join(lines, "\n")+"\n"), "-cp", filepath.Join(lib, "*"), "testdata/KeyText.java")
 	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(answers) != len(lines) {
 		t.Fatalf("%d answers to %d lines", len(answers), len(lines))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/hfile"
 )
 
@@ -13,7 +14,7 @@ import (
 func benchLab(b *testing.B, more int) *Snapshot {
 	b.Helper()
 	l := newLab(b, "f")
-	var files []labFile
+	var files []testsnapshot.File
 	add := func(n, every int) {
 		var cells []*aged
 		for i := 0; i < 20_000; i += every {
@@ -29,17 +30,16 @@ func benchLab(b *testing.B, more int) *Snapshot {
 			}
 		}
 		name := fmt.Sprintf("%032x_SeqId_%d_", n+1, n+2)
-		size := l.file("/hbase/data/n/t.x/"+encoded("")+"/f/"+name,
+		size := l.file("data/n/t.x/"+l.Encoded("")+"/f/"+name,
 			hfile.Options{Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy}, cells)
-		files = append(files, labFile{family: "f", name: name, size: size})
+		files = append(files, wholeFile("f", name, size))
 	}
 	add(0, 1)
 	for n := range more {
 		add(n+1, 20)
 	}
 	l.region("", "", false, files...)
-	l.save(true)
-	s, err := l.open()
+	s, err := l.save()
 	testcheck.Must(b, err)
 	return s
 }

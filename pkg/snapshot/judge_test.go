@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -28,14 +27,7 @@ func TestScanOfHBase(t *testing.T) {
 	classPath, err := testcluster.JudgeClassPath(t.Context())
 	testcheck.Must(t, err)
 	dir := t.TempDir()
-	args := append(testcluster.JudgeOptions(), "-cp", classPath, "RegionScans", dir, "300")
-	var said strings.Builder
-	java := exec.CommandContext(t.Context(), "java", args...)
-	java.Stderr = &said
-	out, err := java.Output()
-	if err != nil {
-		t.Fatalf("RegionScans: %v\n%s%s", err, out, said.String())
-	}
+	out := testcheck.Java(t, nil, append(testcluster.JudgeOptions(), "-cp", classPath, "RegionScans", dir, "300")...)
 	s, err := Open(t.Context(), hdfsio.Local{}, dir, "t")
 	testcheck.Must(t, err)
 	lines := bufio.NewScanner(strings.NewReader(string(out)))

@@ -1,6 +1,7 @@
 package tablesource_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsuna/gohbase/pb"
-
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -29,7 +29,7 @@ import (
 
 // input opens the lab's snapshot as an input.
 func (l *lab) input(o source.Options) (*source.Input, error) {
-	files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+	files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	return source.Open(l.t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, o)
 }
 
@@ -65,14 +65,13 @@ func recordsOf(b *source.Batch) (lines []string) {
 
 // smallLab has two regions, each family in a file or two; newer versions, deleted columns and rows, values without a byte.
 func smallLab(t testing.TB) *lab {
-	l := newLab(t)
-	l.region("", "m", regionFiles{
-		{"f", hfileOf(t, hfile.Options{}, put("a", "f", "q", 5, "old"), put("a", "f", "z", 5, "z"), put("b", "f", "q", 5, ""), put("c", "f", "q", 5, "gone"))},
-		{"f", hfileOf(t, hfile.Options{}, put("a", "f", "q", 7, "new"), del("c", "f", "q", 7))},
-		{"g", hfileOf(t, hfile.Options{}, put("a", "g", "q", 5, "\x00\xff,\"\n"), put("d", "g", "other", 5, "x"))}})
-	l.region("m", "t", nil)
-	l.region("t", "", regionFiles{{"g", hfileOf(t, hfile.Options{}, put("t\x10", "g", "a:b", 9, "colon"), put("t\x10", "g", "q", 9, "G"))}})
-	l.save()
+	put := testsnapshot.Put
+	l := newLab(t, "m", "t")
+	l.Load(0, put("a", "f", "q", 5, "old"), put("a", "f", "z", 5, "z"), put("b", "f", "q", 5, ""), put("c", "f", "q", 5, "gone"))
+	l.Load(0, put("a", "f", "q", 7, "new"), del("c", "f", "q", 7))
+	l.Load(0, put("a", "g", "q", 5, "\x00\xff,\"\n"), put("d", "g", "other", 5, "x"))
+	l.Load(0, put("t\x10", "g", "a:b", 9, "colon"), put("t\x10", "g", "q", 9, "G"))
+	l.Save()
 	return l
 }
 
@@ -134,9 +133,9 @@ func TestColumnsThatAreRefused(t *testing.T) {
 
 // oneFamily is a table of the family f alone, whose qualifiers are columns.
 func oneFamily(t testing.TB) *lab {
-	l := newLab(t)
-	l.region("", "", regionFiles{{"f", hfileOf(t, hfile.Options{}, put("a", "f", "q", 5, "1"), put("b", "f", "q", 5, "2"))}})
-	l.saveOf(&pb.TableSchema{TableName: tableName(), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("f")}}})
+	l := newLabOf(t, testsnapshot.Options{})
+	l.Load(0, testsnapshot.Put("a", "f", "q", 5, "1"), testsnapshot.Put("b", "f", "q", 5, "2"))
+	l.Save()
 	return l
 }
 
@@ -151,10 +150,10 @@ func TestOneFamily(t *testing.T) {
 // TestReplaced: a snapshot of the same name that was taken again is another input.
 func TestReplaced(t *testing.T) {
 	for name, change := range map[string]func(*lab){
-		"of another time": func(l *lab) { l.created++ },
+		"of another time": func(l *lab) { l.Created++ },
 		"of other files": func(l *lab) {
-			l.regions = l.regions[:2]
-			l.region("t", "", regionFiles{{"f", hfileOf(t, hfile.Options{}, put("t", "f", "q", 5, "x"))}})
+			l.Regions[2].Files = nil
+			l.Load(0, testsnapshot.Put("t", "f", "q", 5, "x"))
 		},
 	} {
 		l := smallLab(t)
@@ -162,12 +161,12 @@ func TestReplaced(t *testing.T) {
 		testcheck.Must(t, err)
 		testcheck.Must(t, in.Recheck(t.Context()))
 		change(l)
-		l.save()
+		l.Save()
 		err = in.Recheck(t.Context())
 		if _, ok := errors.AsType[*source.ChangedError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
-		testcheck.Must(t, os.RemoveAll(filepath.Join(l.root, ".hbase-snapshot")))
+		testcheck.Must(t, os.RemoveAll(filepath.Join(l.Root, ".hbase-snapshot")))
 		if err := in.Recheck(t.Context()); err == nil {
 			t.Errorf("%s: a snapshot that is gone is the same", name)
 		}
@@ -179,49 +178,40 @@ func TestManyRows(t *testing.T) {
 	seed := testcheck.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	const columns = "abcdefgh"
-	l, want := newLab(t), []string{}
+	l, want := newLab(t, "k0150", "k0500"), []string{}
+	l.HFiles = hfile.Options{BlockSize: 2000, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff}
 	names := []string{"$row"}
 	for _, c := range columns {
 		names = append(names, "f:"+string(c), "g:"+string(c))
 	}
-	starts := []string{"", "k0150", "k0500", ""}
-	for i, start := range starts[:3] {
-		end, cells := starts[i+1], map[string][]hfile.Cell{}
-		for n := range 1000 {
-			row := fmt.Sprintf("k%04d", n)
-			if row < start || end != "" && row >= end {
-				continue
-			}
-			record, any := map[string]string{"$row": fmt.Sprintf("%q", row)}, false
-			for _, family := range []string{"f", "g"} {
-				for _, c := range columns + "xyz" { // those behind are not asked for
-					if r.IntN(3) > 0 {
-						continue
-					}
-					value := strings.Repeat("v", r.IntN(200))
-					cells[family] = append(cells[family], put(row, family, string(c), 5, value))
-					record[family+":"+string(c)], any = fmt.Sprintf("%q", value), true
+	var cells []hfile.Cell
+	for n := range 1000 {
+		row := fmt.Sprintf("k%04d", n)
+		record, any := map[string]string{"$row": fmt.Sprintf("%q", row)}, false
+		for _, family := range []string{"f", "g"} {
+			for _, c := range columns + "xyz" { // those behind are not asked for
+				if r.IntN(3) > 0 {
+					continue
 				}
-			}
-			var line []string
-			for _, name := range names {
-				text, ok := record[name]
-				if !ok {
-					text = "NULL"
-				}
-				line = append(line, text)
-			}
-			if any {
-				want = append(want, strings.Join(line, " "))
+				value := strings.Repeat("v", r.IntN(200))
+				cells = append(cells, testsnapshot.Put(row, family, string(c), 5, value))
+				record[family+":"+string(c)], any = fmt.Sprintf("%q", value), true
 			}
 		}
-		var files regionFiles
-		for _, family := range slices.Sorted(maps.Keys(cells)) {
-			files = append(files, [2]string{family, hfileOf(t, hfile.Options{BlockSize: 2000, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff}, cells[family]...)})
+		var line []string
+		for _, name := range names {
+			text, ok := record[name]
+			if !ok {
+				text = "NULL"
+			}
+			line = append(line, text)
 		}
-		l.region(start, end, files)
+		if any {
+			want = append(want, strings.Join(line, " "))
+		}
 	}
-	l.save()
+	l.Load(0, cells...)
+	l.Save()
 	in, err := l.input(source.Options{Columns: names, ChunkSize: 20 << 10})
 	testcheck.Must(t, err)
 	if got, _ := texts(t, in); !slices.Equal(got, want) {
@@ -241,12 +231,13 @@ func TestNoAllocation(t *testing.T) {
 		var cells []hfile.Cell
 		for i := range rows {
 			for _, q := range []string{"a", "b", "c"} {
-				cells = append(cells, put(fmt.Sprintf("%08d", i), "f", q, 5, "some value"))
+				cells = append(cells, testsnapshot.Put(fmt.Sprintf("%08d", i), "f", q, 5, "some value"))
 			}
 		}
 		l := newLab(t)
-		l.region("", "", regionFiles{{"f", hfileOf(t, hfile.Options{BlockSize: 4 << 20}, cells...)}})
-		l.save()
+		l.HFiles.BlockSize = 4 << 20
+		l.Load(0, cells...)
+		l.Save()
 		in, err := l.input(source.Options{Columns: []string{"f:a", "f:c", "$row"}})
 		testcheck.Must(t, err)
 		reader := in.NewReader()
@@ -280,34 +271,27 @@ func TestBuildOfSnapshot(t *testing.T) {
 	s.Key = "md5hex(id) + '|' + check_id + rule_no"
 	want := jobtest.Hashes(t, run(s))
 
-	l := newLab(t)
-	for i, start := range []string{"", "3", "7"} {
-		var files regionFiles
-		list, err := filepath.Glob(filepath.Join(first, "f", "*"))
+	l := newLabOf(t, testsnapshot.Options{Splits: []string{"3", "7"}, Created: 1_800_000_000_000})
+	list, err := filepath.Glob(filepath.Join(first, "f", "*"))
+	testcheck.Must(t, err)
+	for _, name := range list {
+		b, err := os.ReadFile(name)
 		testcheck.Must(t, err)
-		for _, name := range list {
-			b, err := os.ReadFile(name)
-			testcheck.Must(t, err)
-			r, err := hfile.Open(strings.NewReader(string(b)), int64(len(b)), hfile.ReaderOptions{})
-			testcheck.Must(t, err)
-			row, _, err := r.Rows()
-			testcheck.Must(t, err)
-			if region := slices.IndexFunc([]string{"3", "7", "~"}, func(end string) bool { return string(row) < end }); region == i {
-				files = append(files, [2]string{"f", string(b)})
-			}
-		}
-		l.region(start, []string{"3", "7", ""}[i], files)
+		r, err := hfile.Open(bytes.NewReader(b), int64(len(b)), hfile.ReaderOptions{})
+		testcheck.Must(t, err)
+		row, _, err := r.Rows()
+		testcheck.Must(t, err)
+		l.Add(l.RegionOf(row), "f", 0, b)
 	}
-	l.created = 1_800_000_000_000
-	l.saveOf(&pb.TableSchema{TableName: tableName(), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("f")}}})
-	files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+	l.Save()
+	files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	env.Mount("snapshot:s", files, files.Dir())
 	s.Inputs, s.Columns = []string{"snapshot:s"}, columns
 	if got := jobtest.Hashes(t, run(s)); len(got) < 3 || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// So it is of regions in parts.
-	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+	files = tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	files.PartBytes = 1
 	infos, err := files.ReadDir(t.Context(), files.Dir())
 	testcheck.Must(t, err)
@@ -320,7 +304,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 	}
 	// The id of the old key is that of the cell.
 	s.Parse = "salt(check_id, 10) + md5hex(check_id) + id"
-	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, jobtest.Resolve(t, s).KeyParser)
+	files = tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, jobtest.Resolve(t, s).KeyParser)
 	env.Mount("snapshot:s", files, files.Dir())
 	if got := jobtest.Hashes(t, run(s)); !maps.Equal(got, want) {
 		t.Errorf("with the id of the key: %v, want %v", got, want)
@@ -348,12 +332,12 @@ func TestParsedKeys(t *testing.T) {
 		l := newLab(t)
 		var cells []hfile.Cell
 		for _, k := range slices.Sorted(slices.Values(keys)) {
-			cells = append(cells, put(k, "f", "id", 5, "of the cell"))
+			cells = append(cells, testsnapshot.Put(k, "f", "id", 5, "of the cell"))
 		}
-		l.region("", "", regionFiles{{"f", hfileOf(t, hfile.Options{}, cells...)}})
-		l.save()
+		l.Load(0, cells...)
+		l.Save()
 		parser := func() (*keygen.KeyParser, error) { return keygen.CompileParser(e, keygen.Options{}) }
-		files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, parser)
+		files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, parser)
 		return source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"},
 			source.Options{Columns: []string{"day", "f:id", "id"}})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/source"
@@ -14,12 +15,11 @@ import (
 
 // TestTimestamps: a row's is that of its newest visible cell, of whatever family; a column's is that of the cell that is read.
 func TestTimestamps(t *testing.T) {
+	put := testsnapshot.Put
 	l := newLab(t)
-	l.region("", "", regionFiles{
-		{"f", hfileOf(t, hfile.Options{}, put("a", "f", "q", 7, "new"), put("a", "f", "q", 5, "old"), put("a", "f", "z", 6, "z"),
-			del("b", "f", "q", 99), put("b", "f", "q", 98, "gone"), put("b", "f", "z", 3, "z"))},
-		{"g", hfileOf(t, hfile.Options{}, put("a", "g", "q", 9, "g"))}})
-	l.save()
+	l.Load(0, put("a", "f", "q", 7, "new"), put("a", "f", "q", 5, "old"), put("a", "f", "z", 6, "z"), put("a", "g", "q", 9, "g"),
+		del("b", "f", "q", 99), put("b", "f", "q", 98, "gone"), put("b", "f", "z", 3, "z"))
+	l.Save()
 	in, err := l.input(source.Options{Columns: []string{"$timestamp:f:q", "$timestamp", "f:q", "$row", "$timestamp:g:q"}})
 	testcheck.Must(t, err)
 	want := []string{`"7" "9" "new" "a" "9"`, `NULL "3" NULL "b" NULL`}
@@ -30,7 +30,9 @@ func TestTimestamps(t *testing.T) {
 
 // TestParts: a large region is several files, whose records are together those of the region, each once and in order.
 func TestParts(t *testing.T) {
-	l := newLab(t)
+	put := testsnapshot.Put
+	l := newLab(t, "9")
+	l.HFiles = hfile.Options{Encoding: hfile.EncodingFastDiff, BlockSize: 1 << 10}
 	var low, high, few []hfile.Cell
 	for i := range 3000 {
 		row := fmt.Sprintf("%05d", i)
@@ -42,13 +44,13 @@ func TestParts(t *testing.T) {
 			few = append(few, del(row, "g", "x", 9), put(row, "g", "y", 5, "y"))
 		}
 	}
-	o := hfile.Options{Encoding: hfile.EncodingFastDiff, BlockSize: 1 << 10}
-	l.region("", "9", regionFiles{{"f", hfileOf(t, o, low...)}, {"f", hfileOf(t, o, high...)}, {"g", hfileOf(t, o, few...)}})
-	l.region("9", "", nil)
-	l.save()
+	for _, cells := range [][]hfile.Cell{low, high, few} {
+		l.Load(0, cells...)
+	}
+	l.Save()
 	open := func(most int64) *source.Input {
 		t.Helper()
-		files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+		files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 		files.PartBytes = most
 		in, err := source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"},
 			source.Options{Columns: []string{"$row", "f:a", "f:b", "g:y", "$timestamp"}})

@@ -70,7 +70,7 @@ func (n *nights) undone(dir, want, what string) {
 // predicted, whatever a compaction has dropped meanwhile, and whether the staging directory is still there. The table keeps one version.
 func TestUndoKilledAndCompacted(t *testing.T) {
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
-	bin := program(t)
+	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
 	want := n.digest()
 	second := n.spec(2, 100, 300)
@@ -227,7 +227,7 @@ func TestUndoDiffers(t *testing.T) {
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
 	n.load(1, 0, 200)
 	second, _ := n.load(2, 100, 300)
-	if out, err := n.undoing(t.Context(), program(t), second, "BULKLOAD_TEST_STOP_AFTER=sending").CombinedOutput(); err == nil {
+	if out, err := n.undoing(t.Context(), jobtest.Program(t), second, "BULKLOAD_TEST_STOP_AFTER=sending").CombinedOutput(); err == nil {
 		t.Fatalf("it is not killed: %s", out)
 	}
 	n.admin("put", n.table, "k0100", "f:v", "of somebody else")
@@ -286,7 +286,7 @@ func TestUndoRandomKills(t *testing.T) {
 	}
 	t.Logf("BULKLOAD_UNDO_SEED=%d", seed)
 	draw := rand.New(rand.NewPCG(seed, 0))
-	bin := program(t)
+	bin := jobtest.Program(t)
 	n := newNightsOf(t, map[string]string{compactUnasked: "8"})
 	n.load(1, 0, 200)
 	want := n.digest()

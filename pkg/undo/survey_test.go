@@ -3,7 +3,6 @@ package undo
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -12,7 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -50,18 +51,18 @@ func drawSurveyed(t *testing.T, rt *rapid.T) *surveyed {
 	s := &surveyed{}
 	s.others, s.written = drawTable(rt)
 	s.versions = rapid.IntRange(1, 3).Draw(rt, "versions")
-	s.table = newLab(t, fmt.Sprint(s.versions), "f", "g")
+	s.table = newLab(t, s.versions, "f", "g")
 	s.half = rapid.IntRange(0, len(s.others)).Draw(rt, "half")
-	s.table.add(3, s.others[:s.half])
-	s.table.add(5, s.written)
-	s.table.add(7, s.others[s.half:])
+	s.table.Load(3, s.others[:s.half]...)
+	s.table.Load(5, s.written...)
+	s.table.Load(7, s.others[s.half:]...)
 	s.load = s.table.of(s.written)
 	s.snap = s.table.open()
 	var err error
 	s.survey, err = s.load.survey(t.Context(), s.snap, labReading())
 	testcheck.Must(t, err)
-	s.now, s.without = seenOf(append(slices.Clone(s.others), s.written...), 1), seenOf(s.others, 1)
-	s.rest = seenOf(s.others, s.versions)
+	s.now, s.without = testsnapshot.Seen(append(slices.Clone(s.others), s.written...), 1), testsnapshot.Seen(s.others, 1)
+	s.rest = testsnapshot.Seen(s.others, s.versions)
 	return s
 }
 
@@ -98,7 +99,7 @@ func (s *surveyed) counts(want *result.Survey) {
 
 // countsBefore are those of what was there when the load came.
 func (s *surveyed) countsBefore(want *result.Survey) {
-	before := seenOf(slices.DeleteFunc(slices.Clone(s.others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
+	before := testsnapshot.Seen(slices.DeleteFunc(slices.Clone(s.others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
 	for _, c := range s.written {
 		found := false
 		for key, value := range before {
@@ -143,25 +144,18 @@ func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 
 // mark puts the files with markers into the table, and into another one whose older files and the load's were compacted before.
 func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
-	rw := rewrite.New(s.table.fs, "/staging", spec.DefaultFamily, 9)
+	rw := rewrite.New(s.table.FS, "/staging", spec.DefaultFamily, 9)
 	files, err := s.load.write(t.Context(), s.snap, s.survey, rw, "", writing{reading: labReading()})
 	testcheck.Must(t, err)
 	markers := int64(0)
-	compacted = newLab(t, fmt.Sprint(s.versions), "f", "g")
-	compacted.add(6, compactedOf(append(slices.Clone(s.others[:s.half]), s.written...), s.versions))
-	compacted.add(7, s.others[s.half:])
+	compacted = newLab(t, s.versions, "f", "g")
+	compacted.Load(6, testsnapshot.Compacted(append(slices.Clone(s.others[:s.half]), s.written...), s.versions, true)...)
+	compacted.Load(7, s.others[s.half:]...)
 	for _, f := range files {
-		region := 0
-		if string(f.First) >= labRegions[1] {
-			region = 1
+		b := jobtest.ReadWhole(t, s.table.FS, path.Join("/staging", f.Family, path.Base(f.Path)))
+		for _, to := range []*lab{s.table, compacted} {
+			to.Add(to.RegionOf(f.First), f.Family, 9, b)
 		}
-		in, err := s.table.fs.Open(t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
-		testcheck.Must(t, err)
-		b, err := io.ReadAll(in)
-		testcheck.Must(t, err)
-		testcheck.Must(t, in.Close())
-		s.table.file(region, f.Family, 9, b)
-		compacted.file(region, f.Family, 9, b)
 		markers += f.Cells
 	}
 	families, restored := s.survey.Families, s.survey.CellsRestored
@@ -171,14 +165,14 @@ func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 	return compacted
 }
 
-// scanned is what a scan of a snapshot has, with the keys of seenOf.
+// scanned is what a scan of a snapshot has, with the keys of testsnapshot.Seen.
 func scanned(t *testing.T, snap *snapshot.Snapshot, view snapshot.View) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
 	testcheck.Must(t, snap.Each(t.Context(), 1, view, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 		for sc.Next() {
 			c := sc.Cell()
-			seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+			seen[testsnapshot.Key(c)] = string(c.Value)
 		}
 		return sc.Err()
 	}))
@@ -206,10 +200,10 @@ func (s *surveyed) seenWithMarkers(t *testing.T, rt *rapid.T) {
 func (s *surveyed) seenWhenCompacted(t *testing.T, rt *rapid.T, compacted *lab) {
 	older := s.others[:s.half]
 	left := scanned(t, compacted.open(), snapshot.View{Versions: 1, Now: labReading().now})
-	kept := compactedOf(older, s.versions)
+	kept := testsnapshot.Compacted(older, s.versions, true)
 	for key, value := range s.without {
 		is := func(c hfile.Cell) bool {
-			return fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp) == key && c.Type == hfile.Put
+			return testsnapshot.Key(&c) == key && c.Type == hfile.Put
 		}
 		if got, ok := left[key]; (!ok || got != value) && (!slices.ContainsFunc(older, is) || slices.ContainsFunc(kept, is)) {
 			rt.Fatalf("compacted with markers elsewhere, %s is %q and should be %q", key, got, value)

@@ -99,7 +99,7 @@ func (n *tablesNights) loseMarkers(dir string, table int) {
 // killed at its steps and between tables: what is out of an index is still in the table that it points at.
 func TestUndoTables(t *testing.T) {
 	n := newTablesNights(t, 2, 2, 2)
-	bin := program(t)
+	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
 	second, secondSpec := n.load(2, 100, 300)
 	n.load(3, 250, 350)

@@ -144,19 +144,6 @@ func (n *nights) column(rows ...int) (values []string) {
 	return values
 }
 
-// program builds the program, which kills itself after a record.
-func program(t *testing.T) string {
-	t.Helper()
-	name, err := filepath.Abs("../../build/undo/bulkload")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return name
-}
-
 // killed runs undo in a process that is killed after a record.
 func (n *nights) killed(program, dir, after string) {
 	n.t.Helper()
@@ -179,7 +166,7 @@ func (n *nights) killed(program, dir, after string) {
 // that is killed three times. The timestamp is not used again.
 func TestUndo(t *testing.T) {
 	n := newNights(t, 2, "ROWCOL")
-	bin := program(t)
+	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
 	second, secondSpec := n.load(2, 100, 300)
 	third, _ := n.load(3, 250, 350)

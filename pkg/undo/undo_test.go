@@ -1,8 +1,6 @@
 package undo
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,44 +41,6 @@ func drawTable(t *rapid.T) (others, written []hfile.Cell) {
 		return slices.CompactFunc(cells, func(a, b hfile.Cell) bool { return hfile.Compare(&a, &b) == 0 })
 	}
 	return once(others), once(written)
-}
-
-// seenOf is a plain account of what a reader of some versions sees: row, family, qualifier and timestamp of each cell with its value.
-func seenOf(cells []hfile.Cell, versions int) map[string]string {
-	columns := map[string][]hfile.Cell{}
-	for _, c := range cells {
-		deleted := slices.ContainsFunc(cells, func(m hfile.Cell) bool {
-			if !bytes.Equal(m.Row, c.Row) || !bytes.Equal(m.Family, c.Family) {
-				return false
-			}
-			sameColumn := bytes.Equal(m.Qualifier, c.Qualifier)
-			return m.Type == hfile.DeleteFamily && m.Timestamp >= c.Timestamp || m.Type == hfile.DeleteFamilyVersion && m.Timestamp == c.Timestamp ||
-				m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
-		})
-		if c.Type == hfile.Put && !deleted {
-			key := fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier)
-			columns[key] = append(columns[key], c)
-		}
-	}
-	seen := map[string]string{}
-	for key, all := range columns {
-		slices.SortFunc(all, func(a, b hfile.Cell) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
-		for _, c := range all[:min(len(all), versions)] {
-			seen[fmt.Sprintf("%s %d", key, c.Timestamp)] = string(c.Value)
-		}
-	}
-	return seen
-}
-
-// compactedOf is what a compaction makes of the cells that it is given: markers, and of what they do not hide the newest versions.
-func compactedOf(cells []hfile.Cell, versions int) (kept []hfile.Cell) {
-	seen := seenOf(cells, versions)
-	for _, c := range cells {
-		if _, ok := seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)]; ok || c.Type != hfile.Put {
-			kept = append(kept, c)
-		}
-	}
-	return kept
 }
 
 // rowsOf are the rows of what is seen.
@@ -137,12 +97,12 @@ func TestRefusals(t *testing.T) {
 
 // TestForeign: cells of the timestamp that the job cannot have written show.
 func TestForeign(t *testing.T) {
-	l := newLab(t, "1", "f")
+	l := newLab(t, 1, "f")
 	put := func(row, qualifier, value string) hfile.Cell {
 		return hfile.Cell{Row: []byte(row), Family: []byte("f"), Qualifier: []byte(qualifier), Timestamp: labStamp, Type: hfile.Put, Value: []byte(value)}
 	}
 	written := []hfile.Cell{put("a", "p", "1"), put("b", "q", "2"), put("d", "p", "3")}
-	l.add(5, written)
+	l.Load(5, written...)
 	load := l.of(written)
 	for name, c := range map[string]struct {
 		cell    hfile.Cell
@@ -150,9 +110,9 @@ func TestForeign(t *testing.T) {
 	}{
 		"another row": {put("e", "p", "x"), 0}, "another column": {put("a", "zz", "x"), 1}, "another cell of a row": {put("a", "q", "x"), 0},
 	} {
-		more := newLab(t, "1", "f")
-		more.add(5, written)
-		more.add(6, []hfile.Cell{c.cell})
+		more := newLab(t, 1, "f")
+		more.Load(5, written...)
+		more.Load(6, c.cell)
 		s, err := load.survey(t.Context(), more.open(), labReading())
 		testcheck.Must(t, err)
 		if s.Foreign != c.foreign || same(s, load.manifest.Digest) {
@@ -177,7 +137,7 @@ func TestUndoBeforeUndo(t *testing.T) {
 	}
 	oldest, first, second := []hfile.Cell{put("a", 50), put("d", 50)}, []hfile.Cell{put("a", 100), put("d", 100)}, []hfile.Cell{put("a", labStamp), put("d", labStamp)}
 	undone := []hfile.Cell{{Row: []byte("a"), Family: []byte("f"), Timestamp: labStamp, Type: hfile.DeleteFamilyVersion}, {Row: []byte("d"), Family: []byte("f"), Timestamp: labStamp, Type: hfile.DeleteFamilyVersion}}
-	load := newLab(t, "1", "f").of(first)
+	load := newLab(t, 1, "f").of(first)
 	load.stamp = 100
 	for name, c := range map[string]struct {
 		files     [][]hfile.Cell
@@ -187,9 +147,9 @@ func TestUndoBeforeUndo(t *testing.T) {
 		"compacted":           {[][]hfile.Cell{append(slices.Clone(first), oldest...), second, append(slices.Clone(undone), first...)}, 2},
 		"the markers alone":   {[][]hfile.Cell{second, append(slices.Clone(undone), first...)}, 2},
 	} {
-		l := newLab(t, "1", "f")
+		l := newLab(t, 1, "f")
 		for i, cells := range c.files {
-			l.add(3+i, cells)
+			l.Load(3+i, cells...)
 		}
 		s, err := load.survey(t.Context(), l.open(), labReading())
 		testcheck.Must(t, err)
@@ -204,16 +164,16 @@ func TestNothingAllocates(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
 	}
-	l := newLab(t, "2", "f", "g")
+	l := newLab(t, 2, "f", "g")
 	var cells []hfile.Cell
-	for _, family := range l.families {
+	for _, family := range l.Families {
 		for _, qualifier := range []string{"p", "q"} {
 			for _, stamp := range []int64{300, labStamp, 100} {
 				cells = append(cells, hfile.Cell{Row: []byte("a"), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: []byte("v")})
 			}
 		}
 	}
-	l.add(5, cells)
+	l.Load(5, cells...)
 	r := newReader(l.of(cells[:1]), l.open(), labReading().now)
 	row := func() {
 		r.startRow(cells[0].Row)

@@ -1,0 +1,56 @@
+package testcheck
+
+import (
+	"net"
+	"sync"
+	"testing"
+)
+
+// Serve calls serve for each connection to a port of its own on this host. When the test ends, it closes the port and all connections, and
+// waits until the calls are over. A connection is closed when its call is over.
+func Serve(t testing.TB, serve func(net.Conn)) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	Must(t, err)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	ended := false
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			if open = append(open, c); ended {
+				c.Close()
+			}
+			mu.Unlock()
+			wg.Go(func() {
+				defer c.Close()
+				serve(c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		ended = true
+		for _, c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return l
+}
+
+// ClosedAddress is an address of this host, with a port, at which nothing listens.
+func ClosedAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.97.3:0") // not at the usual host, where a closed port may be given to another process at once
+	Must(t, err)
+	Must(t, l.Close())
+	return l.Addr().String()
+}
