@@ -9,7 +9,7 @@ import (
 )
 
 // TestDuplicatesOverManyBlocks: the duplicates of a key take many blocks of a run, so that the block of the row that is kept is read over
-// before the merge goes on.
+// before the merge continues.
 func TestDuplicatesOverManyBlocks(t *testing.T) {
 	r := testcheck.Rand(t)
 	var rows []testRow
