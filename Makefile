@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-faults test-kills soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-faults test-kills soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ test-hfiles: ## random HFiles to and from HBase's classes: HFILE_CASES=500
 MUTANTS ?= 3000
 test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reader as judge: MUTANTS=3000 MUTANTS_SEED=…
 	BULKLOAD_MUTANTS=$(MUTANTS) BULKLOAD_MUTANTS_SEED=$(MUTANTS_SEED) go test -count=1 -v -timeout 60m -run '^TestMutants$$' ./internal/conformance
+
+test-mutations: ## mistakes in the code that the tests must find, one at a time: RUN=pkg/hfile, CLUSTER=1 for those that show on a cluster alone
+	go run ./internal/mutants/cmd/mutants --run '$(RUN)' $(if $(CLUSTER),--cluster)
 
 test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, and jobs on them
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/testcluster ./pkg/tlsconf

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,6 +293,16 @@ func TestVerifyFinds(t *testing.T) {
 	wrong.Samples = []manifest.Sample{{Key: []byte("0nothing")}}
 	if _, err := verify.Sample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
 		t.Errorf("a row that is not there: %v", err)
+	}
+	// Sampled rows of a region are read together: one is missing in front of others, between them, or behind them all.
+	if len(r.Manifest.Samples) < 4 {
+		t.Fatalf("%d rows are sampled", len(r.Manifest.Samples))
+	}
+	for i, s := range r.Manifest.Samples {
+		wrong.Samples = slices.Concat(r.Manifest.Samples[:i+1], []manifest.Sample{{Key: append(slices.Clone(s.Key), 0)}}, r.Manifest.Samples[i+1:])
+		if _, err := verify.Sample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
+			t.Errorf("a row behind sampled row %d that is not there: %v", i, err)
+		}
 	}
 }
 

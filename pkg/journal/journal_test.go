@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -237,5 +238,30 @@ func TestLastOwner(t *testing.T) {
 		if o, err := LastOwner(dir); err == nil {
 			t.Errorf("%q: %+v", text, o)
 		}
+	}
+}
+
+// TestSyncedRecordsAreSynced: AppendSync syncs the file, and does not hide that it could not. The judge is the kernel, which takes what is
+// written into a pipe and cannot sync it.
+func TestSyncedRecordsAreSynced(t *testing.T) {
+	r, w, err := os.Pipe()
+	testcheck.Must(t, err)
+	defer r.Close()
+	j := &Journal{f: w}
+	testcheck.Must(t, j.Append("plain", nil))
+	err = j.AppendSync("synced", nil)
+	if !errors.Is(err, syscall.EINVAL) {
+		t.Fatalf("the record was synced where nothing can be: %v", err)
+	}
+	if again := j.Append("next", nil); again != err {
+		t.Errorf("a record follows one that may not be on disk: %v", again)
+	}
+	if err := j.Close(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("the journal was closed without being synced: %v", err)
+	}
+	records, err := Read(r)
+	testcheck.Must(t, err)
+	if len(records) != 2 || records[0].Event != "plain" || records[1].Event != "synced" {
+		t.Errorf("written are %v", records)
 	}
 }

@@ -3,9 +3,12 @@ package keygen
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestZones holds offsets to package time's, from before the first change of
@@ -38,6 +41,58 @@ func TestZones(t *testing.T) {
 		if len(z.spans) > 0 {
 			check(z.end - 1)
 			check(z.end)
+		}
+	}
+}
+
+// TestTimesThatClocksSkipOrRepeat: around each change of the clocks a local time is the instant that Java's LocalDateTime.atZone gives: the only
+// one that shows it, the earlier of two, and of none that of the distance from UTC before the change.
+func TestTimesThatClocksSkipOrRepeat(t *testing.T) {
+	skipped, repeated := 0, 0
+	for _, name := range []string{"Asia/Shanghai", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia"} {
+		loc, err := time.LoadLocation(name)
+		testcheck.Must(t, err)
+		z, err := newZone(name)
+		testcheck.Must(t, err)
+		for change := time.Date(1970, 1, 1, 0, 0, 0, 0, loc); change.Year() < 2040; {
+			_, next := change.ZoneBounds()
+			if next.IsZero() {
+				break
+			}
+			_, before := next.Add(-time.Second).Zone()
+			_, after := next.Zone()
+			for local := next.Unix() + int64(min(before, after)) - 7200; local < next.Unix()+int64(max(before, after))+7200; local += 300 {
+				var shown []int64
+				for _, offset := range []int{before, after} {
+					instant := local - int64(offset)
+					if _, is := time.Unix(instant, 0).In(loc).Zone(); is == offset && !slices.Contains(shown, instant) {
+						shown = append(shown, instant)
+					}
+				}
+				want := local - int64(before)
+				switch len(shown) {
+				case 0:
+					skipped++
+				case 1:
+					want = shown[0]
+				case 2:
+					repeated++
+				}
+				if got := z.instant(local); got != want {
+					t.Fatalf("%s, %s: it is the instant %d, not %d", name, time.Unix(local, 0).UTC().Format(time.DateTime), got, want)
+				}
+			}
+			change = next
+		}
+	}
+	if skipped < 1000 || repeated < 1000 {
+		t.Errorf("%d times are skipped and %d repeated", skipped, repeated)
+	}
+	d, err := NewDates("yyyy-MM-dd HH:mm", "Europe/Berlin")
+	testcheck.Must(t, err)
+	for text, want := range map[string]int64{"2026-03-29 02:30": 1774747800000, "2026-10-25 02:30": 1792888200000} { // as Java gives them
+		if got, err := d.Millis([]byte(text)); err != nil || got != want {
+			t.Errorf("%s is %d, %v, not %d", text, got, err, want)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func TestJavaHash(t *testing.T) {
 	for s, want := range map[string]int32{
 		"A208848994": 1797210609, "CMWU5ACUYP7Z": 1932908096, "": 0, "a": 97,
 		"贷款申请001": -543314426, "😀emoji": -1233692477, "polygenelubricants": -2147483648,
+		"\uffff": 65535, "\U00010000": 1770496, "\U0010ffff": 1803232,
 	} {
 		if got := JavaHash([]byte(s)); got != want {
 			t.Errorf("hashCode of %q is %d, want %d", s, got, want)

@@ -182,15 +182,9 @@ func (c *Cluster) parallel(ctx context.Context, req ScanRequest, workers int, fn
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(workers, 1))
 	for i, r := range regions {
-		if len(r.End) > 0 && bytes.Compare(r.End, req.Start) <= 0 || len(req.Stop) > 0 && bytes.Compare(r.Start, req.Stop) >= 0 {
+		part, some := req.within(r)
+		if !some {
 			continue
-		}
-		part := req
-		if bytes.Compare(r.Start, part.Start) > 0 {
-			part.Start = r.Start
-		}
-		if len(part.Stop) == 0 || len(r.End) > 0 && bytes.Compare(r.End, part.Stop) < 0 {
-			part.Stop = r.End
 		}
 		g.Go(func() error {
 			if ctx.Err() != nil {
@@ -200,4 +194,19 @@ func (c *Cluster) parallel(ctx context.Context, req ScanRequest, workers int, fn
 		})
 	}
 	return g.Wait()
+}
+
+// within is what a request reads of a region. It is false where that is nothing.
+func (r ScanRequest) within(region Region) (part ScanRequest, some bool) {
+	if len(region.End) > 0 && bytes.Compare(region.End, r.Start) <= 0 || len(r.Stop) > 0 && bytes.Compare(region.Start, r.Stop) >= 0 {
+		return r, false
+	}
+	part = r
+	if bytes.Compare(region.Start, part.Start) > 0 {
+		part.Start = region.Start
+	}
+	if len(part.Stop) == 0 || len(region.End) > 0 && bytes.Compare(region.End, part.Stop) < 0 {
+		part.Stop = region.End
+	}
+	return part, true
 }

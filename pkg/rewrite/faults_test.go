@@ -88,12 +88,15 @@ func TestRewriteRefuses(t *testing.T) {
 	fsys := hdfsio.NewMemory()
 	w := New(fsys, "/job", spec.DefaultFamily, 9)
 	f := jobtest.WriteCells(t, fsys, "/job/f/a", jobtest.SomeCells(3), hfile.Options{})
-	changed, other := f, f
+	changed, longer, other := f, f, f
 	changed.Cells++
+	longer.Cells-- // than what is said of it
 	other.Family = "g"
 	missing := loader.HFile{Family: "f", Path: jobtest.RewriteURI + "/job/f/b"}
-	if _, err := w.Cut(t.Context(), changed, [][]byte{[]byte("000001")}); err == nil || !strings.Contains(err.Error(), "it was changed") {
-		t.Errorf("a file that was changed: %v", err)
+	for _, file := range []loader.HFile{changed, longer} {
+		if _, err := w.Cut(t.Context(), file, [][]byte{[]byte("000001")}); err == nil || !strings.Contains(err.Error(), "it was changed") {
+			t.Errorf("a file of %d cells that is to have %d: %v", f.Cells, file.Cells, err)
+		}
 	}
 	if _, err := w.Cut(t.Context(), missing, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
@@ -101,7 +104,7 @@ func TestRewriteRefuses(t *testing.T) {
 	if _, err := w.Cut(t.Context(), other, nil); err == nil || !strings.Contains(err.Error(), `family "f" in a file of family "g"`) {
 		t.Errorf("a file of another family: %v", err)
 	}
-	for _, files := range [][]loader.HFile{{f}, {f, other}, {f, changed}} {
+	for _, files := range [][]loader.HFile{{f}, {f, other}, {f, changed}, {f, longer}} {
 		if _, err := w.Merge(t.Context(), files); err == nil {
 			t.Errorf("merged %v", files)
 		}

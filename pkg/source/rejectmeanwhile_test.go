@@ -1,0 +1,44 @@
+package source
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bulkload/internal/testcheck"
+)
+
+// TestWhatComesMeanwhileIsNotReplaced: a file that comes to the place of the reject file while the records are read stays as it is, unless it is a
+// reject file, too. Nothing is left beside it.
+func TestWhatComesMeanwhileIsNotReplaced(t *testing.T) {
+	for what, tt := range map[string]struct {
+		text string
+		ok   bool
+	}{
+		"an export":     {"a,b\n1,2\n", false},
+		"other JSON":    {`{"path":"x"}`, false},
+		"an empty file": {"", true},
+		"a reject file": {`{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n", true},
+	} {
+		path := filepath.Join(t.TempDir(), "r.jsonl")
+		f := NewRejectFile(path)
+		testcheck.Must(t, f.Check(nil))
+		testcheck.Must(t, f.Write(RowError{Path: "x", Raw: []byte("y")}))
+		testcheck.Must(t, os.WriteFile(path, []byte(tt.text), 0o600))
+		n, err := f.Finish()
+		if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, ErrRejectPath) || tt.ok && n != 1 {
+			t.Errorf("%s: %d records, %v", what, n, err)
+		}
+		text, err := os.ReadFile(path)
+		testcheck.Must(t, err)
+		if same := string(text) == tt.text; same == tt.ok {
+			t.Errorf("%s: the file has %q", what, text)
+		}
+		entries, err := os.ReadDir(filepath.Dir(path))
+		testcheck.Must(t, err)
+		if len(entries) != 1 {
+			t.Errorf("%s: left are %v", what, entries)
+		}
+	}
+}
