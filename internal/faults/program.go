@@ -76,18 +76,20 @@ func (p *process) signal(s syscall.Signal) {
 func (p *process) freeze(ctx context.Context) error {
 	p.signal(syscall.SIGSTOP)
 	for p.running() {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
-		if err != nil {
+		if still, err := p.still(); still || err != nil {
 			return err
-		}
-		if !slices.ContainsFunc(threads, moves) {
-			return nil
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// still says whether all threads of the program stand still.
+func (p *process) still() (bool, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
+	return !slices.ContainsFunc(threads, moves), err
 }
 
 // moves says whether the thread of a file of /proc is one that does not stand still.

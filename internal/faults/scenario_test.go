@@ -48,7 +48,15 @@ func frozenAt(t *testing.T, l *Lab, r *round, event string) *process {
 	if !at(event).wait(p, r.state) {
 		t.Fatalf("it ended before %s: %s", event, p.lastError())
 	}
-	testcheck.Must(t, p.freeze(t.Context()))
+	// It freezes itself: a signal from here could come before, and SIGCONT would then let it run on into its own.
+	testcheck.Eventually(t, time.Minute, "the program stands still", func() (bool, any) {
+		if !p.running() {
+			t.Fatalf("it ended behind %s: %s", event, p.lastError())
+		}
+		still, err := p.still()
+		testcheck.Must(t, err)
+		return still, nil
+	})
 	return p
 }
 
