@@ -33,7 +33,7 @@ func TestLong(t *testing.T) {
 			check(-(int64(1) << i) + d - 100)
 		}
 	}
-	for range race.Cases(t, 300_000) {
+	for range race.Cases(t, 1_000_000) {
 		check(int64(r.Uint64()) >> r.IntN(64))
 	}
 }

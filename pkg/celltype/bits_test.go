@@ -89,7 +89,7 @@ func TestBits(t *testing.T) {
 			integer(-(int64(1) << i) + d - 10)
 		}
 	}
-	for range race.Cases(t, 50_000) {
+	for range race.Cases(t, 1_000_000) {
 		integer(int64(r.Uint64()) >> r.IntN(64))
 		floating(r.Uint64())
 	}

@@ -40,7 +40,7 @@ func TestMasks(t *testing.T) {
 			}
 		}
 	}
-	for range race.Cases(t, 20_000) {
+	for range race.Cases(t, 1_000_000) {
 		var b [blockSize]byte
 		for i := range b {
 			b[i] = byte(r.Uint32())
@@ -75,7 +75,7 @@ func TestUnits(t *testing.T) {
 		units[u%8] = uint16(u)
 		check(units)
 	}
-	for range race.Cases(t, 100_000) {
+	for range race.Cases(t, 1_000_000) {
 		units := make([]uint16, r.IntN(17))
 		for i := range units {
 			units[i] = []uint16{uint16(r.IntN(0x80)), uint16(r.IntN(0x80)), uint16(r.IntN(0x100)), uint16(r.Uint32()), 0xd800 + uint16(r.IntN(0x800))}[r.IntN(5)]

@@ -146,7 +146,7 @@ func TestSweeps(t *testing.T) {
 // TestEscapeState compares masks of blocks with a look at each byte.
 func TestEscapeState(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
-	for range race.Cases(t, 30_000) {
+	for range race.Cases(t, 1_000_000) {
 		text := make([]byte, swar.Block*(1+r.IntN(4)))
 		rare := 1 + r.IntN(30)
 		for i := range text {
@@ -196,7 +196,7 @@ func one(is bool) uint64 {
 // TestPlaces compares what is taken from masks with a look at each bit.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
-	for range race.Cases(t, 200_000) {
+	for range race.Cases(t, 1_000_000) {
 		m := r.Uint64() & r.Uint64()
 		some := m & r.Uint64() & r.Uint64()
 		if r.IntN(20) == 0 {

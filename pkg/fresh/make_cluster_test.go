@@ -114,6 +114,7 @@ func (l *lab) is(err error, says string) {
 
 // TestMakeOnce: a table that the job has made is found again, and another of its name is refused, as is one that is gone.
 func TestMakeOnce(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	testcheck.Must(t, l.make())
 	made := *l.st.Fresh
@@ -136,6 +137,7 @@ func TestMakeOnce(t *testing.T) {
 
 // TestMakeNothing: without an old table, and without split points, no table is made, and the journal has none.
 func TestMakeNothing(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	stop := errors.New("the sample has no rows")
 	r := l.request()
@@ -157,6 +159,7 @@ func TestMakeNothing(t *testing.T) {
 
 // TestAdopt: a table that a killed attempt may have made is taken if it is as it was to be, and empty.
 func TestAdopt(t *testing.T) {
+	t.Parallel()
 	t.Run("as it was to be", func(t *testing.T) {
 		l := newLab(t)
 		l.begun()
@@ -190,6 +193,7 @@ func TestAdopt(t *testing.T) {
 
 // TestForget: a job that is started over drops its own table once rows of it may be there, and nobody else's.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	testcheck.Must(t, l.make())
 	testcheck.Must(t, l.forget())
@@ -218,6 +222,7 @@ func TestForget(t *testing.T) {
 
 // TestDropOutOfService: the old table stays while the new one serves no reader, and a drop that was stopped is finished by the next call.
 func TestDropOutOfService(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	testcheck.Must(t, l.make())
 	rest := complete(l.old.String(), l.new.String())[1:]

@@ -75,7 +75,7 @@ func TestVlong(t *testing.T) {
 			check(-(int64(1) << i) + d - 300)
 		}
 	}
-	for range race.Cases(t, 300_000) {
+	for range race.Cases(t, 1_000_000) {
 		check(int64(r.Uint64() >> r.IntN(64)))
 		check(^int64(r.Uint64() >> r.IntN(64)))
 	}
@@ -212,7 +212,7 @@ func TestBloomBits(t *testing.T) {
 			t.Fatalf("%d of %d bits: %d, want %d", h, size, got, want)
 		}
 	}
-	for n := range race.Cases(t, 100_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		a, b := make([]byte, n%33), make([]byte, n%33)
 		want := make([]byte, len(a))
 		for i := range a {

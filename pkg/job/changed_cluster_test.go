@@ -29,6 +29,7 @@ import (
 // TestReadingChangeIsRefused: what is read is part of the job, also of one
 // that is done.
 func TestReadingChangeIsRefused(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	bad := jobtest.ManyRecords(t, 300)
 	f, err := os.OpenFile(bad, os.O_APPEND|os.O_WRONLY, 0)
@@ -80,6 +81,7 @@ func TestReadingChangeIsRefused(t *testing.T) {
 // TestSpellingsAreOneJob: however a job's table, inputs and key are written,
 // it is the same job, and is locked and done once.
 func TestSpellingsAreOneJob(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	_, word, _ := strings.Cut(p.table, ":")
 	table, err := loader.ParseTableName("one_" + word)
@@ -135,6 +137,7 @@ func TestSpellingsAreOneJob(t *testing.T) {
 
 // TestOneJobOnHDFS: the same for directories on HDFS.
 func TestOneJobOnHDFS(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	_, word, _ := strings.Cut(p.table, ":")
 	dir := "/tmp/one-" + word
@@ -155,6 +158,7 @@ func TestOneJobOnHDFS(t *testing.T) {
 // TestRecreatedTableIsRefused: a table that was dropped and made again, or
 // emptied, between two attempts, or since the job was done.
 func TestRecreatedTableIsRefused(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	for what, change := range map[string]func(*testing.T, *program){
 		"dropped": func(t *testing.T, p *program) {
@@ -212,6 +216,7 @@ func (p *program) dropTokens() {
 // TestSplitTableIsTheSame: regions that are split, merged or out of service
 // for a time are no other table, whether its directory can be read or not.
 func TestSplitTableIsTheSame(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	outOfService := func(t *testing.T, p *program) { p.admin(t, "disable"); p.admin(t, "enable") }
 	allSplit := func(t *testing.T, p *program) {
@@ -255,6 +260,7 @@ func TestSplitTableIsTheSame(t *testing.T) {
 // TestTableRecreatedWhileLoading: files that went into a table which is gone
 // are not taken for loaded.
 func TestTableRecreatedWhileLoading(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs, s.Verify = p.table, []string{p.input}, "off"
@@ -279,6 +285,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 // TestFullVerificationOfADoneJob: a finished job that is run again verifies as
 // it is reported now.
 func TestFullVerificationOfADoneJob(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	p.input = jobtest.ManyRecords(t, 3000)
 	if code, _, stderr := p.run(""); code != 0 {
@@ -339,6 +346,7 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 // TestModulusOfThePlanAfterAMerge: the table's split points do not show the
 // modulus any more, but the plan does.
 func TestModulusOfThePlanAfterAMerge(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	if code, _, stderr := p.run("built"); code != 137 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -352,6 +360,7 @@ func TestModulusOfThePlanAfterAMerge(t *testing.T) {
 // TestKeptStagingStays: what a run was asked to keep is not removed by the same
 // command without the flag.
 func TestKeptStagingStays(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	if code, _, stderr := p.run("", "--keep-staging"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -381,6 +390,7 @@ func TestKeptStagingStays(t *testing.T) {
 
 // TestTableNameCannotLeaveTheState: a name with ../ makes no directory.
 func TestTableNameCannotLeaveTheState(t *testing.T) {
+	t.Parallel()
 	env := jobtest.Env(t)
 	base := t.TempDir()
 	s := jobtest.Spec(t, "check")

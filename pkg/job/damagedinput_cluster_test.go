@@ -18,6 +18,7 @@ import (
 // TestInputWithAFlippedBitOnDiskIsNotLoaded has an export on HDFS whose only replica has a flipped bit. Nothing is
 // loaded; when the replica is repaired, the same job loads all of it.
 func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	for _, export := range []string{"check.csv", "check.dump", "check.parquet"} {
 		t.Run(export, func(t *testing.T) {

@@ -21,6 +21,7 @@ type exported map[string]string
 // TestDesigns loads the check export into tables of different designs, reads them back by query keys and by ranges, and
 // holds every row against the export.
 func TestDesigns(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	input := jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))
 	records := readExport(t, input)

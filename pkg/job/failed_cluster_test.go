@@ -20,6 +20,7 @@ import (
 // TestEndOfAnAttemptIsInTheJournal: what ended an attempt, a difference that the verification has found or a signal, is in the
 // journal, which says so wherever its copy is read.
 func TestEndOfAnAttemptIsInTheJournal(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	in := filepath.Join(t.TempDir(), "in.csv")

@@ -192,6 +192,7 @@ func inFile(op hdfsio.Op, name string, offset int64) bool {
 // TestBuildFaults builds onto HDFS while its daemons are killed, frozen and
 // started again. Each time the files are those of an undisturbed build.
 func TestBuildFaults(t *testing.T) {
+	t.Parallel()
 	c := faultyCluster(t, testcluster.Options{DataNodes: 2})
 	b := newBuildFaults(t, c)
 	first, second, name := c.Daemon(testcluster.DataNode), c.Daemon(testcluster.DataNode.Nth(2)), c.Daemon(testcluster.NameNode)
@@ -399,6 +400,7 @@ func (b *buildFaults) full(t *testing.T) {
 // TestFailover builds and runs while the active NameNode of two is killed and
 // the other takes over.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	c := faultyCluster(t, testcluster.Options{HA: true})
 	b := newBuildFaults(t, c)
 	active := testcluster.NameNode

@@ -144,6 +144,7 @@ func (s *storedLoad) write(name string, content []byte) {
 // TestFilesMode: what is wrong with the files of a load is found without reading them, and what HBase itself does with files is
 // no failure.
 func TestFilesMode(t *testing.T) {
+	t.Parallel()
 	s := newStoredLoad(t)
 	place := s.place()
 	content := jobtest.ReadWhole(t, s.asHBase, place)

@@ -119,6 +119,7 @@ func refused(t testing.TB, err error, kind fail.Kind, says ...string) {
 
 // TestFreshTable has new tables take the place of old ones.
 func TestFreshTable(t *testing.T) {
+	t.Parallel()
 	l := newFreshLab(t)
 	l.must(l.first())
 	second := l.second()
@@ -318,6 +319,7 @@ func (p *freshProgram) drop(stopAfter string, flags ...string) (code int, stdout
 
 // TestFreshTableKilled kills the program behind the records of a run into a new table and of the drop of the old one, and runs the same command again.
 func TestFreshTableKilled(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	after := []string{"fresh:1", "fresh:2", "loaded:3", "verified"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {

@@ -20,6 +20,7 @@ import (
 // TestFullBesideJavaClient measures the scan of a full verification beside the same scan by HBase's own client, in turn,
 // as many rows as BULKLOAD_SCAN_ROWS says.
 func TestFullBesideJavaClient(t *testing.T) {
+	t.Parallel()
 	rows, err := strconv.ParseInt(os.Getenv("BULKLOAD_SCAN_ROWS"), 10, 64)
 	if err != nil {
 		t.Skip("set BULKLOAD_SCAN_ROWS to measure")

@@ -61,6 +61,7 @@ func secondCluster(t *testing.T, env *cluster.Env) (root string) {
 
 // TestSecondClusterIsAnotherJob, at the same addresses too.
 func TestSecondClusterIsAnotherJob(t *testing.T) {
+	t.Parallel()
 	servers := testcluster.Shared(t)
 	env, other := jobtest.ClusterEnv(t, servers), jobtest.ClusterEnv(t, servers)
 	other.Conf.Set("zookeeper.znode.parent", secondCluster(t, env), "test")
@@ -87,6 +88,7 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 // TestClusterOutOfReach: the job says that, and who works on it, and status
 // finds it.
 func TestClusterOutOfReach(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		clusters []string // of which there is state
 		locked   bool     // another process has the state
@@ -139,6 +141,7 @@ func TestClusterOutOfReach(t *testing.T) {
 
 // TestJobOfAnEarlierVersionGoesOn under its name of then.
 func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
+	t.Parallel()
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = "default:check", []string{"./in"}
@@ -175,6 +178,7 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 // TestDonePartIsNotSkippedWhenReadDifferently: a part that was done with other
 // options is refused, as it is by itself.
 func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	base := t.TempDir()

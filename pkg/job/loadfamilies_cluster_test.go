@@ -20,6 +20,7 @@ import (
 // TestLoadUnderscoreFamilies loads files of families whose names begin with an underscore, which HBase allows: all cells are in
 // the table, those of a file that lies in two regions too.
 func TestLoadUnderscoreFamilies(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	c, err := env.Dial(t.Context())
@@ -69,6 +70,7 @@ func TestLoadUnderscoreFamilies(t *testing.T) {
 // TestLoadConflictIsRefused gives two files with other values of one cell: nothing of them is loaded, since HBase would show either.
 // Loaded one after the other, the later one is seen.
 func TestLoadConflictIsRefused(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	write := func(values ...string) string {

@@ -92,6 +92,7 @@ func isLoading(e os.FileInfo) bool { return strings.HasPrefix(e.Name(), build.Lo
 // TestKilledLoadIsResumed kills the load of a directory just after each kind of record, and gives the same command again: from a
 // local disk, from HDFS with a file that lies in two regions, and with more files than a region may get; with a manifest and without.
 func TestKilledLoadIsResumed(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	for _, c := range []struct {
 		name     string
@@ -155,6 +156,7 @@ func TestKilledLoadIsResumed(t *testing.T) {
 // TestKilledLoadAndSplit kills a load from HDFS several times, splits a region each time, and leaves what a process that was killed
 // while it cut a file leaves: every row is in the table, and nothing in the directory.
 func TestKilledLoadAndSplit(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	dir := p.builtDir(true, 10)
 	fsys, at, err := p.env.Resolve(dir)
@@ -197,6 +199,7 @@ func TestKilledLoadAndSplit(t *testing.T) {
 // TestLoadsAgain: what came into a directory after its load is loaded, what came while it was under way is refused by name, and a
 // table that was emptied is not said to have what was loaded before.
 func TestLoadsAgain(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	dir := p.builtDir(true, 10)
 	fsys, at, err := p.env.Resolve(dir)

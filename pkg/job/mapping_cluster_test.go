@@ -82,6 +82,7 @@ func clusterMapping() spec.Mapping {
 // TestRunMapped loads a job of three families, and HBase's own client finds
 // the cells that were made one by one.
 func TestRunMapped(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
@@ -127,6 +128,7 @@ func TestRunMapped(t *testing.T) {
 // TestRunTimed loads cells with times and lives from columns, into a table
 // that has other cells, and HBase hides what is over.
 func TestRunTimed(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
@@ -175,6 +177,7 @@ func TestRunTimed(t *testing.T) {
 // TestRunWide loads rows that are made of many records each, with the job's
 // time and with times of their own.
 func TestRunWide(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
@@ -207,6 +210,7 @@ func TestRunWide(t *testing.T) {
 // TestRunMappedAgain stops builds of several families when some files are
 // written, and resumes.
 func TestRunMappedAgain(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)

@@ -15,6 +15,7 @@ import (
 // TestRefusedRunLeavesNoState: a run that is refused before its first record leaves nothing for status to list, and nothing that
 // clean could never remove.
 func TestRefusedRunLeavesNoState(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	table := jobtest.FreshTable(t, env, 2, nil)
 	in := filepath.Join(t.TempDir(), "in.csv")

@@ -75,6 +75,7 @@ func refusesOpen(t *testing.T, what string, err error, name string) {
 // TestInputThatIsOpenForWritingIsRefused whether its directory, a pattern or the file itself is the input, and whether
 // it shows no byte or some of its blocks. When its writer has closed it, the same job loads all of it.
 func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	for what, size := range map[string]int{"no byte is visible": smallBlock / 2, "one block is visible": smallBlock * 3 / 2} {
 		t.Run(what, func(t *testing.T) {
@@ -130,6 +131,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 
 // TestInputOfADeadWriterIsRefused: its lease is not recovered, and the message says how it is.
 func TestInputOfADeadWriterIsRefused(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env, writer := jobtest.ClusterEnv(t, cluster), jobtest.ClusterEnv(t, cluster)
 	_, dir := openInputs(t, env)
@@ -153,6 +155,7 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 
 // TestInputThatIsOpenedAgainIsNoticed: a file that comes to be written while a job reads is refused before the load.
 func TestInputThatIsOpenedAgainIsNoticed(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	fsys, dir := openInputs(t, env)

@@ -84,6 +84,7 @@ func (j *refusedJob) refused() {
 // TestRefusedJobLeavesNothing: a job that the preflight refuses beside the build ends with that error, and takes back what it
 // made. The same command does all of it when the reason is gone.
 func TestRefusedJobLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*refusedJob){
 		"all in memory": func(*refusedJob) {},
 		"spilled":       func(j *refusedJob) { j.o.Memory, j.o.Workers = 16<<20, 2 },
@@ -121,6 +122,7 @@ func (g *gateFromRead) Wait(ctx context.Context) error {
 
 // TestRefusalEndsReading: an input that is read for hours is not read to its end when the preflight has refused the job.
 func TestRefusalEndsReading(t *testing.T) {
+	t.Parallel()
 	j := newRefusedJob(t)
 	g := &gateFromRead{}
 	j.o.Gate = g
@@ -134,6 +136,7 @@ func TestRefusalEndsReading(t *testing.T) {
 // TestRefusalGoesBeforeErrorsOfTheInput: whichever is known first, the preflight's error is the job's, and the bad records of
 // an earlier run stay where they are.
 func TestRefusalGoesBeforeErrorsOfTheInput(t *testing.T) {
+	t.Parallel()
 	j := newRefusedJob(t)
 	name := filepath.Join(t.TempDir(), "bad.dump")
 	if err := os.WriteFile(name, []byte("one column\x10two\x01columns\x10"), 0o600); err != nil {
@@ -148,6 +151,7 @@ func TestRefusalGoesBeforeErrorsOfTheInput(t *testing.T) {
 
 // TestWarningsOfThePreflight are logged, once each, by a job that they do not keep from anything.
 func TestWarningsOfThePreflight(t *testing.T) {
+	t.Parallel()
 	j := newRefusedJob(t)
 	if err := j.mine.Chmod(t.Context(), j.above, 0o711); err != nil {
 		t.Fatal(err)
@@ -169,6 +173,7 @@ func TestWarningsOfThePreflight(t *testing.T) {
 
 // TestRefusalKeepsEarlierFiles: HFiles that an earlier attempt has built are not taken back with what a refused one has made.
 func TestRefusalKeepsEarlierFiles(t *testing.T) {
+	t.Parallel()
 	j := newRefusedJob(t)
 	if err := j.mine.Chmod(t.Context(), j.above, 0o711); err != nil {
 		t.Fatal(err)

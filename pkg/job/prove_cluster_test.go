@@ -117,6 +117,7 @@ func noRows(t testing.TB, c *testcluster.Cluster, table string) {
 // TestDamagedFileIsNotPublished damages one of several files, local and on
 // HDFS, with and without build's manifest beside it: nothing is loaded.
 func TestDamagedFileIsNotPublished(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 3, nil) // one for all, since it stays empty
@@ -282,6 +283,7 @@ func (p *program) stagedFiles() (hdfsio.FS, []string) {
 // file that it has staged, and runs the same command again: the file is written
 // again, or nothing more is loaded.
 func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	damage := map[string]func(t *testing.T, p *program, fsys hdfsio.FS, file string){
 		"another file of its name": func(t *testing.T, _ *program, fsys hdfsio.FS, file string) {
@@ -331,6 +333,7 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 // TestFileReplacedBeforeTheLoad puts another file in the place of one that
 // this process has staged, just before it is loaded.
 func TestFileReplacedBeforeTheLoad(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	for _, c := range []struct {
@@ -395,6 +398,7 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 
 // TestTrustedFilesAreNotRead loads a damaged file that the caller wants loaded.
 func TestTrustedFilesAreNotRead(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	dir, m := builtFiles(t, env)

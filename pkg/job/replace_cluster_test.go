@@ -180,6 +180,7 @@ func replacing(s spec.Spec, most string) spec.Spec {
 
 // TestReplaceTable replaces what a table has by exports, and holds it to a table that has nothing but the export.
 func TestReplaceTable(t *testing.T) {
+	t.Parallel()
 	l := newReplaceLab(t, 1, "")
 	l.must(l.first())
 	second := l.second()
@@ -229,6 +230,7 @@ func (l *replaceLab) predicts(s spec.Spec, want replace.Prediction) {
 
 // TestReplaceCompacted replaces a table once more after a compaction, in mode sample.
 func TestReplaceCompacted(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
 		t.Skip("belongs to make test-faults")
 	}
@@ -344,6 +346,7 @@ func (l *replaceLab) refusals(t *testing.T) {
 
 // TestReplaceVersions replaces tables that keep more than what readers see.
 func TestReplaceVersions(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("BULKLOAD_FAULTS") == "" {
 		t.Skip("belongs to make test-faults")
 	}
@@ -461,6 +464,7 @@ func freshDigest(t *testing.T, name string) string {
 
 // TestReplaceKilled kills the program behind the records of a replacing run, and runs the same command again.
 func TestReplaceKilled(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	after := []string{"replaced"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {

@@ -183,6 +183,7 @@ func (p *program) judge(files int) {
 // TestKilledAfterAnyRecordIsResumed kills the program just after each kind of record, and runs
 // the same command again.
 func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after   string
@@ -226,6 +227,7 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 
 // TestKilledInPreflight has what the preflight of a killed attempt leaves, a file that is still open. The next attempt removes it.
 func TestKilledInPreflight(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	for how, flags := range map[string][]string{"resumed": nil, "begun again": {"--restart"}} {
 		t.Run(how, func(t *testing.T) {
@@ -274,6 +276,7 @@ func killedInPreflight(t *testing.T, p *program, flags ...string) {
 
 // TestCleanKilled cleans up behind a job that was killed: not while HBase may have its files, and all of it otherwise.
 func TestCleanKilled(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after  string
@@ -317,6 +320,7 @@ func TestCleanKilled(t *testing.T) {
 
 // TestRunTwice: one job at a time, a changed input, a new beginning.
 func TestRunTwice(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	b, err := os.ReadFile(p.input)
 	if err != nil {
@@ -364,6 +368,7 @@ func TestRunTwice(t *testing.T) {
 // TestStateLost refuses to begin a job again whose files are on HDFS, but
 // whose journal is not here.
 func TestStateLost(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	if code, _, stderr := p.run("loading"); code != 137 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -385,6 +390,7 @@ func TestStateLost(t *testing.T) {
 // TestKilledWhileSpilled kills the program when its sorted rows are on disk,
 // and again in the second pass: the input is read once.
 func TestKilledWhileSpilled(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	p.input = jobtest.ManyRecords(t, 30_000)
 	spill := t.TempDir()
@@ -411,6 +417,7 @@ func TestKilledWhileSpilled(t *testing.T) {
 // lost. The limit is a guard; TestStop of internal/faults and TestStopTells of
 // cmd/bulkload are about the 15 s that a stop may take.
 func TestTerminated(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	cmd := p.command(t.Context(), "")
 	if err := cmd.Start(); err != nil {
@@ -465,6 +472,7 @@ func (p *program) snapshot(name string, created int64) {
 // TestOlderSnapshotIsNotTheJobs refuses the name of a snapshot that was there
 // before the program was killed when it was about to take its own.
 func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, buildProgram(t))
 	snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
 	p.snapshot(snapshot, 0)
@@ -484,6 +492,7 @@ func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
 // TestKilledAtSnapshot takes a snapshot once, also when the program was killed
 // between the snapshot and its record; another's of that name is refused.
 func TestKilledAtSnapshot(t *testing.T) {
+	t.Parallel()
 	name := buildProgram(t)
 	for _, taken := range []bool{false, true} {
 		t.Run(fmt.Sprintf("taken %t", taken), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 // regions of a table that may get one file each: the loader has them cut, and
 // the parts of each region merged. HBase shows each row once.
 func TestLoadRewrites(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 3, nil)

@@ -19,6 +19,7 @@ import (
 // TestFilesModeAfterRewrites verifies by its files a job whose regions split or merge while it writes, so that its files are cut
 // or merged: looked for are those that HBase has taken, with a state directory and without.
 func TestFilesModeAfterRewrites(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	var csv strings.Builder
@@ -58,6 +59,7 @@ func TestFilesModeAfterRewrites(t *testing.T) {
 
 // TestFencedFileIsKnownByItsNewName: what is loaded after a file got another name is looked for under that.
 func TestFencedFileIsKnownByItsNewName(t *testing.T) {
+	t.Parallel()
 	log := &checkpoint.Job{History: checkpoint.NewHistory()}
 	hooks := (&journaledLoad{log: log, regions: map[string]bool{}}).hooks()
 	region := loader.Region{Encoded: "ab"}

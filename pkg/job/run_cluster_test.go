@@ -28,6 +28,7 @@ import (
 // TestRun loads check and opinion in every format, and HBase's own client
 // finds in the table just what the exports hold.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	for _, c := range []struct {
 		table, file, empty, verify string
@@ -87,6 +88,7 @@ func nothingStaged(t testing.TB, env *cluster.Env, table string) {
 
 // TestGet reads every row of some query keys back, fast.
 func TestGet(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
@@ -124,6 +126,7 @@ func TestGet(t *testing.T) {
 
 // TestBuildThenLoad writes HFiles to HDFS by build and loads them by load.
 func TestBuildThenLoad(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 10, nil)
@@ -152,6 +155,7 @@ func TestBuildThenLoad(t *testing.T) {
 
 // TestLoadLocalFiles uploads the files of a local build; they stay where they are.
 func TestLoadLocalFiles(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 10, nil)
@@ -177,6 +181,7 @@ func TestLoadLocalFiles(t *testing.T) {
 
 // TestInputsOnHDFS reads a directory of dumps on HDFS, past what is no input there.
 func TestInputsOnHDFS(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 10, nil)
@@ -223,6 +228,7 @@ func TestInputsOnHDFS(t *testing.T) {
 // TestRegionSplitMeanwhile builds for the table's regions and splits one: its
 // file is cut and loaded, and does not stay where it would be loaded again.
 func TestRegionSplitMeanwhile(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 3, nil)
@@ -262,6 +268,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 
 // TestVerifyFinds changes the table behind a run's back.
 func TestVerifyFinds(t *testing.T) {
+	t.Parallel()
 	servers := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, servers)
 	name := jobtest.FreshTable(t, env, 10, nil)
@@ -308,6 +315,7 @@ func TestVerifyFinds(t *testing.T) {
 
 // TestTableIsNotFit names what is wrong with a table before anything is read.
 func TestTableIsNotFit(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	s := jobtest.Spec(t, "check")

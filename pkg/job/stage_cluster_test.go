@@ -22,6 +22,7 @@ import (
 
 // TestStagingOfAnotherOwnerIsRefused: whoever owns the directory above a job's could put other files in place of its own.
 func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	user, err := env.Conf.User()
@@ -91,6 +92,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 
 // TestStagingParentsLetOthersPass: only the directory of the jobs is closed to others, not those above it.
 func TestStagingParentsLetOthersPass(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	user, err := env.Conf.User()
@@ -113,6 +115,7 @@ func TestStagingParentsLetOthersPass(t *testing.T) {
 
 // TestAbortedPreflightLeavesNoDirectory stops a check while HBase makes the directory of a load for it.
 func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	s := jobtest.Spec(t, "check")

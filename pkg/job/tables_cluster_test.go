@@ -66,6 +66,7 @@ func (in *tableInput) reader(t *testing.T, input string) *program {
 // TestTableAsInput loads a table into another one under another key: through a snapshot of the job's own, which a later attempt
 // reads again and which is gone at the end, and through one that is there, when the table is not any more.
 func TestTableAsInput(t *testing.T) {
+	t.Parallel()
 	in := newTableInput(t)
 	t.Run("scan", in.scanGoesOnAsItBegan)
 	t.Run("denied", in.deniedFilesAreScanned)

@@ -46,6 +46,7 @@ func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 
 // TestIndexOfReplacedValues runs a job two of whose records have one key: the index has no entry of the value that the other replaces.
 func TestIndexOfReplacedValues(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
 	input := filepath.Join(t.TempDir(), "x.csv")
@@ -207,6 +208,7 @@ func watched(t *testing.T, env *cluster.Env, s spec.Spec) (stop func()) {
 // TestTablesOnACluster fills three tables and two indexes by one run, while a reader looks for entries without rows; and by
 // runs that are killed behind records of each table and resumed.
 func TestTablesOnACluster(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
 	t.Run("one run", func(t *testing.T) {

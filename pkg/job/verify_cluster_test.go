@@ -131,6 +131,7 @@ func (c *cutConn) Read(p []byte) (int, error) {
 
 // TestVerificationThatCannotReadIsTriedAgain: a table that is out of reach says nothing of what it holds.
 func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	link := &brokenLink{}
 	c, facts, m := loadedJob(t, func(cfg loader.Config) loader.Config {
 		cfg.Dialer, cfg.RetryTimeout = link.dial, time.Second
@@ -163,6 +164,7 @@ func sampledKeys(m *manifest.Manifest) []string {
 
 // TestMaskedRowsAreCountedAndNotLost: what others' newer cells and delete markers hide is in the table; both modes say how much.
 func TestMaskedRowsAreCountedAndNotLost(t *testing.T) {
+	t.Parallel()
 	c, facts, m := loadedJob(t, nil)
 	keys := sampledKeys(m)
 	later := m.Timestamp + 1000
@@ -188,6 +190,7 @@ func TestMaskedRowsAreCountedAndNotLost(t *testing.T) {
 
 // TestCellsThatAreGoneAreLost: a cell of the job's timestamp that compactions have dropped is not there, whatever hid it.
 func TestCellsThatAreGoneAreLost(t *testing.T) {
+	t.Parallel()
 	c, facts, m := loadedJob(t, nil)
 	keys := sampledKeys(m)
 	mutateCell(t, facts, keys[0], "v", m.Timestamp+1000, true)
@@ -204,6 +207,7 @@ func TestCellsThatAreGoneAreLost(t *testing.T) {
 
 // TestDeletedCellsOfAnEarlierJobAreNotThisJobs: with the same timestamp an earlier job had rows that were deleted since.
 func TestDeletedCellsOfAnEarlierJobAreNotThisJobs(t *testing.T) {
+	t.Parallel()
 	c, facts, m := loadedJob(t, nil)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, false)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, true)

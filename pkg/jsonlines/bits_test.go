@@ -87,7 +87,7 @@ func TestHex(t *testing.T) {
 	}
 }
 
-// TestSkipNested holds the bit for each level to Go's own reader: objects and arrays within each other up to the greatest depth, closed as
+// TestSkipNested holds the bit for each level, two million of them, to Go's own reader: objects and arrays within each other, closed as
 // they were opened, or one of them otherwise.
 func TestSkipNested(t *testing.T) {
 	const seed = 72

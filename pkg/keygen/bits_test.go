@@ -55,7 +55,7 @@ func TestJavaHashOfUnits(t *testing.T) {
 	const seed = 92
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range race.Cases(t, 300_000) {
+	for range race.Cases(t, 1_000_000) {
 		text := make([]rune, r.IntN(17))
 		for i := range text {
 			text[i] = rune(r.IntN([]int{0x80, 0x800, 0xd800, 0x110000}[r.IntN(4)]))
@@ -70,7 +70,7 @@ func TestJavaHashOfUnits(t *testing.T) {
 	}
 }
 
-// TestAlphabet holds sets of bits to lists of bytes.
+// TestAlphabet holds sets of bits to lists of bytes, each byte of 4,000 sets: a million cases.
 func TestAlphabet(t *testing.T) {
 	const seed = 93
 	t.Logf("seed %d", seed)
@@ -120,7 +120,7 @@ func TestDigits(t *testing.T) {
 			t.Fatalf("%x: %d %t", c, got, ok)
 		}
 	}
-	for range race.Cases(t, 200_000) {
+	for range race.Cases(t, 1_000_000) {
 		text := make([]byte, r.IntN(12))
 		for i := range text {
 			text[i] = byte(r.Uint32())
@@ -154,7 +154,7 @@ func TestDigits(t *testing.T) {
 		}
 	}
 	// Java's Long.hashCode: the upper half and the lower, one bit after the other.
-	for range race.Cases(t, 100_000) {
+	for range race.Cases(t, 1_000_000) {
 		v, want := r.Uint64(), uint32(0)
 		for i := range 32 {
 			if (v>>i)%2 != (v>>(i+32))%2 {

@@ -14,6 +14,7 @@ import (
 
 // TestDisabledTable: rows of a disabled table are refused by its name, and not asked for again and again.
 func TestDisabledTable(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	name := jobtest.FreshTable(t, env, 2, nil)
 	table, err := loader.ParseTableName(name)

@@ -141,6 +141,7 @@ func (e *events) page(ctx context.Context, q Query, want []eventRow) (*ReadStats
 
 // TestScanRanges compares random ranges, limits and pages of tables with a salt and without one with all rows in memory.
 func TestScanRanges(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	for _, c := range []struct {
 		key   string
@@ -215,6 +216,7 @@ var rangeQuestions = rapid.Custom(func(t *rapid.T) rangeQuestion {
 
 // TestScanSplits reads page after page while regions split between and within them.
 func TestScanSplits(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	for _, c := range []struct {
@@ -260,6 +262,7 @@ func TestScanSplits(t *testing.T) {
 
 // TestScanStops ends reading early: the error comes back, a page token continues there, and no goroutine of the scan is left.
 func TestScanStops(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
 	stop := errors.New("enough")
@@ -290,6 +293,7 @@ func TestScanStops(t *testing.T) {
 
 // TestScanOtherWays reads by bytes of row keys, by a query key whose salt is not known, and by the values of cells.
 func TestScanOtherWays(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(id) + md5hex(ts) + id", 5, 1500)
 	pick := func(keep func(eventRow) bool) []eventRow {
@@ -358,6 +362,7 @@ func TestScanOtherWays(t *testing.T) {
 
 // TestExplain asks what was read, of regions that hold what is wanted and of one that does not.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
 	st, err := e.page(t.Context(), Query{Explain: true}, e.rows)

@@ -398,7 +398,7 @@ func TestRowSumAdds(t *testing.T) {
 		n := new(big.Int).SetUint64(s.High)
 		return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.Low))
 	}
-	for range race.Cases(t, 200_000) {
+	for range race.Cases(t, 1_000_000) {
 		a, b := RowSum{High: number(), Low: number()}, RowSum{High: number(), Low: number()}
 		want := new(big.Int).Add(whole(a), whole(b))
 		want.Mod(want, new(big.Int).Lsh(big.NewInt(1), 128))

@@ -311,6 +311,7 @@ func (w *world) nothingLeft() {
 // TestRekey gives the rows of the check sample, ten salts, keys of 32, with cells that were overwritten and deleted; it is killed
 // behind steps and at moments that nobody has chosen, and HBase's own client is the judge. make test-faults has more of these.
 func TestRekey(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs the program on a cluster, which -short leaves out")
 	}
@@ -506,6 +507,7 @@ func (w *rekeying) columnsOfOldKeys(t *testing.T, other string) {
 
 // TestRekeyMergedMeanwhile: regions of the new table, which is empty still, are merged after a kill between its making and the plan.
 func TestRekeyMergedMeanwhile(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs the program on a cluster, which -short leaves out")
 	}

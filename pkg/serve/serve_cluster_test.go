@@ -94,6 +94,7 @@ func (s *service) all(t *testing.T, path string, limit int, between func(page in
 
 // TestClusterChanges reads pages while regions split and merge: each row once, in order. Numbers are numbers.
 func TestClusterChanges(t *testing.T) {
+	t.Parallel()
 	const rows = 2100
 	s, table := onCluster(t, rows, "1", "2", "2u4") // three salts, the last in two regions
 	admin := testcluster.Shared(t).AdminT(t)
@@ -139,6 +140,7 @@ func TestClusterChanges(t *testing.T) {
 
 // TestClusterStates: a table out of service and one that is gone are refused by name; in service again it is read.
 func TestClusterStates(t *testing.T) {
+	t.Parallel()
 	s, table := onCluster(t, 70, "1", "2")
 	admin := testcluster.Shared(t).AdminT(t)
 	s.limits.Deadline = time.Second
@@ -179,6 +181,7 @@ func TestClusterStates(t *testing.T) {
 // TestClusterIndex reads rows by an index that a run has filled: each once, by pages, while the index's region splits; an index out
 // of service is refused, and the table is read all the same.
 func TestClusterIndex(t *testing.T) {
+	t.Parallel()
 	const rows = 700
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	table, index := jobtest.FreshTableAt(t, env, [][]byte{[]byte("1")}, nil), jobtest.FreshTableAt(t, env, nil, nil)

@@ -54,6 +54,7 @@ const (
 // TestSoak asks without pause while regions split, move and merge, nights are loaded, a region server is killed, and the table is
 // disabled: no answer is wrong, and what is none is 503, 504 or 429. BULKLOAD_SOAK says for how long (30 s).
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("needs a cluster of its own, which -short leaves out")
 	}

@@ -64,7 +64,7 @@ func TestHybrid(t *testing.T) {
 	const seed = 82
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for n := range race.Cases(t, 20_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		width := n%32 + 1
 		var data []byte
 		var want []uint32

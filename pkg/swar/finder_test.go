@@ -10,7 +10,7 @@ import (
 // TestFinder compares masks of several blocks with a look at each byte.
 func TestFinder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range race.Cases(t, 30_000) {
+	for range race.Cases(t, 1_000_000) {
 		var wanted [3]byte
 		for i := range wanted {
 			wanted[i] = byte(r.IntN(0x80))

@@ -11,7 +11,7 @@ import (
 // TestMasks compares every mask with a look at each byte.
 func TestMasks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range race.Cases(t, 50_000) {
+	for range race.Cases(t, 1_000_000) {
 		var p [Block]byte
 		want := [4]byte{byte(r.Uint32()), byte(r.Uint32()), '"', '\n'}
 		for i := range p {

@@ -39,6 +39,7 @@ const (
 // each kind of marker, in two families with and without a lifetime, several files a store, references of a region that was split,
 // and cells that were in memory. It gives the same when the table was compacted and dropped.
 func TestTableOfHBase(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(envRows) == "" {
 		t.Skipf("%s=20000 has it run, as make test-source does", envRows)
 	}

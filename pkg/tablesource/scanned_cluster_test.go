@@ -44,6 +44,7 @@ func mounted(t *testing.T, env *cluster.Env, input string, src *tablesource.Sour
 // TestScanIsTheSnapshot reads a table by scans and holds cells and records to those of its snapshot: rows overwritten and deleted
 // by each kind of marker, two families, cells expired and in memory. A region is split in mid-scan, and two are merged.
 func TestScanIsTheSnapshot(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Shared(t)
 	env, ask := jobtest.ClusterEnv(t, c), asker(t, c)
 	const count = 4000
@@ -155,6 +156,7 @@ func firstDifference(got, want []string) string {
 
 // TestFilesDenied has HDFS deny HBase's directory, as on secured clusters: files are refused by name, auto scans instead.
 func TestFilesDenied(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Shared(t)
 	env, ask := jobtest.ClusterEnv(t, c), asker(t, c)
 	name := jobtest.FreshTable(t, env, 3, nil)

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { testcluster.Main(m) }
 // TestOpen reads a table through a snapshot that is taken for it, and one that
 // was there.
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
 	name := jobtest.FreshTable(t, env, 10, nil)
@@ -80,6 +81,7 @@ func TestOpen(t *testing.T) {
 // TestOpenStopped leaves no snapshot, at whatever moment of its making it is
 // stopped.
 func TestOpenStopped(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	table, err := loader.ParseTableName(jobtest.FreshTable(t, env, 3, nil))
 	if err != nil {
@@ -124,6 +126,7 @@ func TestOpenStopped(t *testing.T) {
 
 // TestOpenAgain adopts what an earlier attempt has taken, and nothing else.
 func TestOpenAgain(t *testing.T) {
+	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	name := jobtest.FreshTable(t, env, 3, nil)
 	table, err := loader.ParseTableName(name)

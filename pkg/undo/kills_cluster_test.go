@@ -69,6 +69,7 @@ func (n *nights) undone(dir, want, what string) {
 // TestUndoKilledAndCompacted: an undo that is killed after any of its records resumes by the same command, to the table as it was
 // predicted, whatever a compaction has dropped meanwhile, and whether the staging directory is still there. The table keeps one version.
 func TestUndoKilledAndCompacted(t *testing.T) {
+	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
 	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
@@ -139,6 +140,7 @@ func (g *failingGate) Wait(context.Context) error {
 // TestUndoLoadFails: a load of markers that fails after some regions have them leaves the undo under way, with its snapshot, however
 // often it fails; and the command that comes through ends it.
 func TestUndoLoadFails(t *testing.T) {
+	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
 	n.load(1, 0, 200)
 	want := n.digest()
@@ -173,6 +175,7 @@ func TestUndoLoadFails(t *testing.T) {
 
 // TestUndoDeletedCellsKept: a family of one version with KEEP_DELETED_CELLS would lose what is to be seen again.
 func TestUndoDeletedCellsKept(t *testing.T) {
+	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100", "KEEP_DELETED_CELLS": "TRUE"})
 	n.load(1, 0, 200)
 	second, _ := n.load(2, 100, 300)
@@ -190,6 +193,7 @@ func TestUndoDeletedCellsKept(t *testing.T) {
 // TestUndoOneAfterAnother takes the newest night out of a table of one version, and then the one before, whose cells lie beside the
 // markers of the first undo too. A compaction between refuses the second.
 func TestUndoOneAfterAnother(t *testing.T) {
+	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
 	n.load(1, 0, 200)
 	first := n.digest()
@@ -224,6 +228,7 @@ func TestUndoOneAfterAnother(t *testing.T) {
 
 // TestUndoDiffers: while a table is not as it was predicted, no way to the end of the undo deletes the snapshot of before it.
 func TestUndoDiffers(t *testing.T) {
+	t.Parallel()
 	n := newNightsOf(t, map[string]string{compactUnasked: "100"})
 	n.load(1, 0, 200)
 	second, _ := n.load(2, 100, 300)
@@ -256,6 +261,7 @@ func TestUndoDiffers(t *testing.T) {
 // TestUnreadableTable: where a snapshot's reader does not know what a reader sees, diff, undo and a replacing run refuse the table,
 // advise no reading by scans, and leave nothing.
 func TestUnreadableTable(t *testing.T) {
+	t.Parallel()
 	for _, setting := range []string{"NEW_VERSION_BEHAVIOR", "IS_MOB"} {
 		n := newNightsOf(t, map[string]string{setting: "true"})
 		dir, s := n.load(1, 0, 200)
@@ -276,6 +282,7 @@ func TestUnreadableTable(t *testing.T) {
 // TestUndoRandomKills: kills at any moment, with splits, merges and compactions between. BULKLOAD_UNDO_ROUNDS asks for more rounds,
 // BULKLOAD_UNDO_SEED repeats them.
 func TestUndoRandomKills(t *testing.T) {
+	t.Parallel()
 	rounds, err := strconv.Atoi(os.Getenv("BULKLOAD_UNDO_ROUNDS"))
 	if err != nil {
 		rounds = 2

@@ -98,6 +98,7 @@ func (n *tablesNights) loseMarkers(dir string, table int) {
 // TestUndoTables takes one night of three out of three tables, each of which is then like one that never had it; by an undo that is
 // killed at its steps and between tables: what is out of an index is still in the table that it points at.
 func TestUndoTables(t *testing.T) {
+	t.Parallel()
 	n := newTablesNights(t, 2, 2, 2)
 	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
@@ -193,6 +194,7 @@ func TestUndoTables(t *testing.T) {
 
 // TestUndoTablesRefuses: where one table would lose something, none is changed.
 func TestUndoTablesRefuses(t *testing.T) {
+	t.Parallel()
 	n := newTablesNights(t, 2, 1, 1)
 	n.load(1, 0, 200)
 	second, _ := n.load(2, 100, 300)

@@ -165,6 +165,7 @@ func (n *nights) killed(program, dir, after string) {
 // TestUndo takes one night of three out of a table, which is then like one that never had it, as Java's client sees it; by an undo
 // that is killed three times. The timestamp is not used again.
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	n := newNights(t, 2, "ROWCOL")
 	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
@@ -283,6 +284,7 @@ func (n *nights) left(dir string) (names []string) {
 // TestUndoOneVersion undoes a night of a table that keeps one version while its files lie as they were loaded, and refuses it when a
 // compaction has written them again.
 func TestUndoOneVersion(t *testing.T) {
+	t.Parallel()
 	n := newNights(t, 1, "ROW")
 	n.load(1, 0, 200)
 	want := n.digest()

@@ -45,7 +45,7 @@ func TestDecimal128(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
 	edges := []uint64{0, 1, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1e19, 1e19 - 1, 1e19 + 1}
-	for n := range race.Cases(t, 300_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		hi, lo := int64(r.Uint64()>>r.IntN(65)), r.Uint64()>>r.IntN(65)
 		if n%4 == 0 {
 			hi = int64(edges[r.IntN(len(edges))])

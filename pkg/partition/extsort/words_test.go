@@ -99,7 +99,7 @@ func TestPayloads(t *testing.T) {
 		data[i] = byte(r.Uint32())
 	}
 	edges := []int{0x7e, 0x7f, 0x80, 0x3ffe, 0x3fff, 0x4000, 0x1ffffe, 0x1fffff}
-	for n := range race.Cases(t, 150_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		lengths, offsets := make([]int, n%8), make([]uint32, n%8)
 		var heads, want []byte
 		for i := range lengths {
