@@ -11,5 +11,6 @@
 //
 // The lines stand one after the other in the file, and at one place only. The tests are those of the file's package that need no
 // cluster, or what a line test names: a package, and a regular expression for -run. A line cluster names the test of a mistake that shows on
-// a cluster alone.
+// a cluster alone; it runs when no other does, since such tests build programs into the checkout's directory build. These are the mutant's until
+// a test builds them again.
 package mutants
