@@ -58,7 +58,12 @@ func newProgram(t *testing.T, name string) *program {
 // newProgramAt is newProgram with other split points.
 func newProgramAt(t *testing.T, name string, splits [][]byte) *program {
 	t.Helper()
-	cluster := testcluster.Shared(t)
+	return newProgramOn(t, testcluster.Shared(t), name, splits)
+}
+
+// newProgramOn is newProgramAt on a cluster that the test has for itself.
+func newProgramOn(t *testing.T, cluster *testcluster.Cluster, name string, splits [][]byte) *program {
+	t.Helper()
 	env := jobtest.ClusterEnv(t, cluster)
 	return &program{t: t, path: name, cluster: cluster, env: env, table: jobtest.FreshTableAt(t, env, splits, nil), state: t.TempDir(),
 		input: jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}

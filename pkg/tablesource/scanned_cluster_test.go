@@ -157,7 +157,7 @@ func firstDifference(got, want []string) string {
 // TestFilesDenied has HDFS deny HBase's directory, as on secured clusters: files are refused by name, auto scans instead.
 func TestFilesDenied(t *testing.T) {
 	t.Parallel()
-	c := testcluster.Shared(t)
+	c := testcluster.Own(t, testcluster.Options{})
 	env, ask := jobtest.ClusterEnv(t, c), asker(t, c)
 	name := jobtest.FreshTable(t, env, 3, nil)
 	ask("put", name, "0a", "f:q", "one")
