@@ -1,10 +1,12 @@
 package build
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -104,13 +106,28 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 			_ = o.FS.Remove(ctx, writing) // it may be complete, whatever was said of its end
 			return fail.With(fail.HDFS, err)
 		}
-		if err := o.FS.Rename(ctx, writing, path.Join(o.Dir, name)); err != nil {
+		err = o.FS.Rename(ctx, writing, path.Join(o.Dir, name))
+		if err != nil {
 			_ = o.FS.Remove(ctx, writing)
-			return fail.With(fail.HDFS, err)
 		}
-		return nil
+		// An earlier attempt's renaming can have been done, whatever its answer was.
+		if attempt > 0 && errors.Is(err, fs.ErrExist) && o.holds(ctx, name, content) {
+			return nil
+		}
+		return fail.With(fail.HDFS, err)
 	}
 	return o.Retry.Persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
+}
+
+// holds says that a small file of the directory has this content.
+func (o Output) holds(ctx context.Context, name string, content []byte) bool {
+	f, err := o.FS.Open(ctx, path.Join(o.Dir, name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	is, err := io.ReadAll(io.LimitReader(f, int64(len(content))+1))
+	return err == nil && bytes.Equal(is, content)
 }
 
 // lasting gives the cause of a failure that stays until somebody acts.

@@ -174,12 +174,18 @@ func TestWriteFamiliesAgain(t *testing.T) {
 	}
 }
 
-// TestManifestThatFailedAtItsEndIsNotLeft lets the end of the manifest fail
-// although the file is complete.
+// TestManifestThatFailedAtItsEndIsNotLeft lets the end of the manifest fail, or its renaming, although it was done.
 func TestManifestThatFailedAtItsEndIsNotLeft(t *testing.T) {
+	for _, op := range []hdfsio.Op{hdfsio.OpFinish, hdfsio.OpRename} {
+		t.Run(string(op), func(t *testing.T) { manifestFails(t, op) })
+	}
+}
+
+// manifestFails lets the first operation of a kind on the manifest be done and answered by an error.
+func manifestFails(t *testing.T, op hdfsio.Op) {
 	dir, failed := t.TempDir(), false
 	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
-		if failed || o != hdfsio.OpFinish || !strings.Contains(name, manifest.FileName) {
+		if failed || o != op || !strings.Contains(name, manifest.FileName) {
 			return nil
 		}
 		failed = true
