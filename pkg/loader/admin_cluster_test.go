@@ -142,7 +142,6 @@ func TestDialFails(t *testing.T) {
 }
 
 func TestCloseLeavesNoGoroutine(t *testing.T) {
-	t.Parallel()
 	b := newBench(t, nil)
 	table, _ := b.loaded(t, 10)
 	before := runtime.NumGoroutine()

@@ -262,7 +262,6 @@ func TestScanSplits(t *testing.T) {
 
 // TestScanStops ends reading early: the error comes back, a page token continues there, and no goroutine of the scan is left.
 func TestScanStops(t *testing.T) {
-	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
 	stop := errors.New("enough")
