@@ -269,6 +269,14 @@ func TestBuildFaults(t *testing.T) {
 		}
 		b.whole(t, dir)
 	})
+	b.nameNodeRestarts(t, name)
+	t.Run("quota", func(t *testing.T) { b.quota(t) })
+	t.Run("permission", func(t *testing.T) { b.permission(t) })
+	t.Run("full", func(t *testing.T) { b.full(t) })
+}
+
+// nameNodeRestarts starts the NameNode again at each step of a file.
+func (b *buildFaults) nameNodeRestarts(t *testing.T, nameNode *testcluster.Daemon) {
 	for _, c := range []struct {
 		name string
 		at   func(op hdfsio.Op, name string, offset int64) bool
@@ -282,15 +290,12 @@ func TestBuildFaults(t *testing.T) {
 	} {
 		t.Run("namenode started again "+c.name, func(t *testing.T) {
 			dir := b.dir(t)
-			if err := b.run(t, dir, build.WorkOptions{}, c.at, func() error { return name.Restart(t.Context()) }); err != nil {
+			if err := b.run(t, dir, build.WorkOptions{}, c.at, func() error { return nameNode.Restart(t.Context()) }); err != nil {
 				t.Fatal(err)
 			}
 			b.whole(t, dir)
 		})
 	}
-	t.Run("quota", func(t *testing.T) { b.quota(t) })
-	t.Run("permission", func(t *testing.T) { b.permission(t) })
-	t.Run("full", func(t *testing.T) { b.full(t) })
 }
 
 // admin runs one of Hadoop's commands as HDFS's superuser.
