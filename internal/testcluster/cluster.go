@@ -43,7 +43,8 @@ type Cluster struct {
 // Start starts a cluster and returns when it serves: HDFS out of safe mode with its DataNodes, HBase's
 // master initialised, the region servers reported, hbase:meta open, /tmp and the user's home made. When
 // something goes wrong nothing is left running and the error ends with the daemon's last log lines. The
-// first start on a machine fetches the jars, which takes as long as 120 MB do.
+// first start on a machine fetches the jars, which takes as long as 120 MB do. Clusters of one user start one after
+// the other: several at a time would take longer than each may.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -66,6 +67,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		}
 	}
 	c.log, c.timeout = o.Log, o.StartTimeout
+	unlock, err := startLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := c.prepare(ctx, o); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -73,6 +79,15 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
+}
+
+// startLock waits until no other cluster of this user starts.
+func startLock(ctx context.Context) (unlock func(), err error) {
+	dir, err := cacheRoot()
+	if err != nil {
+		return nil, err
+	}
+	return lockFile(ctx, filepath.Join(dir, "start.lock"))
 }
 
 // newCluster has what every cluster needs before it has a directory.

@@ -26,7 +26,7 @@ type Options struct {
 	Dir      string        // of the module; default: the working directory
 	Packages []string      // patterns; default: ./...
 	First    []string      // import paths of packages that take long, which start before the others
-	Jobs     int           // runs of go test beside the one with the race detector; default 4
+	Jobs     int           // runs of go test beside the one with the race detector; default 2
 	Timeout  time.Duration // of a package's tests; default 30 minutes
 	Out      io.Writer     // gets a line for each package, what failed, and a summary; default: nothing is printed
 	Events   io.Writer     // gets the events of go test -json, if not nil
@@ -46,7 +46,7 @@ type runner struct {
 
 // Run runs the tests and returns when all have ended. The error is ErrFailed, or says that tests could not be run.
 func Run(ctx context.Context, o Options) error {
-	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 4), cmp.Or(o.Timeout, 30*time.Minute)
+	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 2), cmp.Or(o.Timeout, 30*time.Minute)
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
@@ -92,7 +92,7 @@ func (r *runner) raced(ctx context.Context, g *errgroup.Group, all []pkg) error 
 		return nil
 	}
 	byPath := map[string]pkg{}
-	args := []string{"-race", "-short", "-p", "2"}
+	args := []string{"-race", "-short", "-p", "1"}
 	for _, p := range all {
 		byPath[p.path] = p
 		args = append(args, p.path)
@@ -115,7 +115,7 @@ func (r *runner) alone(ctx context.Context, p pkg, args ...string) error {
 	}
 	defer func() { <-r.slots }()
 	if p.cluster {
-		args = append(args, "-count=1", "-parallel=6")
+		args = append(args, "-count=1", "-parallel=3")
 	}
 	return r.test(ctx, append(args, p.path), "", func(*result) {})
 }
