@@ -170,7 +170,7 @@ func TestMariaDB(t *testing.T) {
 	t.Run("dump of statements", m.statementsAreRefused)
 }
 
-// filledMariaDB is a server with tables, and what came of its exports.
+// filledMariaDB is a server with tables and their exports.
 type filledMariaDB struct {
 	*mariadb
 	tally   *tally

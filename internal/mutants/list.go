@@ -74,7 +74,7 @@ func (m *Mutant) take(line string) error {
 	}
 	name, value, _ := strings.Cut(line, ": ")
 	if name != "test" && name != "cluster" || !strings.HasPrefix(value, "./") {
-		return fmt.Errorf("%q is none of -, +, test: ./PACKAGE and cluster: ./PACKAGE", line)
+		return fmt.Errorf("%q is unknown: want -, +, test: ./PACKAGE or cluster: ./PACKAGE", line)
 	}
 	m.Package, m.Run, _ = strings.Cut(value, " ")
 	if m.Cluster = name == "cluster"; m.Cluster && m.Run == "" {

@@ -14,7 +14,7 @@ func Key(c *hfile.Cell) string { return fmt.Sprintf("%s %d", column(c), c.Timest
 
 func column(c *hfile.Cell) string { return fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier) }
 
-// Seen is a plain account of what a reader of some versions sees of a table's cells, of which no two are equal: the value of each by its [Key].
+// Seen returns what a reader of that many versions sees of a table without equal cells: the value of each cell by its [Key].
 func Seen(cells []hfile.Cell, versions int) map[string]string {
 	columns := map[string][]hfile.Cell{}
 	for _, c := range cells {

@@ -162,7 +162,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// TestBlocksWithoutReplica: a file with a block of which HDFS has no good replica is damaged; other errors of reading are not damage.
+// TestBlocksWithoutReplica: a file is damaged when HDFS has no good replica of one of its blocks; other read errors are not damage.
 func TestBlocksWithoutReplica(t *testing.T) {
 	m := hdfsio.NewMemory()
 	f, _ := written(t, m, "/out/f/x", 300)

@@ -60,7 +60,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// counted is a file system that counts its open files, some of which fail.
+// counted is a file system that counts its open files. Some calls fail.
 type counted struct {
 	hdfsio.FS
 	open      int

@@ -33,7 +33,7 @@ func TestTimeRangeOfDeletes(t *testing.T) {
 	}
 }
 
-// TestChecksumsOfABlock: a block has one checksum for each of its pieces, the last of which may be short, and none beside (ChecksumUtil.numChunks).
+// TestChecksumsOfABlock: a block has one checksum for each piece and no more; the last piece may be short (ChecksumUtil.numChunks).
 func TestChecksumsOfABlock(t *testing.T) {
 	for _, perSum := range []int{1, 16, headerSize, 64, 100} {
 		for size := range 300 {

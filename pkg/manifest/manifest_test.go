@@ -138,7 +138,7 @@ func TestReadsBack(t *testing.T) {
 	}
 }
 
-// TestDamage: a manifest of which any byte is another one is refused, with its directory and the way on, or says the same.
+// TestDamage: a manifest with one changed byte is refused, with its directory and what to do, or says the same.
 func TestDamage(t *testing.T) {
 	r := testcheck.Rand(t)
 	text, err := Seal(golden())

@@ -403,7 +403,7 @@ func (w *rekeying) killed(t *testing.T) {
 	}
 	kill(checkpoint.EventLoaded, 0)
 	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
-		o := w.rekey(string(event), 0, w.to...) // what came of files that were sent may have been found without this step
+		o := w.rekey(string(event), 0, w.to...) // the outcome of sent files may be found without this step
 		t.Logf("killed after %s: exit code %d", event, o.code)
 		if o.code != 137 && o.code != 0 {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
