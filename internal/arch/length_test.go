@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,16 +32,7 @@ func TestLengths(t *testing.T) {
 	if len(names) < 400 {
 		t.Fatalf("%d files", len(names))
 	}
-	for _, name := range names {
-		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, place := range long(files, f) {
-			t.Error(place)
-		}
-	}
+	refuse(t, names, long)
 }
 
 // TestLong has functions at the bound and above it.

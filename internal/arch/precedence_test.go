@@ -39,13 +39,19 @@ func TestPrecedence(t *testing.T) {
 	if len(names) < 1000 {
 		t.Fatalf("%d files", len(names))
 	}
+	refuse(t, names, mixtures)
+}
+
+// refuse reports each place of the files that a rule finds.
+func refuse(t *testing.T, names []string, rule func(*token.FileSet, *ast.File) []string) {
+	t.Helper()
 	for _, name := range names {
 		files := token.NewFileSet()
 		f, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, place := range mixtures(files, f) {
+		for _, place := range rule(files, f) {
 			t.Error(place)
 		}
 	}
