@@ -19,18 +19,23 @@ type settling struct {
 	file, to HFile
 	region   Region
 	answered bool
+	findings
+}
 
+// findings are what the looks at a file have found.
+type findings struct {
 	stagedSince time.Time // when it was first seen in the staging directory
 	goneSince   time.Time // when it was first seen nowhere
 	stores      error     // why the stores cannot be looked into, at the last look
 	table       error     // why the table did not say, at the last look
 	orphan      *orphan   // if it was seen where no reader sees it
+	failed      error     // what went wrong at the last look
 }
 
 // undecided is why the search ended without a result: the limit, what went wrong at the last look, and what was seen.
-func (s *settling) undecided(limit, last error) error {
+func (s *settling) undecided(limit error) error {
 	err := fmt.Errorf("%s: %w", s.file.Path, limit)
-	for _, more := range []error{last, s.seen()} {
+	for _, more := range []error{s.failed, s.seen()} {
 		if more != nil {
 			err = fmt.Errorf("%w; %w", err, more)
 		}

@@ -171,21 +171,21 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 		}
 	}
 	pauses := retry.Policy{First: settlePause, Most: settlePauseMax}
-	var seen error // by the last look that the end of the time did not cut short
-	for looks := 1; ; looks++ {
-		got, place, err := s.look(first)
-		if seen == nil || first.Err() == nil {
-			seen = err
-		}
-		first = ctx // of the looks that follow
-		if place == PlaceSource || place == PlaceStore {
+	for looks, now := 1, first; ; looks, now = looks+1, ctx {
+		before := s.findings
+		got, place, err := s.look(now)
+		s.failed = err
+		switch place {
+		case PlaceSource, PlaceStore:
 			return got, place, l.settled(f, got, place)
+		case PlaceGone:
+			return f, PlaceUnknown, s.undecided(errNowhere)
 		}
-		if place == PlaceGone {
-			return f, PlaceUnknown, s.undecided(errNowhere, err)
+		if looks > 1 && now.Err() != nil {
+			s.findings = before // a look that the end of the time cut short has found nothing
 		}
 		if pauses.Sleep(ctx, looks) != nil {
-			return f, PlaceUnknown, s.undecided(context.Cause(ctx), seen)
+			return f, PlaceUnknown, s.undecided(context.Cause(ctx))
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,20 +150,42 @@ func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 }
 
 // TestOrphanStaysWithoutAnotherServer is the same where there is no other region server: nothing is taken for loaded, and
-// the error says what to do.
+// the error says what to do. So it does when the end of the time cuts the last look short.
 // Scenario 28 of docs/reliability.md.
 func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
 	t.Parallel()
+	t.Run("whole look", func(t *testing.T) { testOrphanStays(t, func(b *bench) FS { return b.fs }) })
+	t.Run("last look cut short", func(t *testing.T) {
+		testOrphanStays(t, func(b *bench) FS { return &hangingFS{FS: b.fs, store: "/hbase/data/loader_test/"} })
+	})
+}
+
+// hangingFS answers no second question about a directory of a store.
+type hangingFS struct {
+	FS
+	store string
+	asked atomic.Bool
+}
+
+func (h *hangingFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
+	if strings.HasPrefix(name, h.store) && strings.HasSuffix(name, "/f") && h.asked.Swap(true) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	return h.FS.ReadDir(ctx, name)
+}
+
+func testOrphanStays(t *testing.T, files func(*bench) FS) {
 	w := &wire{}
 	w.swallow.Store(true)
-	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 20*time.Second })
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 5*time.Second })
 	table := b.table(t)
 	regions, err := b.Regions(t.Context(), table)
 	testcheck.Must(t, err)
 	super := b.fsAs(t, "hbase")
 	orphan := fmt.Sprintf("/hbase/data/%s/%s/%s/f/0123456789abcdef0123456789abcdef_SeqId_7_", table.Namespace, table.Qualifier, regions[0].Encoded)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
-	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: files(b), Events: Events{
 		OnFencing: func(HFile, string) error { return super.Rename(t.Context(), fsPath(f.Path), orphan) },
 	}})
 	t.Log(err)
