@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -195,10 +195,9 @@ func (c *Cluster) javaCommandSimple(user, class string, args ...string) []string
 }
 
 func (c *Cluster) javaCommandWith(flags []string, class string, args ...string) []string {
-	argv := append([]string{c.java}, javaFlags(clientHeapMB)...)
-	argv = append(argv, flags...)
+	argv := slices.Concat([]string{c.java}, javaFlags(clientHeapMB), flags, classData(c.lib))
 	argv = append(argv, "-Dbulkload.log=WARN", "-XX:TieredStopAtLevel=1",
-		"-cp", classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")), class)
+		"-cp", classPath(jarPath(c.lib), c.layout.conf(), c.classes), class)
 	return append(argv, args...)
 }
 

@@ -78,6 +78,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.startAll(ctx, o); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
+	if err := c.archiveClasses(ctx); err != nil {
+		c.log.Warn("no class-data archive: clusters start slower", "error", err)
+	}
 	return c, nil
 }
 

@@ -42,7 +42,7 @@ func javaFlags(heapMB int) []string {
 	return flags
 }
 
-// classPath has the configuration first. lib comes last: its order is the directory's.
+// classPath joins directories and jars.
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
 // daemonCommand is the argument vector of one daemon, java itself first.
@@ -57,9 +57,11 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 		// The optimising compiler costs the small daemons more than it gives in their short lives.
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
-	path := classPath(l.daemonConf(), l.web(), filepath.Join(lib, "*"))
+	path := classPath(jarPath(lib), l.daemonConf(), l.web())
 	if role.ofYARN() {
-		path = classPath(l.daemonConf(), l.yarnClasses(), filepath.Join(lib, "*"))
+		path = classPath(jarPath(lib), l.daemonConf(), l.yarnClasses())
+	} else {
+		argv = append(argv, listClasses(l, lib, role)...)
 	}
 	argv = append(argv, "-cp", path, mainClass[role.base()])
 	if role.ofYARN() && o.Security.Kerberos {

@@ -132,7 +132,7 @@ func (c *Cluster) Unset() []string {
 // AdmCommand is the shell command line that runs Adm, to be followed by its arguments.
 func (c *Cluster) AdmCommand() string {
 	argv := []string{"java", "-Dbulkload.log=WARN", "-cp",
-		"'" + classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")) + "'"}
+		"'" + classPath(jarPath(c.lib), c.layout.conf(), c.classes) + "'"}
 	if c.state.Security.Kerberos {
 		argv = append(append(argv, asUser(c.layout, HBaseAdmin)...), "As")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -30,8 +31,11 @@ func JudgeInput(ctx context.Context, stdin io.Reader, args ...string) (string, e
 	}
 	spawner := newSpawner()
 	defer spawner.close()
-	argv := append([]string{java, "-Xmx1g"}, JudgeOptions()...)
-	argv = append(argv, "-cp", classPath, judgeClass)
+	lib, err := Jars(ctx)
+	if err != nil {
+		return "", err
+	}
+	argv := slices.Concat([]string{java, "-Xmx1g"}, JudgeOptions(), classData(lib), []string{"-cp", classPath, judgeClass})
 	out, err := spawner.output(ctx, stdin, append(argv, args...), environment())
 	if err != nil {
 		return out, fmt.Errorf("%s %s: %w", judgeClass, strings.Join(args, " "), err)
@@ -69,5 +73,5 @@ func JudgeClassPath(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return compiled + string(filepath.ListSeparator) + filepath.Join(lib, "*"), nil
+	return classPath(jarPath(lib), compiled), nil
 }
