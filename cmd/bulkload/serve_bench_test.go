@@ -37,7 +37,7 @@ func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "" {
 		t.Skip("make bench-serve runs it")
 	}
-	conf := clusterConf(t)
+	conf := testcluster.Own(t, testcluster.Options{Measured: true}).ConfDir()
 	p := newServed(t, conf)
 	table := "bench" + testcheck.Name(t)
 	t.Cleanup(func() { dropTable(t, conf, table) })

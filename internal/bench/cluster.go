@@ -30,7 +30,7 @@ func (l *Lab) running(ctx context.Context) (*testcluster.Cluster, error) {
 		l.cluster, err = testcluster.Attach(ctx, conf)
 	} else {
 		l.Log.Info("starting the cluster, or finding it running", "dir", l.path("cluster"))
-		l.cluster, l.started, err = testcluster.Up(ctx, testcluster.Options{Dir: l.path("cluster"), Log: l.Log,
+		l.cluster, l.started, err = testcluster.Up(ctx, testcluster.Options{Dir: l.path("cluster"), Log: l.Log, Measured: true,
 			HDFSSite: map[string]string{"dfs.datanode.hostname": farHost}})
 	}
 	return l.cluster, err

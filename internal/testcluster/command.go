@@ -53,8 +53,8 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 	}
 	argv = append(argv, "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
-	if role.base() != RegionServer {
-		// The optimising compiler costs the small daemons more than it gives in their short lives.
+	if role.base() != RegionServer || !o.Measured {
+		// The optimising compiler costs daemons more than it gives in their short lives.
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
 	path := classPath(jarPath(lib), l.daemonConf(), l.web())

@@ -37,6 +37,7 @@ type options struct {
 	ha            bool
 	yarn          bool
 	nodeManagers  int
+	measured      bool
 	hbase         string
 	secure        secureOptions
 	verbose       bool
@@ -69,6 +70,7 @@ func newCommand() *cobra.Command {
 	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
 	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server beside the others")
 	up.Flags().IntVar(&o.nodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
+	up.Flags().BoolVar(&o.measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
 	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
 	o.secure.register(up.Flags())
 	root.AddCommand(up,
@@ -159,7 +161,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, HBase: o.hbase, Security: security,
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, Measured: o.measured, HBase: o.hbase, Security: security,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
