@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -124,6 +125,8 @@ func (r *runner) alone(ctx context.Context, p pkg, args ...string) error {
 func (r *runner) test(ctx context.Context, args []string, mode string, done func(*result)) error {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-timeout", r.o.Timeout.String()}, args...)...)
 	cmd.Dir = r.o.Dir
+	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a thousand.
+	cmd.Env = append(os.Environ(), strings.TrimSpace("GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE")))
 	// An interrupt reaches go test by the terminal too, and lets tests take back what they started.
 	cmd.WaitDelay = time.Minute
 	out, err := cmd.StdoutPipe()
