@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/mask"
+	"bulkload/internal/race"
 	"bulkload/internal/settings"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,7 @@ func sampleValue(t *testing.T, f *pflag.Flag) string {
 // TestEveryFlag gives each flag of each command through the environment and
 // through a file.
 func TestEveryFlag(t *testing.T) {
+	race.Plain(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
 	for n := range commands(newRootCmd(&globals{})) {

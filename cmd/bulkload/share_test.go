@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
 )
 
@@ -186,12 +187,16 @@ func sharedJobs(t *testing.T) map[string][]string {
 
 // TestSharesAreOneBuild runs shares and merges as processes: whatever their number, the files and the manifest are those of one build.
 func TestSharesAreOneBuild(t *testing.T) {
+	shares := map[int]int{1: 2, 2: 1, 7: 3}
+	if race.Reduced(t) {
+		shares = map[int]int{2: 1}
+	}
 	for name, args := range sharedJobs(t) {
 		t.Run(name, func(t *testing.T) {
 			j := sharedJob{t, t.TempDir(), args}
 			files, manifest := j.local()
 			j.plan()
-			for n, merges := range map[int]int{1: 2, 2: 1, 7: 3} {
+			for n, merges := range shares {
 				j.clean()
 				var wait sync.WaitGroup
 				work := make(chan []string)

@@ -16,6 +16,14 @@ func Reduced(t testing.TB) bool {
 	return true
 }
 
+// Plain leaves a test to the run without the race detector: one in which a single goroutine works, or which starts many programs.
+func Plain(t testing.TB) {
+	t.Helper()
+	if On {
+		t.Skip("runs without the race detector")
+	}
+}
+
 // Cases is n, the cases of a random test, or a fiftieth of it when the test is [Reduced].
 func Cases(t testing.TB, n int) int {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -99,10 +100,15 @@ func TestIndexHoldsWhatTheTableHolds(t *testing.T) {
 func TestIndexOfManyDuplicates(t *testing.T) {
 	seed := uint64(1)
 	r := rand.New(rand.NewPCG(seed, 7))
-	for _, c := range []struct {
+	type size struct {
 		records, keys, workers int
 		memory                 spec.Size
-	}{{100, 10, 1, 0}, {20_000, 300, 3, 0}, {20_000, 19_000, 2, 0}, {500_000, 100_000, 2, 44 << 20}, {400_000, 3_000, 1, 24 << 20}} {
+	}
+	sizes := []size{{100, 10, 1, 0}, {20_000, 300, 3, 0}, {20_000, 19_000, 2, 0}, {500_000, 100_000, 2, 44 << 20}, {400_000, 3_000, 1, 24 << 20}}
+	if race.Reduced(t) {
+		sizes = sizes[:3]
+	}
+	for _, c := range sizes {
 		var b bytes.Buffer
 		for range c.records {
 			fmt.Fprintf(&b, "k%06d,v%03d,%x\n", r.IntN(c.keys), r.IntN(200), r.Uint32())

@@ -206,7 +206,11 @@ func TestTablesSpill(t *testing.T) {
 	s := tablesSpec(writeTablesInput(t, t.TempDir(), 40_000, 1, true), "")
 	j := jobtest.Resolve(t, s)
 	splits := map[string][][]byte{"by_day": {[]byte("20171010"), []byte("20171020")}, "typed": partition.SaltSplits(3)}
-	for _, workers := range []int{1, 3} {
+	workers := []int{3, 1}
+	if race.Reduced(t) {
+		workers = workers[:1]
+	}
+	for _, workers := range workers {
 		out := filepath.Join(t.TempDir(), "out")
 		m, err := Directories(t.Context(), jobtest.Env(t), j, tablesShapes(t, j, splits), out, WorkOptions{Workers: workers, Memory: spec.Size(workers) * (24 << 20), SpillDir: t.TempDir()})
 		if err != nil {
@@ -232,7 +236,11 @@ func TestTablesOfTheSameValues(t *testing.T) {
 	}
 	j := jobtest.Resolve(t, s)
 	splits := map[string][][]byte{"ns:check": {[]byte("R3"), []byte("R5")}, "by_day": {[]byte("20171010")}, "by_id": {[]byte("01")}}
-	for _, memory := range []spec.Size{24 << 20, 512 << 20} {
+	memories := []spec.Size{24 << 20, 512 << 20}
+	if race.Reduced(t) {
+		memories = memories[:1]
+	}
+	for _, memory := range memories {
 		out := filepath.Join(t.TempDir(), "out")
 		m, err := Directories(t.Context(), jobtest.Env(t), j, tablesShapes(t, j, splits), out, WorkOptions{Workers: 2, Memory: memory, SpillDir: t.TempDir(), SplitSize: 100_000})
 		if err != nil {
@@ -376,7 +384,11 @@ func (s *stopping) Wrote(r WrittenRecord) error {
 // TestTablesResume stops a build of several tables at every record of its journal, each a further time, and holds what the
 // last attempt leaves to separate builds.
 func TestTablesResume(t *testing.T) {
-	for name, duplicates := range map[string]string{"unique": "", "duplicates": "last"} {
+	kinds := map[string]string{"unique": "", "duplicates": "last"}
+	if race.Reduced(t) {
+		delete(kinds, "unique")
+	}
+	for name, duplicates := range kinds {
 		t.Run(name, func(t *testing.T) {
 			tablesResume(t, tablesSpec(writeTablesInput(t, t.TempDir(), 300, 3, duplicates == ""), duplicates))
 		})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -64,12 +65,16 @@ func TestWriteAgain(t *testing.T) {
 	if len(sums) != 10 {
 		t.Fatalf("%d files", len(sums))
 	}
+	memories := []spec.Size{spilling, 0}
+	if race.Reduced(t) {
+		memories = memories[:1]
+	}
 	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename} {
 		for _, after := range []bool{false, true} {
 			if op == hdfsio.OpReadAt && after {
 				continue // whoever has all bytes need not look at the error
 			}
-			for _, memory := range []spec.Size{0, spilling} {
+			for _, memory := range memories {
 				t.Run(fmt.Sprintf("%s/after=%t/memory=%s", op, after, memory), func(t *testing.T) {
 					dir := t.TempDir()
 					var mu sync.Mutex

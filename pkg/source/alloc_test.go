@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/race"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 // TestAllocations reads 20,000 rows with a reader whose buffers have grown: what is allocated depends on splits, not on
 // rows.
 func TestAllocations(t *testing.T) {
+	race.Plain(t)
 	rows := checkRows(20_000)
 	parquet := filepath.Join(t.TempDir(), "x.parquet")
 	writeParquet(t, parquet, checkColumns, rows, len(rows))
