@@ -110,15 +110,7 @@ func (s *soak) answers() int {
 }
 
 func newSoak(t *testing.T) *soak {
-	c, err := testcluster.Start(t.Context(), testcluster.Options{RegionServers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := testcluster.Own(t, testcluster.Harmed())
 	s := &soak{T: t, cluster: c, env: jobtest.ClusterEnv(t, c), counts: map[int]int{}, users: map[string][]string{}}
 	s.table = jobtest.FreshTableAt(t, s.env, partition.SaltSplits(10), nil)
 	var b strings.Builder
