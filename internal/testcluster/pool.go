@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"bulkload/internal/retry"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -85,7 +86,7 @@ func own(ctx context.Context, o Options) (c *Cluster, release func() error, err 
 		return nil, nil, err
 	}
 	o.Dir = filepath.Join(pool, name)
-	unlock, err := lockFile(ctx, o.Dir+".lock")
+	unlock, err := lockFile(ctx, o.Dir+poolLock)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,8 +94,17 @@ func own(ctx context.Context, o Options) (c *Cluster, release func() error, err 
 		unlock()
 		return nil, nil, fmt.Errorf("cluster %s of the pool: %w", name, err)
 	}
-	return c, func() error { c.Close(); unlock(); return nil }, nil
+	return c, func() error {
+		c.Close()
+		now := time.Now()
+		err := os.Chtimes(o.Dir+poolLock, now, now) // for TendPool
+		unlock()
+		return err
+	}, nil
 }
+
+// poolLock ends the name of the file whose lock a user of a cluster of the pool holds. Its time is that of the last use.
+const poolLock = ".lock"
 
 // kindName names the kind of cluster that options describe: those with the same name are the same but for where they lie.
 func kindName(o Options) (string, error) {
@@ -163,6 +173,45 @@ func (c *Cluster) mend(ctx context.Context) error {
 		_, err = c.Failover(ctx, active)
 	}
 	return err
+}
+
+// TendPool stops the clusters of a pool that no test has used for the time of idle, until ctx ends: the next test that asks for one starts
+// it again, which costs less than servers that wait for the end of all tests.
+func TendPool(ctx context.Context, pool string, idle time.Duration) error {
+	for retry.Sleep(ctx, min(idle, 5*time.Second)) == nil {
+		locks, err := filepath.Glob(filepath.Join(pool, "*"+poolLock))
+		if err != nil {
+			return err
+		}
+		for _, lock := range locks {
+			if err := endIdle(ctx, lock, idle); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endIdle stops the cluster of a lock, if it runs, nobody has it, and nobody has had it for the time of idle.
+func endIdle(ctx context.Context, lock string, idle time.Duration) error {
+	once, cancel := context.WithCancel(ctx)
+	cancel()
+	unlock, err := lockFile(once, lock)
+	if err != nil {
+		return nil // a test has it
+	}
+	defer unlock()
+	info, err := os.Stat(lock)
+	if err != nil || time.Since(info.ModTime()) < idle {
+		return err
+	}
+	dir := strings.TrimSuffix(lock, poolLock)
+	if s, err := readState(dir); errors.Is(err, ErrNoCluster) || err == nil && len(s.running()) == 0 {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return Down(context.WithoutCancel(ctx), dir)
 }
 
 // DownPool stops the clusters of a pool and removes their data; their logs stay.

@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,8 +64,33 @@ func TestPool(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if left, err := filepath.Glob(filepath.Join(pool, "*", "cluster.json")); err != nil || len(left) != 1 {
-		t.Errorf("%v %v", left, err)
+	locks, err := filepath.Glob(filepath.Join(pool, "*"+poolLock))
+	if err != nil || len(locks) != 1 {
+		t.Fatalf("%v %v", locks, err)
+	}
+	runs := func() int {
+		s, err := readState(first)
+		if errors.Is(err, ErrNoCluster) {
+			return 0
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(s.running())
+	}
+	t.Run("used lately or now", func(t *testing.T) {
+		if err := endIdle(t.Context(), locks[0], time.Hour); err != nil || runs() == 0 {
+			t.Errorf("%v, %d daemons", err, runs())
+		}
+		_ = Own(t, kind)
+		if err := endIdle(t.Context(), locks[0], 0); err != nil || runs() == 0 {
+			t.Errorf("%v, %d daemons", err, runs())
+		}
+	})
+	for range 2 { // the second time there is nothing to stop
+		if err := endIdle(t.Context(), locks[0], 0); err != nil || runs() > 0 {
+			t.Errorf("%v, %d daemons", err, runs())
+		}
 	}
 }
 

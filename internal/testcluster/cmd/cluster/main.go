@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,12 @@ func newCommand() *cobra.Command {
 		&cobra.Command{
 			Use: "down-pool DIR", Short: "Stop the clusters that tests have handed on in a directory, and remove their data", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return testcluster.DownPool(cmd.Context(), args[0]) },
+		},
+		&cobra.Command{
+			Use: "tend-pool DIR", Short: "Stop the clusters of such a directory that no test has used for two minutes, until interrupted", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return testcluster.TendPool(cmd.Context(), args[0], 2*time.Minute)
+			},
 		},
 		&cobra.Command{
 			Use: "status", Short: "Show the daemons; the exit code is 1 when one does not serve", Args: cobra.NoArgs,
