@@ -101,6 +101,9 @@ func TestLimitChild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Enough to read and to spill, and too few for the 22 runs that one worker has in so little memory. Two runs may be read to their
+		// ends, and closed, before a third file is opened.
+		w.Workers, w.Memory = 1, 6<<20
 		most := syscall.Rlimit{Cur: uint64(len(open) + 3), Max: uint64(len(open) + 3)}
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &most); err != nil {
 			t.Fatal(err)
