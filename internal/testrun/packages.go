@@ -23,6 +23,7 @@ type pkg struct {
 	path       string
 	concurrent bool // its code starts goroutines
 	cluster    bool // its tests use a cluster
+	rank       int  // its place in the order of the runs
 }
 
 // listed is what go list says of a package.

@@ -27,7 +27,7 @@ type Options struct {
 	Dir      string        // of the module; default: the working directory
 	Packages []string      // patterns; default: ./...
 	First    []string      // import paths of packages that take long, which start before the others
-	Jobs     int           // runs of go test beside the one with the race detector; default 2
+	Jobs     int           // runs of go test at a time, the one with the race detector among them; default 3
 	Timeout  time.Duration // of a package's tests; default 30 minutes
 	Out      io.Writer     // gets a line for each package, what failed, and a summary; default: nothing is printed
 	Events   io.Writer     // gets the events of go test -json, if not nil
@@ -39,7 +39,7 @@ var ErrFailed = errors.New("tests failed")
 // A runner is a run of all tests.
 type runner struct {
 	o     Options
-	slots chan struct{} // one for each run of go test beside the race detector's
+	queue *queue
 
 	mu     sync.Mutex
 	totals totals
@@ -47,7 +47,7 @@ type runner struct {
 
 // Run runs the tests and returns when all have ended. The error is ErrFailed, or says that tests could not be run.
 func Run(ctx context.Context, o Options) error {
-	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 2), cmp.Or(o.Timeout, 30*time.Minute)
+	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 3), cmp.Or(o.Timeout, 30*time.Minute)
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
@@ -65,17 +65,33 @@ func Run(ctx context.Context, o Options) error {
 		return len(o.First)
 	}
 	slices.SortStableFunc(all, func(a, b pkg) int { return cmp.Compare(rank(a), rank(b)) })
-	r := &runner{o: o, slots: make(chan struct{}, o.Jobs), totals: totals{start: time.Now()}}
-	g, ctx := errgroup.WithContext(ctx)
+	r := &runner{o: o, queue: newQueue(), totals: totals{start: time.Now()}}
 	var concurrent []pkg
-	for _, p := range all {
-		if p.concurrent {
+	for i, p := range all {
+		if p.rank = i; p.concurrent {
 			concurrent = append(concurrent, p)
-			continue
+		} else {
+			r.queue.add(run{pkg: p})
 		}
-		g.Go(func() error { return r.alone(ctx, p) })
 	}
-	g.Go(func() error { return r.raced(ctx, g, concurrent) })
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range o.Jobs {
+		g.Go(func() error {
+			if i == 0 {
+				err := r.raced(ctx, concurrent)
+				r.queue.close()
+				if err != nil {
+					return err
+				}
+			}
+			for x, ok := r.queue.next(); ok; x, ok = r.queue.next() {
+				if err := r.alone(ctx, x); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -88,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 
 // raced runs the tests of packages with the race detector and -short, and has the tests of each package that were left out or made smaller
 // run again without it as soon as the package's others have ended.
-func (r *runner) raced(ctx context.Context, g *errgroup.Group, all []pkg) error {
+func (r *runner) raced(ctx context.Context, all []pkg) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -103,22 +119,17 @@ func (r *runner) raced(ctx context.Context, g *errgroup.Group, all []pkg) error 
 			return
 		}
 		names := slices.Sorted(maps.Keys(done.reduced))
-		g.Go(func() error { return r.alone(ctx, byPath[done.path], "-run", "^("+strings.Join(names, "|")+")$") })
+		r.queue.add(run{byPath[done.path], []string{"-run", "^(" + strings.Join(names, "|") + ")$"}})
 	})
 }
 
 // alone runs the tests of one package without the race detector.
-func (r *runner) alone(ctx context.Context, p pkg, args ...string) error {
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-r.slots }()
-	if p.cluster {
+func (r *runner) alone(ctx context.Context, x run) error {
+	args := x.args
+	if x.pkg.cluster {
 		args = append(args, "-count=1", "-parallel=3")
 	}
-	return r.test(ctx, append(args, p.path), "", func(*result) {})
+	return r.test(ctx, append(args, x.pkg.path), "", func(*result) {})
 }
 
 // test is one run of go test. done is called for each package, before the next one's events are read.

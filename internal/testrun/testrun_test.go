@@ -123,3 +123,31 @@ func TestFailures(t *testing.T) {
 		t.Errorf("a directory without a module gives %v", err)
 	}
 }
+
+// TestQueue gives runs out by rank, and waits for more until it is closed.
+func TestQueue(t *testing.T) {
+	q := newQueue()
+	for _, rank := range []int{5, 2, 9} {
+		q.add(run{pkg: pkg{rank: rank}})
+	}
+	for _, want := range []int{2, 5, 9} {
+		if x, ok := q.next(); !ok || x.pkg.rank != want {
+			t.Errorf("%d, %t, want %d", x.pkg.rank, ok, want)
+		}
+	}
+	got := make(chan int)
+	go func() {
+		defer close(got)
+		for x, ok := q.next(); ok; x, ok = q.next() {
+			got <- x.pkg.rank
+		}
+	}()
+	q.add(run{pkg: pkg{rank: 1}})
+	if x := <-got; x != 1 {
+		t.Errorf("%d", x)
+	}
+	q.close()
+	if x, ok := <-got; ok {
+		t.Errorf("%d after the end", x)
+	}
+}

@@ -30,7 +30,7 @@ func run(ctx context.Context) (err error) {
 	o := testrun.Options{Out: os.Stdout}
 	first := flag.String("first", "", "import paths of packages that take long, comma-separated")
 	events := flag.String("events", "", "file that gets the events of go test -json")
-	flag.IntVar(&o.Jobs, "jobs", 0, "runs of go test beside the one with the race detector (default 2)")
+	flag.IntVar(&o.Jobs, "jobs", 0, "runs of go test at a time, the one with the race detector among them (default 3)")
 	flag.DurationVar(&o.Timeout, "timeout", 30*time.Minute, "of a package's tests")
 	flag.Parse()
 	o.Packages = flag.Args()
