@@ -17,6 +17,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -30,9 +31,9 @@ func everyEvent() []struct {
 	event Event
 	data  any
 } {
-	file := func(names ...string) (files []fileRecord) {
+	file := func(names ...string) (files []loader.HFile) {
 		for _, name := range names {
-			files = append(files, fileRecord{Family: "f", Path: "hdfs://nn/s/f/" + name, First: rowkey.Key("a"), Last: rowkey.Key("z"), Size: 9, Cells: 3, FileID: 7})
+			files = append(files, loader.HFile{Family: "f", Path: "hdfs://nn/s/f/" + name, First: rowkey.Key("a"), Last: rowkey.Key("z"), Size: 9, Cells: 3, FileID: 7})
 		}
 		return files
 	}

@@ -8,14 +8,15 @@ import (
 
 	"bulkload/internal/testcheck"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/spool"
 )
 
 // TestFilesThatWereReplacedAreNotLoaded: after each record of a load, the files that are to be loaded are those that the plain list on the
 // right has. A file that was cut, merged or renamed must not stay beside what has its rows.
 func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
-	file := func(name string) fileRecord { return fileRecord{Family: "f", Path: "/d/f/" + name} }
-	files := func(names ...string) (list []fileRecord) {
+	file := func(name string) loader.HFile { return loader.HFile{Family: "f", Path: "/d/f/" + name} }
+	files := func(names ...string) (list []loader.HFile) {
 		for _, name := range names {
 			list = append(list, file(name))
 		}

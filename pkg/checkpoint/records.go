@@ -131,42 +131,13 @@ type SnapshotRecord struct {
 	At time.Time `json:"-"` // of the record
 }
 
-// fileRecord is a file on its way into the table.
-type fileRecord struct {
-	Family string     `json:"family"`
-	Path   string     `json:"path"`
-	First  rowkey.Key `json:"first_row"`
-	Last   rowkey.Key `json:"last_row"`
-	Size   int64      `json:"bytes"`
-	Cells  int64      `json:"cells"`
-	FileID uint64     `json:"file_id,omitempty"`
-	Vacant bool       `json:"vacant,omitempty"` // before it was sent, the table had no cell of the job's timestamp in its first and last row
-	CRC32C uint32     `json:"crc32c,omitempty"`
-}
-
-func ToRecord(f loader.HFile) fileRecord {
-	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID, f.Vacant, f.CRC32C}
-}
-
-func ToRecords(files []loader.HFile) []fileRecord {
-	records := make([]fileRecord, len(files))
-	for i, f := range files {
-		records[i] = ToRecord(f)
-	}
-	return records
-}
-
-func (f fileRecord) Hfile() loader.HFile {
-	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID, Vacant: f.Vacant, CRC32C: f.CRC32C}
-}
-
 // FilesRecord is an event about files of a region.
 type FilesRecord struct {
-	Region  string       `json:"region,omitempty"` // encoded name
-	Server  string       `json:"server,omitempty"`
-	Attempt int          `json:"attempt,omitempty"`
-	Reason  string       `json:"reason,omitempty"`
-	Files   []fileRecord `json:"files"`
+	Region  string         `json:"region,omitempty"` // encoded name
+	Server  string         `json:"server,omitempty"`
+	Attempt int            `json:"attempt,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+	Files   []loader.HFile `json:"files"`
 }
 
 // SendingRecord is all that a round is about to send.
@@ -177,15 +148,15 @@ type SendingRecord struct {
 // FencingRecord is a file about to get another name (to), or one that has it
 // already and had another before (from).
 type FencingRecord struct {
-	File fileRecord `json:"file"`
-	To   string     `json:"to,omitempty"`
-	From string     `json:"from,omitempty"` // version 0.1 wrote it under to
+	File loader.HFile `json:"file"`
+	To   string       `json:"to,omitempty"`
+	From string       `json:"from,omitempty"` // version 0.1 wrote it under to
 }
 
 // RewrittenRecord is files that others stand for.
 type RewrittenRecord struct {
-	Parents  []fileRecord `json:"parents"`
-	Children []fileRecord `json:"children"`
+	Parents  []loader.HFile `json:"parents"`
+	Children []loader.HFile `json:"children"`
 }
 
 // SubmissionRecord is a job on YARN.

@@ -11,7 +11,7 @@ import (
 // ReplacedRecord is what a load takes away from its table, and the files by which.
 type ReplacedRecord struct {
 	Replace *result.Replace `json:"replace"`
-	Files   []fileRecord    `json:"files"`
+	Files   []loader.HFile  `json:"files"`
 }
 
 // EndReplacing deletes the snapshot that an earlier attempt has compared its export

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/result"
 )
 
@@ -62,13 +63,13 @@ type tableLoad struct {
 	Token    string
 	Loading  bool                 // files are on their way
 	Files    map[string]loadState // by path
-	Leaves   map[string]fileRecord
+	Leaves   map[string]loader.HFile
 	Replaced []string // paths of files that were cut or merged: others have their rows
 	verified bool
 }
 
 func newTableLoad() tableLoad {
-	return tableLoad{Files: map[string]loadState{}, Leaves: map[string]fileRecord{}}
+	return tableLoad{Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}}
 }
 
 func NewHistory() History {
@@ -287,7 +288,7 @@ func (h *History) apply(r journal.Record) (err error) {
 		was := cmp.Or(f.From, f.To)
 		delete(h.Files, was)
 		delete(h.Leaves, was)
-		h.set([]fileRecord{f.File}, FileReady)
+		h.set([]loader.HFile{f.File}, FileReady)
 		return err
 	case EventCut, EventMerged:
 		w, err := Decode[RewrittenRecord](r)
@@ -330,7 +331,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	return nil
 }
 
-func (h *History) set(files []fileRecord, to loadState) {
+func (h *History) set(files []loader.HFile, to loadState) {
 	for _, f := range files {
 		h.Files[f.Path] = to
 		h.Leaves[f.Path] = f

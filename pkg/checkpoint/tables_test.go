@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -101,8 +102,8 @@ func TestTablesOfAJournal(t *testing.T) {
 		return st
 	}
 	st := open()
-	file := func(path string) []fileRecord {
-		return []fileRecord{{Family: "f", Path: path, First: rowkey.Key("a"), Last: rowkey.Key("b")}}
+	file := func(path string) []loader.HFile {
+		return []loader.HFile{{Family: "f", Path: path, First: rowkey.Key("a"), Last: rowkey.Key("b")}}
 	}
 	record := func(e Event, data any) {
 		t.Helper()

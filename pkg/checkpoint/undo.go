@@ -51,15 +51,15 @@ func (u UndoRecord) Of(number int) UndoTable {
 
 // MarkersRecord is what an undo is going to do, and the files by which.
 type MarkersRecord struct {
-	Undo   *result.Undo  `json:"undo"`
-	Files  []fileRecord  `json:"files"`
-	Tables []UndoMarkers `json:"tables,omitempty"` // the files of further tables, in the order of loading
+	Undo   *result.Undo   `json:"undo"`
+	Files  []loader.HFile `json:"files"`
+	Tables []UndoMarkers  `json:"tables,omitempty"` // the files of further tables, in the order of loading
 }
 
 // UndoMarkers are the files with markers of a further table.
 type UndoMarkers struct {
-	Table string       `json:"table"`
-	Files []fileRecord `json:"files"`
+	Table string         `json:"table"`
+	Files []loader.HFile `json:"files"`
 }
 
 // UndoneRecord is an undo that is done.
@@ -70,24 +70,15 @@ type UndoneRecord struct {
 // Undoing is what a journal says of the undo of its job.
 type Undoing struct {
 	UndoRecord
-	Result  *result.Undo   // what it does, as predicted; nil before the markers are written
-	Markers [][]fileRecord // files with them, of each table in the order of loading
-	Built   bool           // they are all written
-	Written int            // how often they were, in all or of one table
-	Sent    map[int]bool   // tables that may have markers, by number
-	Out     map[int]bool   // tables out of which the load is, and that was verified
-	Differs bool           // a table was not as predicted
+	Result  *result.Undo     // what it does, as predicted; nil before the markers are written
+	Markers [][]loader.HFile // files with them, of each table in the order of loading
+	Built   bool             // they are all written
+	Written int              // how often they were, in all or of one table
+	Sent    map[int]bool     // tables that may have markers, by number
+	Out     map[int]bool     // tables out of which the load is, and that was verified
+	Differs bool             // a table was not as predicted
 	Done    bool
 	DoneAt  time.Time
-}
-
-// HFiles are the files with markers of a table, by its number in the order of loading.
-func (u *Undoing) HFiles(number int) []loader.HFile {
-	files := make([]loader.HFile, len(u.Markers[number]))
-	for i, f := range u.Markers[number] {
-		files[i] = f.Hfile()
-	}
-	return files
 }
 
 func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
@@ -116,7 +107,7 @@ func (h *History) replayUndo(r journal.Record) error {
 			err = errors.New("it does not say what the undo does in each table")
 		}
 		h.Undo.wrote(m)
-		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]fileRecord{}} // the files at hand are others now
+		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}} // the files at hand are others now
 		return err
 	}
 	if Event(r.Event) == EventTableUndone {
@@ -135,7 +126,7 @@ func (h *History) replayUndo(r journal.Record) error {
 
 // wrote takes the files with markers into account.
 func (u *Undoing) wrote(m MarkersRecord) {
-	u.Result, u.Markers, u.Built, u.Written = m.Undo, [][]fileRecord{m.Files}, true, u.Written+1
+	u.Result, u.Markers, u.Built, u.Written = m.Undo, [][]loader.HFile{m.Files}, true, u.Written+1
 	for _, t := range m.Tables {
 		u.Markers = append(u.Markers, t.Files)
 	}

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -28,7 +29,7 @@ func doneJob(t *testing.T, state string) string {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	files := []fileRecord{{Family: "f", Path: "hdfs://nn/s/f/aa", Cells: 5}}
+	files := []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/aa", Cells: 5}}
 	for _, r := range []struct {
 		event Event
 		data  any
@@ -48,7 +49,7 @@ func doneJob(t *testing.T, state string) string {
 func TestUndoIsReplayed(t *testing.T) {
 	state := t.TempDir()
 	dir := doneJob(t, state)
-	markers := []fileRecord{{Family: "f", Path: "hdfs://nn/u/f/bb", Cells: 3}}
+	markers := []loader.HFile{{Family: "f", Path: "hdfs://nn/u/f/bb", Cells: 3}}
 	for _, step := range []struct {
 		event  Event
 		data   any
@@ -91,7 +92,7 @@ func TestUndoIsReplayed(t *testing.T) {
 		if trace.Status() != step.status || s.Undo != step.undo || s.Sent != step.sent || !trace.Finished {
 			t.Errorf("after %s: %s, undo %q, %d sent; want %s, %q, %d", step.event, trace.Status(), s.Undo, s.Sent, step.status, step.undo, step.sent)
 		}
-		if u := trace.Undo; step.undo != "" && (u.Timestamp != 7 || u.Built != step.built || u.Built && len(u.HFiles(0)) != 1) {
+		if u := trace.Undo; step.undo != "" && (u.Timestamp != 7 || u.Built != step.built || u.Built && len(u.Markers[0]) != 1) {
 			t.Errorf("after %s: %+v", step.event, u)
 		}
 		if step.event == EventUndoing && (trace.Loading || trace.Token != "" || len(trace.Files) > 0) && step.undo != "" {
@@ -113,8 +114,8 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	files := func(name string) []fileRecord {
-		return []fileRecord{{Family: "f", Path: "hdfs://nn/" + name, Cells: 1}}
+	files := func(name string) []loader.HFile {
+		return []loader.HFile{{Family: "f", Path: "hdfs://nn/" + name, Cells: 1}}
 	}
 	m := &manifest.Manifest{HFiles: 1}
 	undo := MarkersRecord{Undo: &result.Undo{Timestamp: 7, Tables: []*result.Undo{{}, {}}}, Files: files("m0"), Tables: []UndoMarkers{{"x", files("m1")}, {"by_v", files("m2")}}}
@@ -170,7 +171,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		}
 	}
 	trace, err := ReadTrace(dir)
-	if err != nil || len(trace.Undo.HFiles(2)) != 1 || trace.Undo.HFiles(2)[0].Path != "hdfs://nn/m2" || trace.Undo.Of(0).Snapshot != "s0" || trace.Undo.Of(2) != begun.Tables[1] {
+	if err != nil || len(trace.Undo.Markers[2]) != 1 || trace.Undo.Markers[2][0].Path != "hdfs://nn/m2" || trace.Undo.Of(0).Snapshot != "s0" || trace.Undo.Of(2) != begun.Tables[1] {
 		t.Errorf("the undo is %+v, %v", trace.Undo, err)
 	}
 	st, err := OpenDir(t.Context(), dir, 0, progress.Events{})

@@ -101,7 +101,7 @@ func (l *lab) begun() {
 // loading has it in the journal that files are on their way into the new table.
 func (l *lab) loading() {
 	l.Helper()
-	testcheck.Must(l, l.st.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords([]loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/0", Size: 9, Cells: 1}})}))
+	testcheck.Must(l, l.st.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/0", Size: 9, Cells: 1}}}))
 }
 
 // is looks at an error of kind Check.

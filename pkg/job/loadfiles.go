@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -83,17 +84,17 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 			files = append(files, loader.HFile{Family: f.Family, Path: st.Location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
-		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords(files)}); err != nil {
+		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: files}); err != nil {
 			return nil, err
 		}
 	}
 	for name, f := range log.Leaves {
 		switch log.Files[name] {
 		case checkpoint.FileReady:
-			req.Files = append(req.Files, f.Hfile())
+			req.Files = append(req.Files, f)
 		case checkpoint.FileSent:
-			req.Files = append(req.Files, f.Hfile())
-			req.Unknown = append(req.Unknown, f.Hfile())
+			req.Files = append(req.Files, f)
+			req.Unknown = append(req.Unknown, f)
 		}
 	}
 	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
@@ -116,9 +117,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
 		}
 	}
-	for _, f := range log.Leaves {
-		rows.stores.Files = append(rows.stores.Files, f.Hfile())
-	}
+	rows.stores.Files = slices.AppendSeq(rows.stores.Files, maps.Values(log.Leaves))
 	return rows, nil
 }
 
@@ -162,40 +161,40 @@ func (l *journaledLoad) hooks() loader.Events {
 		OnSending: func(groups []loader.Sending) error {
 			s := checkpoint.SendingRecord{}
 			for _, g := range groups {
-				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: checkpoint.ToRecords(g.Files)})
+				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
 			}
 			return l.log.Record(checkpoint.EventSending, s)
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			l.regions[r.Encoded] = true
 			l.events.Load(r.Encoded, len(files))
-			return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: checkpoint.ToRecords(files)})
+			return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
-			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: checkpoint.ToRecords(files)})
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: files})
 		},
 		OnFencing: func(f loader.HFile, to string) error {
-			return l.log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: checkpoint.ToRecord(f), To: to})
+			return l.log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: f, To: to})
 		},
 		OnFenced: func(was string, f loader.HFile) error {
-			return l.log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: checkpoint.ToRecord(f), From: was})
+			return l.log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: f, From: was})
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
 			l.events.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
-				return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: checkpoint.ToRecords([]loader.HFile{f})})
+				return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: []loader.HFile{f}})
 			}
-			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: checkpoint.ToRecords([]loader.HFile{f})})
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
 		},
 		OnCut: func(parent loader.HFile, children []loader.HFile) error {
 			l.replaced = append(l.replaced, pathOf(parent.Path))
-			return l.log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: checkpoint.ToRecords([]loader.HFile{parent}), Children: checkpoint.ToRecords(children)})
+			return l.log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
 		},
 		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
 			for _, p := range parents {
 				l.replaced = append(l.replaced, pathOf(p.Path))
 			}
-			return l.log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: checkpoint.ToRecords(parents), Children: checkpoint.ToRecords([]loader.HFile{child})})
+			return l.log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
 		},
 		OnRefused: func(e *loader.RefusedError) error {
 			var files []loader.HFile
@@ -207,11 +206,11 @@ func (l *journaledLoad) hooks() loader.Events {
 			if len(files) < len(e.Files) {
 				return nil // the others stay sent
 			}
-			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: checkpoint.ToRecords(files)})
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: files})
 		},
 		OnUnknown: func(e *loader.UnknownOutcomeError) error {
 			l.events.Warn("an answer was lost, resolving the outcome of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
-			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: checkpoint.ToRecords(e.Files)})
+			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: e.Files})
 		},
 		OnCleaned: func(token string) error {
 			return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})

@@ -26,7 +26,7 @@ func TestRemovedFilesNameTheWay(t *testing.T) {
 	memory := hdfsio.NewMemory()
 	st := &stage{Dir: &staging.Dir{FS: memory, Location: l}, out: build.Output{FS: memory, Dir: l.Path}}
 	log := &checkpoint.Job{History: checkpoint.NewHistory()}
-	if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords([]loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}})}); err != nil {
+	if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	err = proveStaged(t.Context(), st, &manifest.Manifest{}, log, nil, progress.Events{})

@@ -162,7 +162,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	if err != nil {
 		return done, fail.With(fail.HDFS, err)
 	}
-	done.Files, done.Replace.Files = checkpoint.ToRecords(files), len(files)
+	done.Files, done.Replace.Files = files, len(files)
 	b.markers = nil
 	for _, f := range files {
 		done.Replace.Markers += f.Cells

@@ -67,7 +67,7 @@ func TestFencedFileIsKnownByItsNewName(t *testing.T) {
 	now := was
 	now.Path += "_1"
 	for _, err := range []error{
-		log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords([]loader.HFile{was})}),
+		log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{was}}),
 		hooks.OnSending([]loader.Sending{{Region: region, Files: []loader.HFile{was}}}), hooks.OnFencing(was, now.Path), hooks.OnFenced(was.Path, now),
 		hooks.OnSending([]loader.Sending{{Region: region, Files: []loader.HFile{now}}}), hooks.OnLoaded(region, []loader.HFile{now}),
 	} {

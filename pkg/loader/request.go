@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bulkload/pkg/rowkey"
 	"bytes"
 	"cmp"
 	"context"
@@ -15,20 +16,22 @@ import (
 // HFile is a finished file to be loaded.
 type HFile struct {
 	// Family is the column family of all its cells. The server would take cells of another.
-	Family string
+	Family string `json:"family"`
 	// Path is the file as the region server is to open it: a full URI, or a path on the server's default file system.
-	Path string
+	Path string `json:"path"`
 	// First and Last are its first and last row.
-	First, Last []byte
+	First rowkey.Key `json:"first_row"`
+	Last  rowkey.Key `json:"last_row"`
 	// Size in bytes and Cells are for checks and the report. 0: not known.
-	Size, Cells int64
+	Size  int64 `json:"bytes"`
+	Cells int64 `json:"cells"`
 	// FileID is the file's identity on HDFS, which a rename keeps. 0: not known; Load looks it up before it sends the file.
-	FileID uint64
+	FileID uint64 `json:"file_id,omitempty"`
 	// Vacant says that the table had no cell of the request's Timestamp in the first and last row before the file was sent.
 	// Load sets it where the request is Shared; who resumes a load hands it back.
-	Vacant bool
+	Vacant bool `json:"vacant,omitempty"`
 	// CRC32C is that of all its bytes, for those who compare them. 0: not known. Load does not look at it.
-	CRC32C uint32
+	CRC32C uint32 `json:"crc32c,omitempty"`
 }
 
 // FS is what a load does on the file system of the files; hdfsio's HDFS is one. Names are paths without scheme and

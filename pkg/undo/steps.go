@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"bulkload/pkg/checkpoint"
@@ -43,9 +44,9 @@ func (u *undo) build(ctx context.Context) error {
 
 // wrote records the files of all tables.
 func (u *undo) wrote(files [][]loader.HFile) error {
-	record := checkpoint.MarkersRecord{Undo: u.result, Files: checkpoint.ToRecords(files[0])}
+	record := checkpoint.MarkersRecord{Undo: u.result, Files: files[0]}
 	for i, t := range u.tables[1:] {
-		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: checkpoint.ToRecords(files[i+1])})
+		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: files[i+1]})
 	}
 	return u.st.Record(checkpoint.EventMarkers, record)
 }
@@ -199,7 +200,7 @@ func (t *target) loadFiles(ctx context.Context) error {
 		return err
 	}
 	var files []manifest.File
-	for _, f := range u.st.Undo.HFiles(t.number) {
+	for _, f := range u.st.Undo.Markers[t.number] {
 		files = append(files, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
 			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
 	}
@@ -218,10 +219,7 @@ func (t *target) writeAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := make([][]loader.HFile, len(t.u.tables))
-	for i := range files {
-		files[i] = t.u.st.Undo.HFiles(i)
-	}
+	files := slices.Clone(t.u.st.Undo.Markers)
 	if files[t.number], err = t.writeMarkers(ctx, src, s); err != nil {
 		return err
 	}
