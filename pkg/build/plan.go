@@ -1,8 +1,6 @@
 package build
 
 import (
-	"crypto/md5"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -88,9 +86,7 @@ func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 	}
 }
 
-// fileName is the name of a region's HFile: 32 lower-case hex digits, as
-// HBase names store files, that follow from what the file is.
+// fileName is the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
-	sum := md5.Sum(fmt.Appendf(nil, "%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region)))
-	return hex.EncodeToString(sum[:])
+	return hfile.Name("%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region))
 }

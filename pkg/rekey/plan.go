@@ -1,9 +1,6 @@
 package rekey
 
 import (
-	"crypto/md5"
-	"encoding/hex"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -99,11 +96,9 @@ func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 		BlockSize: f.BlockSize, CreateTime: now, BulkloadTime: now}
 }
 
-// fileName is 32 lower-case hex digits, as HBase names store files, that follow
-// from what the file is.
+// fileName is the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
-	sum := md5.Sum(fmt.Appendf(nil, "rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Since, p.Ranges.Start(region)))
-	return hex.EncodeToString(sum[:])
+	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Since, p.Ranges.Start(region))
 }
 
 // sequence numbers rows in the order of their old keys: those of a region, and

@@ -3,8 +3,6 @@ package replace
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -74,10 +72,9 @@ func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, 
 	return files, err
 }
 
-// fileName is 32 hexadecimal digits, as HBase names store files.
+// fileName is the name of the file with a region's markers.
 func fileName(snap *snapshot.Snapshot, p part, stamp int64) string {
-	sum := md5.Sum(fmt.Appendf(nil, "replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start))
-	return hex.EncodeToString(sum[:])
+	return hfile.Name("replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start)
 }
 
 // markers gives a marker for each row of a region and family with a visible cell

@@ -3,8 +3,6 @@ package rewrite
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
@@ -126,10 +125,9 @@ func passed(at [][]byte, row []byte) int {
 }
 
 // childName names the part of a file that begins at a boundary, nil for the
-// first one: 32 lower-case hex digits, as HBase names store files.
+// first one.
 func childName(parent string, start []byte) string {
-	sum := md5.Sum(fmt.Appendf(nil, "part %q %q", parent, start))
-	return hex.EncodeToString(sum[:])
+	return hfile.Name("part %q %q", parent, start)
 }
 
 // SplitURI takes a path apart that may have a scheme and an authority.

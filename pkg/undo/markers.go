@@ -3,8 +3,6 @@ package undo
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"sync"
@@ -85,10 +83,9 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 	return files, err
 }
 
-// fileName is 32 hexadecimal digits, as HBase names store files.
+// fileName is the name of the file with a region's markers.
 func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
-	sum := md5.Sum(fmt.Appendf(nil, "undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number))
-	return hex.EncodeToString(sum[:])
+	return hfile.Name("undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number)
 }
 
 // markers gives a marker for each row of a region and family that has cells of
