@@ -5,19 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
-	"bulkload/internal/workers"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/progress"
 	"bulkload/pkg/rewrite"
 	"bulkload/pkg/snapshot"
 )
-
-// markerBytes is about what a marker takes in a file beside its row.
-const markerBytes = 24
 
 // part is what one file of markers is for.
 type part struct {
@@ -33,43 +27,22 @@ func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, 
 	if o.Readers == 0 {
 		o.Readers = readers
 	}
-	var parts []part
-	for i, region := range s.markers {
-		for j, rows := range region {
-			if rows > 0 {
-				parts = append(parts, part{i, j, rows})
+	var parts []rewrite.Content
+	for i, families := range s.markers {
+		for j, rows := range families {
+			if rows == 0 {
+				continue
 			}
+			p, region := part{i, j, rows}, snap.Regions[i]
+			parts = append(parts, rewrite.Content{Family: snap.Families[j].Name, Name: fileName(snap, p, o.Timestamp), Region: i,
+				What: "markers for region " + region.Encoded, Size: rows * (rewrite.MarkerBytes + int64(len(region.Start))),
+				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return markers(ctx, snap, p, e, o, add) }})
 		}
 	}
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	files := make([]loader.HFile, len(parts))
-	next := make(chan int, len(parts))
-	for i := range parts {
-		next <- i
-	}
-	close(next)
-	var mu sync.Mutex
-	err := workers.Run(ctx, min(o.Readers, len(parts)), func(ctx context.Context, _ int) error {
-		for i := range next {
-			p := parts[i]
-			region, family := snap.Regions[p.region], snap.Families[p.family].Name
-			size := p.rows * (markerBytes + int64(len(region.Start)))
-			f, err := rw.Make(ctx, prefix, family, fileName(snap, p, o.Timestamp), size, func(ctx context.Context, add func(*hfile.Cell) error) error {
-				return markers(ctx, snap, p, e, o, add)
-			})
-			if err != nil {
-				return fmt.Errorf("write markers for region %s: %w", region.Encoded, err)
-			}
-			mu.Lock()
-			files[i] = f
-			mu.Unlock()
-			o.Events.Hfile(progress.HFile{Name: f.Path, Family: family, Region: p.region, Rows: f.Cells, Bytes: f.Size})
-		}
-		return nil
-	})
-	return files, err
+	return rw.MakeAll(ctx, prefix, parts, o.Readers, o.Events)
 }
 
 // fileName is the name of the file with a region's markers.

@@ -3,10 +3,44 @@ package rewrite
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
+	"bulkload/internal/workers"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 )
+
+// Content is what [Rewriter.MakeAll] makes a file of.
+type Content struct {
+	Family, Name string
+	Region       int    // its number, for the events
+	What         string // for errors: "markers for region 1588230740"
+	Size         int64  // see [Rewriter.Make], as of Fill
+	Fill         func(ctx context.Context, add func(*hfile.Cell) error) error
+}
+
+// MarkerBytes is about what a delete marker takes in a file beside its row.
+const MarkerBytes = 24
+
+// MakeAll makes files, so many at a time, and reports each to events. The files are in the order of all.
+func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, atOnce int, e progress.Events) ([]loader.HFile, error) {
+	files := make([]loader.HFile, len(all))
+	var next atomic.Int64
+	err := workers.Run(ctx, min(atOnce, len(all)), func(ctx context.Context, _ int) error {
+		for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
+			n := all[i]
+			f, err := w.Make(ctx, prefix, n.Family, n.Name, n.Size, n.Fill)
+			if err != nil {
+				return fmt.Errorf("write %s: %w", n.What, err)
+			}
+			files[i] = f
+			e.Hfile(progress.HFile{Name: f.Path, Family: n.Family, Region: n.Region, Rows: f.Cells, Bytes: f.Size})
+		}
+		return nil
+	})
+	return files, err
+}
 
 // Make writes a file of the cells that fill adds in their order, with the
 // settings of the family. fill is called again, for all of them, after a write

@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	"bulkload/internal/workers"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
@@ -19,9 +17,6 @@ import (
 	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
 )
-
-// markerBytes is about what a marker takes in a file beside its row.
-const markerBytes = 24
 
 // part is what one file of markers is for.
 type part struct {
@@ -44,42 +39,28 @@ type writing struct {
 // again: a compaction that reads them and the load's cells without the markers
 // would drop them. Names follow from the load, the region and the number of the writing.
 func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o writing) ([]loader.HFile, error) {
-	var parts []part
+	var parts []rewrite.Content
 	for i, r := range s.Regions {
 		for j, rows := range r.Families {
-			if f := s.Families[j]; rows > 0 {
-				parts = append(parts, part{i, f.Family, rows, o.all || !keeps(f, o.others)})
+			if rows == 0 {
+				continue
 			}
+			p := part{i, s.Families[j].Family, rows, o.all || !keeps(s.Families[j], o.others)}
+			size := rows * rewrite.MarkerBytes
+			if p.copies {
+				size += snap.Regions[i].Bytes
+			}
+			parts = append(parts, rewrite.Content{Family: p.family, Name: l.fileName(snap, p, o.number), Region: i, What: "markers for region " + snap.Regions[i].Encoded, Size: size,
+				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error {
+					return l.markers(ctx, snap, p, o.reading, add)
+				}})
 		}
 	}
 	o.events.Total("write", progress.Amount{Files: int64(len(parts))})
-	files := make([]loader.HFile, len(parts))
-	next := make(chan int, len(parts))
-	for i := range parts {
-		next <- i
+	files, err := rw.MakeAll(ctx, prefix, parts, o.workers, o.events)
+	if err != nil && ctx.Err() == nil {
+		err = fail.With(fail.HDFS, err)
 	}
-	close(next)
-	var mu sync.Mutex
-	err := workers.Run(ctx, min(o.workers, len(parts)), func(ctx context.Context, _ int) error {
-		for i := range next {
-			p := parts[i]
-			size := p.rows * markerBytes
-			if p.copies {
-				size += snap.Regions[p.region].Bytes
-			}
-			f, err := rw.Make(ctx, prefix, p.family, l.fileName(snap, p, o.number), size, func(ctx context.Context, add func(*hfile.Cell) error) error {
-				return l.markers(ctx, snap, p, o.reading, add)
-			})
-			if err != nil {
-				return fail.With(fail.HDFS, fmt.Errorf("write markers for region %s: %w", snap.Regions[p.region].Encoded, err))
-			}
-			mu.Lock()
-			files[i] = f
-			mu.Unlock()
-			o.events.Hfile(progress.HFile{Name: f.Path, Family: p.family, Region: p.region, Rows: f.Cells, Bytes: f.Size})
-		}
-		return nil
-	})
 	return files, err
 }
 
