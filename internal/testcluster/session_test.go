@@ -45,21 +45,25 @@ func testSilence(t *testing.T, c *Cluster) {
 	}
 }
 
-// serverNode is the ephemeral node of the region server.
+// serverNode is the ephemeral node of the region server that runs. That of one that was killed on its port stays until its session ends: the
+// one with the latest start code, in which names end, is the other.
 func serverNode(t *testing.T, c *Cluster) string {
 	t.Helper()
 	dump, err := c.askZooKeeper(t.Context(), "dump")
 	if err != nil {
 		t.Fatal(err)
 	}
+	latest := ""
 	for line := range strings.Lines(dump) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "/hbase/rs/") && strings.Contains(line, fmt.Sprintf(",%d,", c.state.Ports.RegionServer[0])) {
-			return line
+			latest = max(latest, line)
 		}
 	}
-	t.Fatalf("no region server in %s", dump)
-	return ""
+	if latest == "" {
+		t.Fatalf("no region server in %s", dump)
+	}
+	return latest
 }
 
 // awaitSilence waits until ZooKeeper has not heard of the owner of a node for so long, or has given it up.
