@@ -110,6 +110,7 @@ check: ## what must pass before a push beside the tests: format, vet, staticchec
 	go tool staticcheck ./...
 	go mod tidy -diff
 	go test -short ./internal/arch/... ./internal/reference/...
+	go test -run TestListFitsTheTree ./internal/mutants
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
