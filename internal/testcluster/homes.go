@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"bulkload/internal/retry"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"slices"
+	"strings"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/jcmturner/gokrb5/v8/client"
@@ -40,10 +42,17 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 	// The client takes no context; these are a few calls to a NameNode that has just answered.
 	stop := context.AfterFunc(ctx, func() { dfs.Close() })
 	defer stop()
-	for _, dir := range []string{"/tmp", "/user"} {
-		if err := makeDir(dfs, dir); err != nil {
-			return err
+	// A NameNode is operational a moment before it takes calls (NameNodeRpcServer.checkNNStartup, 3.4).
+	for err = makeDir(dfs, "/tmp"); err != nil && strings.Contains(err.Error(), "RetriableException"); err = makeDir(dfs, "/tmp") {
+		if late := retry.Sleep(ctx, pollEvery); late != nil {
+			return errors.Join(late, err)
 		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := makeDir(dfs, "/user"); err != nil {
+		return err
 	}
 	if err := dfs.Chmod("/tmp", 0o1777); err != nil {
 		return err
