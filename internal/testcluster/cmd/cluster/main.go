@@ -84,9 +84,9 @@ func newCommand() *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return testcluster.DownPool(cmd.Context(), args[0]) },
 		},
 		&cobra.Command{
-			Use: "tend-pool DIR", Short: "Stop the clusters of such a directory that no test has used for two minutes, until interrupted", Args: cobra.ExactArgs(1),
+			Use: "tend-pool DIR", Short: "Stop the clusters of such a directory that no test has used for five minutes, until interrupted", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return testcluster.TendPool(cmd.Context(), args[0], 2*time.Minute)
+				return testcluster.TendPool(cmd.Context(), args[0], 5*time.Minute)
 			},
 		},
 		&cobra.Command{
