@@ -39,9 +39,6 @@ func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, 
 				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return markers(ctx, snap, p, e, o, add) }})
 		}
 	}
-	if len(parts) == 0 {
-		return nil, nil
-	}
 	return rw.MakeAll(ctx, prefix, parts, o.Readers, o.Events)
 }
 
