@@ -124,7 +124,7 @@ func (c *Cluster) daemonEnvironment() []string {
 	return environment("HADOOP_USER_NAME="+daemonUser, home)
 }
 
-// clientEnvironment is for JVMs that act as whoever runs the tests, or with Kerberos as who they log in as.
+// clientEnvironment is for JVMs that act as the user of the tests, or with Kerberos as the user who is logged in.
 func (c *Cluster) clientEnvironment() []string {
 	if !c.state.Security.Kerberos {
 		return environment()

@@ -253,7 +253,7 @@ func TestTablesOfTheSameValues(t *testing.T) {
 	}
 }
 
-// TestTablesOfOneSource holds which tables have the values of which.
+// TestTablesOfOneSource tests which tables share encoded values.
 func TestTablesOfOneSource(t *testing.T) {
 	j := jobtest.Resolve(t, spec.Spec{Table: "a", Inputs: []string{"x"}, Columns: tablesColumns, Key: "id", Tables: []spec.TableSpec{
 		{Table: "b", Key: "rule + id"}, {Table: "c", Key: "id", Columns: []string{"rule", "day"}}, {Table: "d", Key: "id", Empty: "store"},

@@ -68,10 +68,10 @@ type InputRecord struct {
 	FileID uint64    `json:"file_id,omitempty"` // inode, or that of HDFS
 	Change time.Time `json:"ctime,omitzero"`    // of local files
 
-	CRC32C *spool.Sum `json:"crc32c,omitempty"` // of a stream, of which only this and the size are known; nil: it is a file
+	CRC32C *spool.Sum `json:"crc32c,omitempty"` // checksum of a stream, whose only other known property is its size; nil: the input is a file
 }
 
-// AsStream is the record of a stream of which the file is a copy.
+// AsStream is the record of the stream that the file is a copy of.
 func (r InputRecord) AsStream(d spool.Digest) InputRecord {
 	return InputRecord{Input: r.Input, Size: d.Bytes, Place: r.Place, Format: r.Format, CRC32C: &d.CRC32C}
 }

@@ -119,7 +119,7 @@ func HistoryOf(records []journal.Record) (History, error) {
 	return h, nil
 }
 
-// unresolved are the paths of files of which HBase may have some: they were
+// unresolved are the paths of files that HBase may have loaded: they were
 // sent, and no answer is known.
 func (h *History) unresolved() []string {
 	var paths []string

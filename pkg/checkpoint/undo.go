@@ -75,7 +75,7 @@ type Undoing struct {
 	Built   bool             // they are all written
 	Written int              // how often they were, in all or of one table
 	Sent    map[int]bool     // tables that may have markers, by number
-	Out     map[int]bool     // tables out of which the load is, and that was verified
+	Out     map[int]bool     // tables that no longer have cells of the load, which was verified
 	Differs bool             // a table was not as predicted
 	Done    bool
 	DoneAt  time.Time
@@ -107,7 +107,7 @@ func (h *History) replayUndo(r journal.Record) error {
 			err = errors.New("it does not say what the undo does in each table")
 		}
 		h.Undo.wrote(m)
-		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}} // the files at hand are others now
+		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}} // the files of the load are replaced by those with markers
 		return err
 	}
 	if Event(r.Event) == EventTableUndone {

@@ -130,7 +130,7 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 	return m.Timestamp
 }
 
-// undecidedHint says how a job can end of which a file's outcome stays
+// undecidedHint says how a job can end when a file's outcome stays
 // unknown: loaded again with the same timestamps, a cell that is there
 // already stays as it is, and newer cells of others stay visible.
 func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {

@@ -16,10 +16,10 @@ import (
 )
 
 // After a lost answer the server may have done its work, may be at it, or may yet begin. Renames on HDFS are atomic, so
-// whoever moves a file first owns it: a file that this side can give another name was not taken by the server, and a
+// the first to move a file owns it: a file that this side can give another name was not taken by the server, and a
 // request that still waits there will not find it. So nobody has to wait until the server cannot be working any more.
 
-// resolve resolves the outcome of the files of which an earlier attempt had no answer, and gives all that are not loaded.
+// resolve resolves the outcome of the files for which an earlier attempt had no answer, and returns all that are not loaded.
 func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 	var files, open []HFile
 	for _, f := range l.files {

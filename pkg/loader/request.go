@@ -157,7 +157,7 @@ type Events struct {
 	// the file, which was at another path, is known not to be loaded.
 	OnFencing func(f HFile, to string) error
 	OnFenced  func(was string, f HFile) error
-	// OnResolved says what became of a file of which no answer came: PlaceStore or PlaceSource.
+	// OnResolved reports the outcome of a file whose request had no answer: PlaceStore or PlaceSource.
 	OnResolved func(f HFile, place Place) error
 	// OnRefused says that the files of a region were not loaded.
 	OnRefused func(err *RefusedError) error
