@@ -184,7 +184,8 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 
 // startAll starts each daemon as early as it can bear: most of what a start takes is the JVMs' loading of
 // classes, which both cores can do for several at once. DataNode and region server wait by themselves
-// for whom they need. The master does not: it aborts when the NameNode refuses its first call.
+// for whom they need. The master does not: it aborts when the NameNode refuses its first call, or has no
+// DataNode for its first file.
 func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
 	defer cancel()
@@ -195,7 +196,11 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	journal, formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	after := map[Role]chan struct{}{NameNode.Nth(2): formatted, DataNode: formatted, RegionServer: formatted, Master: serving, NodeManager: serving, HistoryServer: serving}
+	storing := make(chan struct{})
+	after := map[Role][]chan struct{}{
+		NameNode.Nth(2): {formatted}, DataNode: {formatted}, RegionServer: {formatted},
+		Master: {serving, storing}, NodeManager: {serving}, HistoryServer: {serving},
+	}
 	for _, role := range c.state.Roles {
 		if role == KDC {
 			continue
@@ -214,11 +219,11 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				}
 				close(formatted)
 			}
-			gate := after[role]
-			if gate == nil {
-				gate = after[role.base()]
+			gates := after[role]
+			if gates == nil {
+				gates = after[role.base()]
 			}
-			if gate != nil {
+			for _, gate := range gates {
 				select {
 				case <-gate:
 				case <-ctx.Done():
@@ -252,6 +257,8 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				close(serving)
 			case NameNode.Nth(2):
 				close(standby)
+			case DataNode:
+				close(storing)
 			}
 			return nil
 		})

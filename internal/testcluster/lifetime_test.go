@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // holdClusterEnv makes the test binary a process that starts a cluster, prints its directory and waits
@@ -173,6 +175,29 @@ func TestUpDown(t *testing.T) {
 	again.Close()
 	if err := again.Daemon(RegionServer).Restart(t.Context()); err == nil {
 		t.Error("a daemon starts by a closed handle")
+	}
+}
+
+// The master waits for a DataNode that takes long to start.
+func TestSlowDataNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
+	lib, err := Jars(t.Context())
+	testcheck.Must(t, err)
+	c, err := newCluster(t.Context(), lib)
+	testcheck.Must(t, err)
+	c.hadoopLib = lib
+	unlock, err := startLock(t.Context())
+	testcheck.Must(t, err)
+	defer unlock()
+	t.Cleanup(func() { testcheck.Must(t, c.Stop()) })
+	o := Options{}.withDefaults()
+	testcheck.Must(t, c.prepare(t.Context(), o))
+	d := c.state.Daemons[DataNode]
+	d.Command = append([]string{"sh", "-c", `sleep 6; exec "$@"`, "sh"}, d.Command...)
+	if err := c.startAll(t.Context(), o); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -62,7 +62,8 @@ func (c *Cluster) probeNameNode(ctx context.Context, role Role) error {
 }
 
 // probeDataNode asks the DataNode itself, since the NameNode keeps calling one alive that died less
-// than 14 s ago, and then the NameNode, for the number alive.
+// than 14 s ago, and then the NameNode, for the number of live ones whose space it knows. A DataNode is
+// live from its registration on, but gets no blocks before its first heartbeat, which tells its space.
 func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	var own struct{ BPServiceActorInfo string }
 	if err := jmx(ctx, c.state.Ports.DataNode[role.index()].HTTP, "Hadoop:service=DataNode,name=DataNodeInfo", &own); err != nil {
@@ -80,12 +81,22 @@ func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	if err != nil {
 		return err
 	}
-	var b struct{ NumLiveDataNodes int }
-	if err := jmx(ctx, c.nameNodeHTTP(active), "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
+	var b struct{ LiveNodes string }
+	if err := jmx(ctx, c.nameNodeHTTP(active), "Hadoop:service=NameNode,name=NameNodeInfo", &b); err != nil {
 		return err
 	}
-	if want := c.runningOf(DataNode); b.NumLiveDataNodes < want {
-		return fmt.Errorf("%d of %d datanodes live", b.NumLiveDataNodes, want)
+	var nodes map[string]struct{ Capacity int64 }
+	if err := json.Unmarshal([]byte(b.LiveNodes), &nodes); err != nil {
+		return fmt.Errorf("live datanodes of %s: %w", active, err)
+	}
+	live := 0
+	for _, node := range nodes {
+		if node.Capacity > 0 {
+			live++
+		}
+	}
+	if want := c.runningOf(DataNode); live < want {
+		return fmt.Errorf("%d of %d datanodes live", live, want)
 	}
 	return nil
 }

@@ -109,12 +109,13 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			err := Run(t.Context(), Options{Dir: module(t, c.code), Out: &out})
-			if !errors.Is(err, ErrFailed) || !strings.HasSuffix(out.String(), "failed:\n     "+c.want+"\n") {
+			_, summary, _ := strings.Cut(out.String(), "\n1 failed:\n")
+			if !errors.Is(err, ErrFailed) || !strings.HasPrefix(summary, "     "+c.want+"\n") {
 				t.Errorf("%v\n%s", err, &out)
 			}
 			for _, said := range map[string][]string{"assertion": {"no such row"}, "race": {"DATA RACE"}, "compiler": {"undefined: nothing"}, "exit": {"out of order"}}[name] {
-				if !strings.Contains(out.String(), said) {
-					t.Errorf("the output lacks %q:\n%s", said, &out)
+				if !strings.Contains(summary, said) {
+					t.Errorf("the summary lacks %q:\n%s", said, &out)
 				}
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// slowest is how many tests the summary names.
-const slowest = 10
+// slowest is how many tests the summary names, and most how many lines of a failure it repeats.
+const slowest, most = 10, 8
 
 // totals are what a summary says of all packages.
 type totals struct {
@@ -18,7 +18,13 @@ type totals struct {
 	tests, again int
 	names        map[string]bool
 	times        []timed
-	failed       []string
+	failed       []failure
+}
+
+// A failure is what failed, a test or a package, and the begin of what it printed.
+type failure struct {
+	name string
+	said []string
 }
 
 func (t *totals) add(p *result) {
@@ -42,16 +48,24 @@ func (t *totals) add(p *result) {
 		mode = " (" + p.mode + ")"
 	}
 	if len(p.failures) == 0 {
-		t.failed = append(t.failed, p.path+mode)
+		t.failed = append(t.failed, failure{p.path + mode, begin(p.output[""])})
 	}
 	for _, name := range p.failures {
 		if !slices.ContainsFunc(p.failures, func(other string) bool { return strings.HasPrefix(other, name+"/") }) {
-			t.failed = append(t.failed, p.path+" "+name+mode)
+			t.failed = append(t.failed, failure{p.path + " " + name + mode, begin(p.output[name])})
 		}
 	}
 }
 
-// print prints the summary: what failed comes last, where it is seen.
+// begin gives the first lines without those of the test's course.
+func begin(output []string) []string {
+	said := slices.DeleteFunc(slices.Clone(output), func(line string) bool {
+		return strings.HasPrefix(line, "=== ") || strings.HasPrefix(strings.TrimSpace(line), "--- ")
+	})
+	return said[:min(most, len(said))]
+}
+
+// print prints the summary: what failed comes last, where it is seen, with the begin of what it said.
 func (t *totals) print(out io.Writer) {
 	slices.SortFunc(t.times, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
 	fmt.Fprintf(out, "\n%d tests in %s; %d of them once more without the race detector. The slowest:\n", t.tests, time.Since(t.start).Round(time.Second), t.again)
@@ -62,9 +76,12 @@ func (t *totals) print(out io.Writer) {
 		fmt.Fprintln(out, "All passed.")
 		return
 	}
-	slices.Sort(t.failed)
+	slices.SortFunc(t.failed, func(a, b failure) int { return cmp.Compare(a.name, b.name) })
 	fmt.Fprintf(out, "\n%d failed:\n", len(t.failed))
-	for _, name := range t.failed {
-		fmt.Fprintln(out, "    ", name)
+	for _, f := range t.failed {
+		fmt.Fprintln(out, "    ", f.name)
+		for _, line := range f.said {
+			fmt.Fprintf(out, "         %.200s\n", strings.TrimRight(line, "\n"))
+		}
 	}
 }

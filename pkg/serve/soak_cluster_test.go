@@ -52,7 +52,8 @@ const (
 )
 
 // TestSoak asks without pause while regions split, move and merge, nights are loaded, a region server is killed, and the table is
-// disabled: no answer is wrong, and what is none is 503, 504 or 429. BULKLOAD_SOAK says for how long (30 s).
+// disabled: no answer is wrong, and what is none is 503, 504 or 429. BULKLOAD_SOAK says for how long (30 s). TestDeadline holds requests
+// to their deadline.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -95,10 +96,6 @@ func TestSoak(t *testing.T) {
 	}
 	if s.counts[200] < soakAnswers {
 		t.Errorf("%d answers have rows", s.counts[200])
-	}
-	// TestDeadline holds requests to their deadline by a clock of its own. The clock here is the machine's.
-	if s.late > time.Minute {
-		t.Errorf("an answer took %s", s.late)
 	}
 }
 
