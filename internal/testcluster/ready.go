@@ -63,7 +63,7 @@ func (c *Cluster) probeNameNode(ctx context.Context, role Role) error {
 
 // probeDataNode asks the DataNode itself, since the NameNode keeps calling one alive that died less
 // than 14 s ago, and then the NameNode, for the number of live ones whose space it knows. A DataNode is
-// live from its registration on, but gets no blocks before its first heartbeat, which tells its space.
+// live from its registration on, but gets no blocks before its first heartbeat, which reports its space.
 func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	var own struct{ BPServiceActorInfo string }
 	if err := jmx(ctx, c.state.Ports.DataNode[role.index()].HTTP, "Hadoop:service=DataNode,name=DataNodeInfo", &own); err != nil {
