@@ -171,7 +171,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		err = c.preparedOf(ctx, &left, trace)
 	}
 	if left.Remove && c.o.Remove {
-		e := errors.Join(build.RemoveSpill(dir, trace.Spill), withCluster(ctx, c.env, trace.deleteSnapshots, trace.snapshots()))
+		e := errors.Join(build.RemoveSpill(dir, trace.Spill), withCluster(ctx, c.env, trace.deleteSnapshots, len(trace.snapshots())))
 		for _, s := range trace.Streams {
 			e = errors.Join(e, build.RemoveSpill(dir, s.Copy))
 		}

@@ -33,7 +33,6 @@ const (
 	EventSnapshotting Event = "snapshotting"
 	EventSnapshot     Event = "snapshot"
 	EventTable        Event = "table"
-	EventReplacing    Event = "replacing"
 	EventReplaced     Event = "replaced"
 	EventLoading      Event = "loading"
 	EventCut          Event = "cut"
@@ -57,6 +56,9 @@ const (
 	EventUndone       Event = "undone"
 )
 
+// eventReplacing is what earlier versions wrote of a snapshot of place [PlaceCompared]. It is only read.
+const eventReplacing Event = "replacing"
+
 // EventInfo says of an event what its record has, when it is written, and
 // whether it is on disk before the job continues.
 type EventInfo struct {
@@ -73,7 +75,7 @@ func EventInfos() []EventInfo {
 		{EventDiscarded, DiscardedRecord{}, true, "after all that the job had done was discarded, its journal too: it begins again"},
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
-		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before a snapshot is taken of a table that is an input, or the table is scanned; without either, when it is not read any more"},
+		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more"},
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
@@ -89,7 +91,6 @@ func EventInfos() []EventInfo {
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
 		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0"},
-		{EventReplacing, SnapshotRecord{}, true, "before the snapshot is taken with which the export is compared; without a name, after it was deleted"},
 		{EventReplaced, ReplacedRecord{}, true, "after the files with delete markers are written, which are loaded with the job's"},
 		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
 		{EventCut, RewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},

@@ -119,7 +119,8 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if err := withCluster(ctx, env, st.dropSnapshots, st.snapshots()); err != nil {
+	own := st.snapshots()
+	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropSnapshots(ctx, c, own...) }, len(own)); err != nil {
 		return err
 	}
 	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // what stays is noted again

@@ -131,6 +131,12 @@ type SnapshotRecord struct {
 	At time.Time `json:"-"` // of the record
 }
 
+// ReplacedRecord is what a load takes away from its table, and the files by which.
+type ReplacedRecord struct {
+	Replace *result.Replace `json:"replace"`
+	Files   []loader.HFile  `json:"files"`
+}
+
 // FilesRecord is an event about files of a region.
 type FilesRecord struct {
 	Region  string         `json:"region,omitempty"` // encoded name

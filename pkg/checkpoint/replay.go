@@ -38,8 +38,7 @@ type History struct {
 	Prepared     map[string]string             // HBase's staging directories that may be there, with their tables
 	Snapshot     string                        // that was taken
 	Snapshotting SnapshotRecord                // that was asked for
-	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
-	Replacing    SnapshotRecord                // with which the export is compared, and which is to be deleted; no name: there is none
+	OwnSnapshots map[string]ReadSnapshotRecord // that the job takes for itself and that are not known to be gone, by place
 	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
 	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
 	Drop         DropRecord                    // of that other table; no table: it is kept
@@ -155,7 +154,9 @@ func (h *History) apply(r journal.Record) (err error) {
 		return err
 	case EventRekey:
 		k, err := Decode[RekeyRecord](r)
-		h.Rekey = &k
+		if h.Rekey = &k; k.Own && k.Snapshot != "" {
+			h.own(ReadSnapshotRecord{Place: PlaceRekeyed, Table: k.From, Snapshot: k.Snapshot, Created: k.Created})
+		}
 		return err
 	case EventAttempt:
 		a, err := Decode[AttemptRecord](r)
@@ -178,7 +179,7 @@ func (h *History) apply(r journal.Record) (err error) {
 		return err
 	case EventReadSnapshot:
 		s, err := Decode[ReadSnapshotRecord](r)
-		h.read(s)
+		h.own(s)
 		return err
 	case EventSubmitting, EventSubmitted:
 		s, err := Decode[SubmissionRecord](r)
@@ -224,13 +225,13 @@ func (h *History) apply(r journal.Record) (err error) {
 			h.turn(t.Number)
 		}
 		return err
-	case EventReplacing:
+	case eventReplacing:
 		s, err := Decode[SnapshotRecord](r)
-		if err == nil && s.Snapshot != "" && h.Plan == nil {
+		if err == nil && h.Plan == nil {
 			err = errors.New("there is no plan, which names the table")
 		}
-		if h.Replacing = s; s.Snapshot != "" {
-			h.Replace = nil
+		if err == nil {
+			h.own(ReadSnapshotRecord{Place: PlaceCompared, Table: h.compared(), Snapshot: s.Snapshot, Created: s.Created})
 		}
 		return err
 	case EventReplaced:
@@ -329,6 +330,14 @@ func (h *History) apply(r journal.Record) (err error) {
 		return h.replayUndo(r)
 	}
 	return nil
+}
+
+// compared is the table with which an export is compared: the job's, or the one whose place that takes.
+func (h *History) compared() string {
+	if h.Fresh != nil {
+		return h.Fresh.From
+	}
+	return h.Plan.Table
 }
 
 func (h *History) set(files []loader.HFile, to loadState) {

@@ -140,6 +140,14 @@ func (h *History) beginUndo(u UndoRecord) {
 		sent = h.Undo.Sent
 	}
 	h.Undo = &Undoing{UndoRecord: u, Sent: sent, Out: map[int]bool{}}
+	for i := range len(u.Tables) + 1 {
+		own := u.Of(i)
+		table := own.Table
+		if i == 0 && h.Plan != nil {
+			table = h.Plan.Table
+		}
+		h.own(ReadSnapshotRecord{Place: PlaceUndone(i), Table: table, Snapshot: own.Snapshot, Created: u.Created})
+	}
 	if h.loads == nil {
 		h.loads = h.tableLoads()
 	}

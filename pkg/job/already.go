@@ -2,18 +2,14 @@ package job
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"time"
 
 	"bulkload/pkg/build"
-	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/staging"
 	"bulkload/pkg/verify"
 )
 
@@ -21,17 +17,13 @@ import (
 // in the table as the job says now, not as it said then.
 func (j *run) already(ctx context.Context) (*result.Result, error) {
 	r := j.result
-	if j.st.Result != nil {
-		*r = *j.st.Result
-	}
-	r.Already, r.Job, r.DoneAt = true, j.st.Dir, j.st.FinishedAt
+	j.st.Answer(ctx, j.env, r, j.o.Events)
 	if j.spec.Replace && j.st.History.Replace == nil {
 		return r, fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, so that the table may have other rows: %s loads it again with it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
 	}
 	start := j.start()
 	start.Attempt = 0
 	j.o.Events.Start(start)
-	j.sweep(ctx)
 	all, err := j.st.Resume().Manifests(j.buildTables())
 	if err == nil {
 		err = build.ExpectedEarlier(all[0].Records, j.spec.Expect)
@@ -72,27 +64,4 @@ func (j *run) stillThere(ctx context.Context, t *target, m *manifest.Manifest, r
 		_, err = verify.Sample(ctx, j.c, t.facts, m)
 	}
 	return err
-}
-
-// sweep removes the staging directory that a job left which was killed
-// between its end and that. What a run was asked to keep stays; so does what
-// another version has left, which does not say which it is.
-func (j *run) sweep(ctx context.Context) {
-	if j.st.History.StagingEnd != checkpoint.StagingRemoved {
-		return
-	}
-	l, err := j.env.Conf.Resolve(j.st.History.Plan.Staging)
-	if err != nil || j.o.Keep {
-		return
-	}
-	fsys, err := j.env.FS(l)
-	if err == nil {
-		_, err = fsys.Stat(ctx, l.Path)
-	}
-	if err == nil {
-		err = (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		j.o.Events.Warn("staging directory is left behind", "path", l.String(), "error", err)
-	}
 }

@@ -207,7 +207,10 @@ func (d *dirLoad) steps(ctx context.Context, table string) error {
 			return err
 		}
 	}
-	if err := errors.Join(d.st.Record(checkpoint.EventPlan, *p), d.attempt()); err != nil {
+	if err := d.st.Record(checkpoint.EventPlan, *p); err != nil {
+		return err
+	}
+	if _, err := d.st.Begin(d.o.State.Version); err != nil {
 		return err
 	}
 	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"time"
@@ -76,12 +75,6 @@ func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hd
 	return p, staged, err
 }
 
-// attempt records that this process works on the load.
-func (d *dirLoad) attempt() error {
-	host, _ := os.Hostname()
-	return d.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: d.result.Attempt, PID: os.Getpid(), Host: host, Version: d.o.State.Version})
-}
-
 // begin reports that the attempt begins.
 func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
 	begun := progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: d.result.Table, Attempt: len(d.st.Attempts) + 1, Inputs: []string{d.given},
@@ -118,13 +111,11 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		d.all = *d.manifest
 	}
 	if d.at.Local() {
-		l, err := d.env.Conf.Resolve(p.Staging)
+		dir, err := staging.MakeAt(ctx, d.env, p.Staging)
 		if err != nil {
-			return fail.With(fail.Config, err)
-		}
-		if d.stage, err = stageAt(ctx, d.env, l); err != nil {
 			return err
 		}
+		d.stage = stageIn(dir)
 	} else {
 		d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
 		if err := d.onlyKnown(ctx); err != nil {
@@ -136,7 +127,7 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		}
 	}
 	d.begin(!d.o.TrustFiles, d.stage.Location)
-	if err := d.attempt(); err != nil {
+	if _, err := d.st.Begin(d.o.State.Version); err != nil {
 		return err
 	}
 	return d.load(ctx, d.o.TrustFiles)
@@ -190,29 +181,18 @@ func (d *dirLoad) end(ctx context.Context) error {
 			d.o.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
 		}
 	}
-	done := *d.result.Summary()
-	if err := d.st.Record(checkpoint.EventDone, checkpoint.DoneRecord{Result: &done, Staging: checkpoint.StagingRemoved}); err != nil {
-		return err
-	}
+	var staged *staging.Dir // that of local files; else the caller's own
 	if d.at.Local() {
-		if err := d.stage.Remove(ctx); err != nil {
-			d.o.Events.Warn("staging directory is left behind", "path", d.result.Staging, "error", err)
-		}
+		staged = d.stage.Dir
 	}
-	return nil
+	return d.st.End(ctx, d.result, staged, false, d.o.Events)
 }
 
 // already is the answer to a load that was done before.
 func (d *dirLoad) already(ctx context.Context, table string) error {
-	if d.st.Result != nil {
-		*d.result = *d.st.Result
-	}
 	r := d.result
-	r.Already, r.Job, r.DoneAt = true, d.st.Dir, d.st.FinishedAt
+	d.st.Answer(ctx, d.env, r, d.o.Events)
 	d.o.Events.Start(progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: table, Inputs: []string{d.given}})
-	if d.at.Local() {
-		d.sweep(ctx)
-	}
 	var err error
 	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, d.families()...); err != nil {
 		return err

@@ -2,11 +2,9 @@ package job
 
 import (
 	"context"
-	"os"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/staging"
@@ -74,9 +72,8 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 		return nil, err
 	}
 	j.result.Staging = j.stage.Location.String()
-	host, _ := os.Hostname()
-	j.result.Attempt = len(j.st.Attempts) + 1
-	if err := j.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: j.result.Attempt, PID: os.Getpid(), Host: host, Version: j.o.State.Version}); err != nil {
+	var err error
+	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err != nil {
 		return nil, err
 	}
 	j.o.Events.Start(j.start())
@@ -109,11 +106,10 @@ func (j *run) takeBack(ctx context.Context, before earlierWork) {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.takeBackStaging(ctx); err != nil {
-		j.o.Events.Warn("staging directory is left behind", "path", j.st.History.Plan.Staging, "error", err)
-		return
+	err := j.takeBackStaging(ctx)
+	if checkpoint.LeftStaging(j.o.Events, j.st.Plan.Staging, err); err == nil {
+		j.result.Staging = ""
 	}
-	j.result.Staging = ""
 }
 
 // takeBackStaging removes the directory of the plan, also one that was not made to its end.
@@ -121,15 +117,11 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 	if j.stage != nil {
 		return j.stage.TakeBack(ctx)
 	}
-	l, err := j.env.Conf.Resolve(j.st.History.Plan.Staging)
-	if err != nil {
-		return fail.With(fail.Config, err)
-	}
-	fsys, err := j.env.FS(l)
+	dir, err := staging.At(j.env, j.st.History.Plan.Staging)
 	if err != nil {
 		return err
 	}
-	return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
+	return dir.Remove(ctx)
 }
 
 // making notes the directory that HBase makes for a check, gone that it is gone.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"sync/atomic"
-	"time"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
@@ -17,7 +16,6 @@ import (
 	"bulkload/pkg/replace"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rewrite"
-	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
@@ -163,13 +161,11 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 		return done, fail.With(fail.HDFS, err)
 	}
 	done.Files, done.Replace.Files = files, len(files)
-	b.markers = nil
 	for _, f := range files {
 		done.Replace.Markers += f.Cells
 		done.Replace.Bytes += f.Size
-		b.markers = append(b.markers, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
-			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
 	}
+	b.markers = stagedFiles(files)
 	return done, nil
 }
 
@@ -227,7 +223,7 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 		if want := m.Digest; rows.Load() != want.Rows || cells.Load() != want.Cells {
 			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, the export has %d and %d: others wrote or deleted after the snapshot %s, "+
 				"which has the table as it was before the load and is kept until the job is done or %s discards it; the same command counts again",
-				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.History.Replacing.Snapshot, setting.Restart)
+				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.OwnSnapshots[checkpoint.PlaceCompared].Snapshot, setting.Restart)
 			return fail.With(fail.Verify, err)
 		}
 	}
@@ -237,15 +233,9 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 // countWorkers is how many regions are counted at a time.
 const countWorkers = 4
 
-// takeCompared takes the snapshot that the export is compared with. The journal
-// names it before.
+// takeCompared takes the snapshot that the export is compared with, when that of an earlier attempt is gone.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
-	now := time.Now()
-	rec := checkpoint.SnapshotRecord{Snapshot: tablesource.NewName(j.before(), now), Created: now.UnixMilli()}
-	if err := j.st.Record(checkpoint.EventReplacing, rec); err != nil {
-		return nil, err
-	}
-	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true, FilesOnly: true})
+	return OpenSnapshot(ctx, j.env, j.st, j.before(), checkpoint.PlaceCompared)
 }
 
 // afterCompared deletes the snapshot where nothing needs it: after an error, and
@@ -258,21 +248,14 @@ func (j *run) afterCompared(ctx context.Context, err error) error {
 	return errors.Join(err, j.dropCompared(ctx))
 }
 
-// endCompared deletes the snapshot of an earlier attempt, which may have been
-// killed while the master was taking it.
+// endCompared deletes the snapshot that the export was compared with, that of an earlier attempt too.
 func (j *run) endCompared(ctx context.Context) error {
-	if err := j.st.EndReplacing(ctx, j.c, j.before()); err != nil {
-		return fail.With(fail.Load, err)
-	}
-	return nil
+	return fail.With(fail.Load, j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceCompared))
 }
 
-// dropCompared deletes the snapshot that the export was compared with.
+// dropCompared is endCompared, also after ctx has ended.
 func (j *run) dropCompared(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.st.DropReplacing(ctx, j.c, j.before()); err != nil {
-		return fail.With(fail.Load, err)
-	}
-	return nil
+	return j.endCompared(ctx)
 }

@@ -184,42 +184,18 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 	if len(all) != len(j.targets) {
 		return fail.Errorf(fail.Unexpected, "%s of %d are verified", setting.Count(len(all), "table"), len(j.targets))
 	}
-	j.dropPrepared(ctx)
+	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
 	j.result.Elapsed = time.Since(j.started)
-	done := *j.result.Summary()
-	staging := checkpoint.StagingRemoved
-	if j.o.Keep {
-		staging = checkpoint.StagingKept
-	}
-	if err := j.st.Record(checkpoint.EventDone, checkpoint.DoneRecord{Result: &done, Staging: staging}); err != nil {
-		return err
-	}
-	if j.o.Keep {
-		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
-		return nil
-	}
-	if err := j.stage.Remove(ctx); err != nil {
-		j.o.Events.Warn("staging directory is left behind", "path", j.result.Staging, "error", err)
-	}
-	return nil
-}
-
-// dropPrepared removes the staging directories of HBase's that attempts which were killed have left.
-func (j *run) dropPrepared(ctx context.Context) {
-	if err := j.st.DropPrepared(ctx, j.env, j.c); err != nil {
-		j.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
-	}
+	return j.st.End(ctx, j.result, j.stage.Dir, j.o.Keep, j.o.Events)
 }
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
 func (j *run) reopen(ctx context.Context) (err error) {
-	l, err := j.env.Conf.Resolve(j.st.History.Plan.Staging)
+	dir, err := staging.MakeAt(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
-		return fail.With(fail.Config, err)
-	}
-	if j.stage, err = stageAt(ctx, j.env, l); err != nil {
 		return err
 	}
+	j.stage = stageIn(dir)
 	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
 	if err := j.stageTables(ctx); err != nil || j.st.AnyLoading() {
 		return err

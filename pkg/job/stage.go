@@ -31,5 +31,10 @@ func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, 
 	if err != nil {
 		return nil, err
 	}
-	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, Identify: true}}, nil
+	return stageIn(d), nil
+}
+
+// stageIn is the stage of a directory that is there.
+func stageIn(d *staging.Dir) *stage {
+	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true}}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
@@ -80,7 +79,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		return r, o, err
 	}
 	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil}
-	r, ok := j.st.History.Read[place]
+	r, ok := j.st.OwnSnapshots[place]
 	scan := o.By == tablesource.ByScan
 	switch {
 	case ok && r.Scan != nil && !scan && o.By != tablesource.ByAuto:
@@ -102,13 +101,11 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		o.By = tablesource.ByFiles // which the plan names
 	}
 	if !ok {
-		now := time.Now()
 		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String()}
 		if scan {
 			return r, o, nil
 		}
-		r.Snapshot, r.Created = tablesource.NewName(table, now), now.UnixMilli()
-		if err := j.st.Record(checkpoint.EventReadSnapshot, r); err != nil {
+		if r, err = RecordSnapshot(j.st, table, r); err != nil {
 			return r, o, err
 		}
 	}
@@ -139,7 +136,7 @@ func (j *run) closeTables(ctx context.Context) error {
 func (j *run) dropTables(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.st.DropRead(ctx, j.c); err != nil {
+	if err := j.st.DropSnapshots(ctx, j.c, j.st.InputPlaces()...); err != nil {
 		j.o.Events.Warn("a snapshot is left behind", "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -502,6 +503,42 @@ func (w *rekeying) columnsOfOldKeys(t *testing.T, other string) {
 	w.java("drop", w.new)
 	if left := w.snapshots(); len(left) > 0 {
 		t.Errorf("snapshots %q", left)
+	}
+}
+
+// TestCleanDropsSnapshot: clean of a job that was killed deletes the snapshot that the job has taken.
+func TestCleanDropsSnapshot(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs the program on a cluster, which -short leaves out")
+	}
+	w := newWorld(t)
+	if o := w.rekey("rekey:2", 0, "--to="+w.new, "--key="+newKey, "--splits=08,10"); o.code != 137 {
+		t.Fatalf("it is not killed before it makes the table: %+v", o)
+	}
+	jobs, err := checkpoint.ReadAll(w.state)
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("%d jobs, %v", len(jobs), err)
+	}
+	trace, err := checkpoint.ReadTrace(jobs[0].Dir)
+	testcheck.Must(t, err)
+	own := trace.OwnSnapshots[checkpoint.PlaceRekeyed]
+	if len(w.snapshots()) == 0 {
+		t.Fatalf("the job has not taken snapshot %q", own.Snapshot)
+	}
+	if _, err := checkpoint.Clean(t.Context(), w.env, checkpoint.CleanOptions{State: w.state, Job: jobs[0].Job, Remove: true}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.env.Dial(t.Context())
+	testcheck.Must(t, err)
+	defer c.Close()
+	table, err := loader.ParseTableName(w.old)
+	testcheck.Must(t, err)
+	if _, there, err := c.SnapshotTime(t.Context(), table, own.Snapshot); there || err != nil {
+		t.Errorf("snapshot %q is there: %t, %v", own.Snapshot, there, err)
+	}
+	if _, err := os.Stat(jobs[0].Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the job's directory: %v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package rekey
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"bulkload/pkg/checkpoint"
@@ -26,13 +25,12 @@ type run struct {
 	st  *checkpoint.Job
 	c   *loader.Cluster
 
-	opened  *tablesource.Source
-	source  *snapshot.Snapshot // nil: it is not needed any more
-	facts   *cluster.Facts
-	dir     *staging.Dir
-	proven  bool // every file was read as a whole just now
-	dropped bool // the job's own snapshot
-	result  *result.Result
+	opened *tablesource.Source
+	source *snapshot.Snapshot // nil: it is not needed any more
+	facts  *cluster.Facts
+	dir    *staging.Dir
+	proven bool // every file was read as a whole just now
+	result *result.Result
 }
 
 // Run does the whole job: snapshot, new table, files, load, verification. With a
@@ -68,7 +66,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}()
 	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
-		if err := j.restart(ctx); err != nil {
+		if err := st.Restart(ctx, env); err != nil {
 			return j.result, err
 		}
 	}
@@ -99,9 +97,8 @@ func (j *run) steps(ctx context.Context) error {
 	if err := j.plan(ctx); err != nil {
 		return err
 	}
-	host, _ := os.Hostname()
-	j.result.Attempt = len(j.st.Attempts) + 1
-	if err := j.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: j.result.Attempt, PID: os.Getpid(), Host: host, Version: j.o.State.Version}); err != nil {
+	var err error
+	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err != nil {
 		return err
 	}
 	j.o.Events.Start(j.start())
@@ -216,11 +213,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	l, err := j.env.Conf.Resolve(p.Staging)
-	if err != nil {
-		return fail.With(fail.Config, err)
-	}
-	j.dir, err = staging.Make(ctx, j.env, l)
+	j.dir, err = staging.MakeAt(ctx, j.env, p.Staging)
 	j.result.Staging = p.Staging
 	return err
 }

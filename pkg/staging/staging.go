@@ -98,6 +98,28 @@ func Choose(env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Locati
 	return l.Join(fmt.Sprintf("%s-%d-%s", name.FileName(), timestamp, randomDigits())), nil
 }
 
+// At is the directory of a job, by the URI that its journal has. It may not be there.
+func At(env *cluster.Env, uri string) (*Dir, error) {
+	l, err := env.Conf.Resolve(uri)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	fsys, err := env.FS(l)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{FS: fsys, Location: l}, nil
+}
+
+// MakeAt is [Make] of the directory of [At].
+func MakeAt(ctx context.Context, env *cluster.Env, uri string) (*Dir, error) {
+	d, err := At(env, uri)
+	if err != nil {
+		return nil, err
+	}
+	return Make(ctx, env, d.Location)
+}
+
 // Make makes the directory, or finds it. Region servers move files out of
 // it as the caller, so every directory lets the others pass, and the one of
 // the files lets them write.

@@ -351,7 +351,7 @@ func lastOf(trace *checkpoint.Trace) string {
 		return "its end"
 	case len(u.Out) > 0:
 		return "the cleaning"
-	case len(trace.Read) > 0:
+	case len(trace.OwnSnapshots) > len(u.Tables)+1:
 		return "a reading"
 	case len(u.Sent) > 0:
 		return "the load"

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -172,8 +171,7 @@ func (u *undo) judge() error {
 
 // work takes the steps that are left.
 func (u *undo) work(ctx context.Context) error {
-	host, _ := os.Hostname()
-	if err := u.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: len(u.st.Attempts) + 1, PID: os.Getpid(), Host: host, Version: u.o.Version}); err != nil {
+	if _, err := u.st.Begin(u.o.Version); err != nil {
 		return err
 	}
 	err := u.steps(ctx)
@@ -184,7 +182,11 @@ func (u *undo) work(ctx context.Context) error {
 }
 
 func (u *undo) steps(ctx context.Context) error {
-	if err := u.st.DropRead(ctx, u.c); err != nil { // of an attempt that was killed while it read a table
+	left := u.st.InputPlaces()
+	for _, t := range u.tables { // of an attempt that was killed while it read a table
+		left = append(left, t.presentPlace())
+	}
+	if err := u.st.DropSnapshots(ctx, u.c, left...); err != nil {
 		return fail.With(fail.Load, err)
 	}
 	if was := u.st.Undo; was != nil && was.Built && len(was.Sent) == 0 {
@@ -265,23 +267,18 @@ func (u *undo) withdraw(ctx context.Context) error {
 func (u *undo) dropSnapshots(ctx context.Context) error {
 	var errs []error
 	for _, t := range u.tables {
-		name := t.own().Snapshot
-		if err := u.c.EndSnapshot(ctx, t.table, name, u.st.Undo.Created); err != nil {
-			errs = append(errs, fail.With(fail.Load, fmt.Errorf("%w: delete it by hand: delete_snapshot '%s'", err, name)))
-		}
+		errs = append(errs, u.st.DropSnapshots(ctx, u.c, checkpoint.PlaceUndone(t.number)))
 	}
-	return errors.Join(errs...)
+	return fail.With(fail.Load, errors.Join(errs...))
 }
 
 func (u *undo) dropStaging(ctx context.Context) {
 	for _, t := range u.tables {
-		dir, err := t.stage(ctx)
+		dir, err := staging.At(u.env, t.own().Staging)
 		if err == nil {
-			err = dir.TakeBack(ctx)
+			err = dir.Remove(ctx)
 		}
-		if err != nil {
-			u.o.Events.Warn("staging directory is left behind", "path", t.own().Staging, "error", err)
-		}
+		checkpoint.LeftStaging(u.o.Events, t.own().Staging, err)
 	}
 }
 
@@ -293,6 +290,9 @@ func (u *undo) end(ctx context.Context) error {
 	if u.st.Undo.Differs && u.o.Verify != "full" {
 		for _, t := range u.tables {
 			u.o.Events.Warn("the snapshot of before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
+			if err := u.st.ForgetSnapshot(checkpoint.PlaceUndone(t.number)); err != nil {
+				return err
+			}
 		}
 	} else {
 		for _, r := range resultsOf(u.result) {
@@ -303,8 +303,6 @@ func (u *undo) end(ctx context.Context) error {
 		}
 	}
 	u.dropStaging(ctx)
-	if err := u.st.DropPrepared(ctx, u.env, u.c); err != nil {
-		u.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
-	}
+	u.st.EndPrepared(ctx, u.env, u.c, u.o.Events)
 	return u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"time"
 
@@ -15,10 +14,8 @@ import (
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rewrite"
-	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/tablesource"
 )
@@ -199,12 +196,7 @@ func (t *target) loadFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var files []manifest.File
-	for _, f := range u.st.Undo.Markers[t.number] {
-		files = append(files, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
-			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
-	}
-	_, err = job.LoadStaged(ctx, u.env, u.c, t.facts, dir.Location, files, u.st, job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency,
+	_, err = job.LoadStaged(ctx, u.env, u.c, t.facts, dir.Location, u.st.Undo.Markers[t.number], u.st, job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency,
 		Unreplicated: t.local, Gate: u.o.Gate, Events: u.o.Events})
 	return err
 }

@@ -3,12 +3,12 @@ package undo
 import (
 	"context"
 	"errors"
-	"time"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/job"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
@@ -58,7 +58,7 @@ func (t *target) predict(ctx context.Context) (err error) {
 
 // snapshotOf opens the one that the undo has of the table, and takes it if it is not there.
 func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
-	return tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{Name: t.own().Snapshot, Created: t.u.st.Undo.Created, Keep: true, FilesOnly: true})
+	return job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, checkpoint.PlaceUndone(t.number))
 }
 
 // look surveys a snapshot.
@@ -68,30 +68,23 @@ func (t *target) look(ctx context.Context, src *tablesource.Source) (*result.Sur
 	return s, tablesource.FilesFailure(err)
 }
 
-// present surveys the table as it is now, by a snapshot that the journal names before it is taken.
+// presentPlace is the place of the snapshot of a table as it is now.
+func (t *target) presentPlace() string { return "undo of " + t.table.String() }
+
+// present surveys the table as it is now.
 func (t *target) present(ctx context.Context) (s *result.Survey, err error) {
-	now := time.Now()
-	rec := checkpoint.ReadSnapshotRecord{Input: t.table.String(), Place: "undo of " + t.table.String(), Table: t.table.String(),
-		Snapshot: tablesource.NewName(t.table, now), Created: now.UnixMilli()}
-	if err := t.u.st.Record(checkpoint.EventReadSnapshot, rec); err != nil {
-		return nil, err
-	}
-	src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true, FilesOnly: true})
+	src, err := job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, t.presentPlace())
 	if err == nil {
 		s, err = t.look(ctx, src)
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return s, errors.Join(err, fail.With(fail.Load, t.u.st.DropRead(ctx, t.u.c)))
+	return s, errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
 }
 
 // stage is the directory of the files with markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
-	l, err := t.u.env.Conf.Resolve(t.own().Staging)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	return staging.Make(ctx, t.u.env, l)
+	return staging.MakeAt(ctx, t.u.env, t.own().Staging)
 }
 
 // family is that of the table.
