@@ -29,7 +29,7 @@ func (c *regionCounts) add(o regionCounts) {
 func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	m := &manifest.Manifest{
 		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
-		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0 || w.plan.packed != nil,
 		Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
 		HFiles: len(w.files), Files: w.files, Samples: w.samples,
 	}
@@ -40,7 +40,10 @@ func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	if w.uncounted {
 		return m, nil // an older version has begun the job
 	}
-	return m, w.balance(m)
+	if err := w.balance(m); err != nil || w.plan.packed == nil {
+		return m, err
+	}
+	return m, w.balancePacked(m, t.RowSum)
 }
 
 // balance proves that every record that was read is a row in the files, or is known to be none.

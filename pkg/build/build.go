@@ -160,7 +160,7 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 // RunTables is [Run] for several tables, in each of which every record has a row: it reads the input once, within the memory
 // of one build. A record that has no row in one of them is a bad record, and has none in the others. Plans have the same
 // columns and timestamp. Manifests come in the order of the tables.
-func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) (m []*manifest.Manifest, err error) {
+func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	var plans []*Plan
 	for i := range tables {
@@ -173,6 +173,43 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	}
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
+	return run(ctx, tables, inputRows{in, plans, o}, memory, o)
+}
+
+// rowSource is where the rows of a build come from.
+type rowSource interface {
+	// read is pass 1: all rows are sorted, and it is noted that they are.
+	read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error)
+	// locate adds to an error about two rows of one key where they are.
+	locate(ctx context.Context, err error) error
+	// recheck refuses rows whose source has changed since it was read.
+	recheck(ctx context.Context) error
+	// spilled adds to an error of earlier attempts' sorted rows what to do about it, and explain to any.
+	spilled(err error) error
+	explain(err error) error
+}
+
+// inputRows are the rows of an input's records.
+type inputRows struct {
+	in    *source.Input
+	plans []*Plan
+	o     Options
+}
+
+func (r inputRows) read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error) {
+	return readAndSort(ctx, r.plans, r.in, sorter, r.o)
+}
+func (r inputRows) locate(_ context.Context, err error) error { return Locate(err, r.in) }
+func (r inputRows) recheck(ctx context.Context) error         { return Recheck(ctx, r.in) }
+func (r inputRows) spilled(err error) error                   { return (&readers{in: r.in}).explainSpill(err) }
+func (r inputRows) explain(err error) error                   { return explainLimits(err, r.o) }
+
+// run is both passes, or what is left of them.
+func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
+	var plans []*Plan
+	for _, t := range tables {
+		plans = append(plans, t.Plan)
+	}
 	sort := sortOptions(o, plans)
 	sort.Memory = memory
 	o.resume.forgetLosing(sort.Leading, o.Budget)
@@ -188,19 +225,19 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	}
 	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
 	if err != nil {
-		return nil, explainLimits((&readers{in: in}).explainSpill(err), o)
+		return nil, rows.explain(rows.spilled(err))
 	}
-	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
+	defer func() { err = rows.explain(errors.Join(err, sorter.Close())) }()
 	var totals sortTotals
 	if reopened {
 		totals = o.resume.Sorted.sortTotals
 		if err := ExpectedEarlier(totals.Records, o.Expect); err != nil {
 			return nil, err
 		}
-	} else if totals, err = readAndSort(ctx, plans, in, sorter, o); err != nil {
+	} else if totals, err = rows.read(ctx, sorter); err != nil {
 		return nil, err
 	}
-	return writeTables(ctx, tables, in, sorter, totals, o)
+	return writeTables(ctx, tables, rows, sorter, totals, o)
 }
 
 // readAndSort is pass 1. Bad records are in their file when it is noted as done.

@@ -27,7 +27,7 @@ type cellSink struct {
 func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
 	var err error
-	if p.timing.values() > 0 || len(p.wide) > 0 {
+	if p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil {
 		s.cell, err = hfile.NewWriter(out, p.hfileOptions(f.Family))
 		s.hfile = s.cell
 	} else {
@@ -114,9 +114,11 @@ func hasCell(values [][]byte) bool {
 
 // regionPart is what one region adds to the job's totals.
 type regionPart struct {
-	digest manifest.Digest
-	dups   int64               // cells left out of rows of several records
-	times  *manifest.CellTimes // nil where the job's time is every cell's
+	digest  manifest.Digest
+	sum     manifest.RowSum     // of packed rows
+	decoder func() RowDecoder   // of packed rows
+	dups    int64               // cells left out of rows of several records
+	times   *manifest.CellTimes // nil where the job's time is every cell's
 	sampler
 
 	joined  int64 // records of wide rows that are not the first of their row
@@ -169,6 +171,9 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 	if len(plan.wide) > 0 {
 		return false, p.encodeWide(ctx, m, plan, sinks)
 	}
+	if plan.packed != nil {
+		return false, p.encodePacked(ctx, m, plan, sinks)
+	}
 	values := make([][]byte, plan.values())
 	slots := values[:len(plan.slots)]
 	var at rowTime
@@ -220,6 +225,9 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 
 // sinkError distinguishes a failed write from rows that no HFile can hold.
 func sinkError(err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
 		return err
 	}

@@ -31,6 +31,7 @@ type Plan struct {
 	mapped bool   // they need more
 	wide   []int  // columns of the qualifiers that are in records: rows are made of all records of a key
 	timing timing
+	packed *Packed // how rows are unpacked; nil: they are values of slots
 }
 
 // NewPlan makes a plan from a spec, the columns of its inputs, the family's
@@ -88,5 +89,8 @@ func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 
 // fileName is the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
+	if p.packed != nil {
+		return p.packed.FileName(family, region)
+	}
 	return hfile.Name("%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region))
 }

@@ -132,6 +132,7 @@ func (r *Resume) start(w *writers) {
 		w.files = append(w.files, f.File)
 		w.files = append(w.files, f.Others...)
 		w.digest.Add(f.Part)
+		w.sum.Add(f.RowSum)
 		w.times = w.times.Join(f.Times)
 		w.counts.add(regionCounts{dups: f.Dups, records: f.Records, joined: f.Joined, noCells: f.NoCells})
 		w.uncounted = w.uncounted || f.Records == 0
@@ -146,7 +147,7 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if r == nil {
 		return nil
 	}
-	record := WrittenRecord{File: files[0].File, Part: p.part.digest, Times: p.part.times,
+	record := WrittenRecord{File: files[0].File, Part: p.part.digest, RowSum: p.part.sum, Times: p.part.times,
 		Dups: p.counts.dups, Records: p.counts.records, Joined: p.counts.joined, NoCells: p.counts.noCells}
 	for _, f := range files[1:] {
 		record.Others = append(record.Others, f.File)
@@ -207,7 +208,7 @@ func (r *Resume) manifest(w *writers, b *manifest.Manifest) (*manifest.Manifest,
 	var took time.Duration
 	if b != nil {
 		// Regions without cells have no record of their own.
-		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime}
+		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
 		w.counts.records = t.Records - t.Rejected
 		w.uncounted = w.uncounted || len(w.files) == 0

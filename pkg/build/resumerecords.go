@@ -25,6 +25,9 @@ type sortTotals struct {
 	SpillBytes int64         `json:"spill_bytes"`
 	SpillRuns  int64         `json:"spill_runs"`
 	Took       time.Duration `json:"took_ns"`
+
+	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
+	Notes  string          `json:"notes,omitempty"`  // what decoders of packed rows need to know
 }
 
 // addTo puts the totals into a manifest.
@@ -41,6 +44,7 @@ type WrittenRecord struct {
 	Joined  int64               `json:"joined,omitempty"`   // of them, in a row of several
 	NoCells int64               `json:"no_cells,omitempty"` // rows without cells
 	Part    manifest.Digest     `json:"digest"`
+	RowSum  manifest.RowSum     `json:"row_sum,omitzero"` // of packed rows
 	Times   *manifest.CellTimes `json:"times,omitempty"`
 	Samples []sampleRecord      `json:"samples,omitempty"`
 	// Ordinal is the region's in the sort, where the regions of further tables follow those of the first; 0: it is Region.

@@ -116,6 +116,8 @@ type writers struct {
 	gate   progress.Gate         // before each region
 	only   func(region int) bool // nil: all
 
+	decoder func() RowDecoder // of packed rows
+
 	allowed func() error // before files get their names; nil: they may
 
 	helpers *helpers
@@ -123,6 +125,7 @@ type writers struct {
 	mu      sync.Mutex
 	files   []manifest.File
 	digest  manifest.Digest
+	sum     manifest.RowSum // of packed rows
 	times   *manifest.CellTimes
 	counts  regionCounts
 	samples []manifest.Sample
@@ -186,7 +189,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	if err := w.out.Uploads.Enter(ctx); err != nil {
 		return nil, err
 	}
-	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged}}
+	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged, decoder: w.decoder}}
 	defer func() {
 		if err != nil {
 			w.events.Merged(-p.part.taken) // the region is written again
@@ -305,6 +308,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: w.from + f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}
 	w.digest.Add(p.part.digest)
+	w.sum.Add(p.part.sum)
 	w.times = w.times.Join(p.part.times)
 	w.samples = append(w.samples, p.part.rows...)
 	w.last = time.Now()

@@ -10,11 +10,10 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
-	"bulkload/pkg/source"
 )
 
 // writeTables is pass 2 on all tables, and their manifests.
-func writeTables(ctx context.Context, tables []Table, in *source.Input, sorter *extsort.Sorter, totals sortTotals, o Options) ([]*manifest.Manifest, error) {
+func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *extsort.Sorter, totals sortTotals, o Options) ([]*manifest.Manifest, error) {
 	read := time.Now()
 	o.Events.Phase("write")
 	all := make([]*writers, len(tables))
@@ -22,6 +21,9 @@ func writeTables(ctx context.Context, tables []Table, in *source.Input, sorter *
 	for i, t := range tables {
 		all[i] = &writers{plan: t.Plan, sort: ownSort{sorter}, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate, allowed: o.Allowed}
 		all[i].several = len(tables) > 1
+		if packed := t.Plan.packed; packed != nil {
+			all[i].decoder = func() RowDecoder { return packed.Decoder(totals.Notes) }
+		}
 		o.resume.start(all[i])
 		from += t.Plan.Ranges.Len()
 	}
@@ -37,7 +39,7 @@ func writeTables(ctx context.Context, tables []Table, in *source.Input, sorter *
 		return nil, err
 	}
 	if err := writeAll(ctx, o.Workers, all); err != nil {
-		return undo(Locate(err, in))
+		return undo(rows.locate(ctx, err))
 	}
 	if err := o.allowed(); err != nil { // where no file was to be named, the manifest is
 		return undo(err)
@@ -52,7 +54,7 @@ func writeTables(ctx context.Context, tables []Table, in *source.Input, sorter *
 			return undo(w.named(err))
 		}
 	}
-	if err := Recheck(ctx, in); err != nil {
+	if err := rows.recheck(ctx); err != nil {
 		return undo(err)
 	}
 	for _, m := range manifests {

@@ -70,6 +70,13 @@ func LeftStaging(e progress.Events, path string, err error) {
 	}
 }
 
+// EndSpill removes sorted rows that are not needed any more. Rows that stay are a warning.
+func (st *Job) EndSpill(e progress.Events) {
+	if err := st.Resume().DropSpill(); err != nil {
+		e.Warn("sorted rows are left behind", "path", st.Spill, "error", err)
+	}
+}
+
 // EndPrepared is [Job.DropPrepared] where a directory that stays is a warning.
 func (st *Job) EndPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, e progress.Events) {
 	if err := st.DropPrepared(ctx, env, c); err != nil {

@@ -27,7 +27,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 			files += one.HFiles
 		}
 		j.o.Events.Note("files are built already", "files", files)
-		j.dropSpill()
+		j.st.EndSpill(j.o.Events)
 		return j.allBuilt(m), nil
 	}
 	sample := 0
@@ -67,7 +67,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
-	j.dropSpill()
+	j.st.EndSpill(j.o.Events)
 	j.dropSubmission(ctx, submitted)
 	return files, nil
 }

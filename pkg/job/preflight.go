@@ -99,7 +99,7 @@ type earlierWork struct {
 // takeBack removes what an attempt has made that the preflight has refused.
 func (j *run) takeBack(ctx context.Context, before earlierWork) {
 	if !before.runs && j.st.Log != nil {
-		j.dropSpill()
+		j.st.EndSpill(j.o.Events)
 	}
 	if before.files {
 		return

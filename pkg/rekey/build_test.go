@@ -14,8 +14,10 @@ import (
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testsnapshot"
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
@@ -41,7 +43,7 @@ func TestCellsMove(t *testing.T) {
 		put("b1", "f", "", 0, ""))
 	s := l.open()
 	p := l.plan("id", "k3")
-	m, dir, err := l.build(s, p, Options{Workers: 2})
+	m, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 2}})
 	testcheck.Must(t, err)
 	want := []string{
 		`"k0" f:"" 0 Put "" `, `"k0" f:"id" 500 Put "k0" `, `"k0" f:"v" 500 Put "same" `,
@@ -56,7 +58,7 @@ func TestCellsMove(t *testing.T) {
 	}
 	// Only what is as late as asked, whose key may be older.
 	p.Since = 600
-	m, dir, err = l.build(s, p, Options{Workers: 1})
+	m, dir, err = l.build(s, p, Options{Options: build.Options{Workers: 1}})
 	testcheck.Must(t, err)
 	if got := l.cells(m, p, dir); !slices.Equal(got, []string{want[4], want[7]}) || m.NoCells != 1 || m.Records != 2 {
 		t.Errorf("%q, %+v", got, m)
@@ -161,7 +163,7 @@ func TestRandomTables(t *testing.T) {
 			} else if r.IntN(2) == 0 {
 				p.Since = 902
 			}
-			m, dir, err := l.build(s, p, Options{Workers: 1 + r.IntN(4)})
+			m, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 1 + r.IntN(4)}})
 			testcheck.Must(t, err)
 			want, dups := plain(t, s, p, c.key)
 			if got := l.cells(m, p, dir); !slices.Equal(got, want) || m.Duplicates != dups || len(want) == 0 || m.Digest.Cells != int64(len(want)) {
@@ -187,13 +189,13 @@ func TestFixedMemory(t *testing.T) {
 		l.load(cells...)
 	}
 	s, p := l.open(), l.plan("id", "4", "8", "c")
-	large, dir, err := l.build(s, p, Options{Workers: 2, Memory: 1 << 30})
+	large, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 2, Memory: 1 << 30}})
 	testcheck.Must(t, err)
 	want := map[string]uint32{}
 	for _, f := range large.Files {
 		want[f.Name] = f.CRC32C
 	}
-	small, _, err := l.build(s, p, Options{Workers: 2, Memory: spec.Size(40 << 20)})
+	small, _, err := l.build(s, p, Options{Options: build.Options{Workers: 2, Memory: spec.Size(40 << 20)}})
 	testcheck.Must(t, err)
 	if large.Runs != 0 || small.Runs < 2 || small.RowSum != large.RowSum || len(small.Files) != 4 {
 		t.Errorf("%d and %d runs, %d files in %s", large.Runs, small.Runs, len(small.Files), dir)
@@ -203,7 +205,7 @@ func TestFixedMemory(t *testing.T) {
 			t.Errorf("%s differs", f.Name)
 		}
 	}
-	if _, _, err := l.build(s, p, Options{Workers: 4, Memory: spec.Size(20 << 20)}); fail.KindOf(err) != fail.Config {
+	if _, _, err := l.build(s, p, Options{Options: build.Options{Workers: 4, Memory: spec.Size(20 << 20)}}); fail.KindOf(err) != fail.Config {
 		t.Errorf("too little memory: %v", err)
 	}
 }
@@ -230,7 +232,7 @@ func TestCollision(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f")
 	l.load(put("alpha", "f", "id", 1, "secret"), put("alpha", "f", "only", 1, "a"), put("beta", "f", "id", 1, "other"), put("zeta", "f", "id", 2, "secret"))
 	s := l.open()
-	_, _, err := l.build(s, l.plan("id"), Options{Workers: 2})
+	_, _, err := l.build(s, l.plan("id"), Options{Options: build.Options{Workers: 2}})
 	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "row 1 of region "+l.Encoded("")) || !strings.Contains(err.Error(), "row 1 of region "+l.Encoded("m")) {
 		t.Fatal(err)
 	}
@@ -281,13 +283,13 @@ func TestRowsWithoutKey(t *testing.T) {
 		return b
 	}
 	for _, spec := range []string{"1", "49%"} {
-		if _, _, err := l.build(s, p, Options{Budget: budget(spec), RejectFile: filepath.Join(t.TempDir(), "rejects")}); fail.KindOf(err) != fail.BadRows {
+		if _, _, err := l.build(s, p, Options{Options: build.Options{Budget: budget(spec)}, RejectFile: filepath.Join(t.TempDir(), "rejects")}); fail.KindOf(err) != fail.BadRows {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 	for _, spec := range []string{"2", "50%"} {
 		file := filepath.Join(t.TempDir(), "rejects")
-		m, dir, err := l.build(s, p, Options{Budget: budget(spec), RejectFile: file})
+		m, dir, err := l.build(s, p, Options{Options: build.Options{Budget: budget(spec)}, RejectFile: file})
 		testcheck.Must(t, err)
 		if got := l.cells(m, p, dir); len(got) != 2 || m.Records != 4 || m.Rejected != 2 || m.RejectFile != file {
 			t.Errorf("%q, %+v", got, m)
@@ -333,7 +335,7 @@ func TestAllocations(t *testing.T) {
 	l.load(cells...)
 	s, p := l.open(), l.plan("salt(id, 10) + md5hex(id) + $row", "3", "6")
 	allocations := testing.AllocsPerRun(1, func() {
-		if m, _, err := l.build(s, p, Options{Workers: 1}); err != nil || m.Digest.Rows != rows {
+		if m, _, err := l.build(s, p, Options{Options: build.Options{Workers: 1}}); err != nil || m.Digest.Rows != rows {
 			t.Error(m, err)
 		}
 	})
@@ -362,7 +364,7 @@ func TestSplits(t *testing.T) {
 
 // TestRowSum depends on the cells of rows alone, and sees a row that is there twice.
 func TestRowSum(t *testing.T) {
-	sum := func(rows ...[]string) RowSum {
+	sum := func(rows ...[]string) manifest.RowSum {
 		h := &rowHash{}
 		for _, row := range rows {
 			for _, q := range row {
@@ -394,12 +396,12 @@ func TestRowSumAdds(t *testing.T) {
 		}
 		return r.Uint64()
 	}
-	whole := func(s RowSum) *big.Int {
+	whole := func(s manifest.RowSum) *big.Int {
 		n := new(big.Int).SetUint64(s.High)
 		return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.Low))
 	}
 	for range race.Cases(t, 1_000_000) {
-		a, b := RowSum{High: number(), Low: number()}, RowSum{High: number(), Low: number()}
+		a, b := manifest.RowSum{High: number(), Low: number()}, manifest.RowSum{High: number(), Low: number()}
 		want := new(big.Int).Add(whole(a), whole(b))
 		want.Mod(want, new(big.Int).Lsh(big.NewInt(1), 128))
 		sum := a

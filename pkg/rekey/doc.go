@@ -9,7 +9,7 @@
 // (read.go), makes keys (columns.go), packs the cells of a row into one payload
 // (pack.go) and sorts the rows by region of the new table in one memory budget
 // (package extsort). Each region's rows are then merged and written, one HFile
-// for each family (write.go). Delete markers are applied and none is written: an
+// for each family, by the writers of package build (write.go). Delete markers are applied and none is written: an
 // old one would hide what is loaded later.
 //
 // Two rows of one new key are never merged: the build fails, or the whole row of
@@ -17,7 +17,7 @@
 //
 // # Proofs
 //
-// A [RowSum] is of a row's cells without its key: a 128-bit sum that depends
+// A [manifest.RowSum] is of a row's cells without its key: a 128-bit sum that depends
 // neither on the order of rows nor on what their keys are. It is made while the
 // snapshot is read, while the files are written, and of what a scan of the new
 // table gives.
@@ -25,7 +25,6 @@
 // # A run
 //
 // [Run] is the whole job, whose phases are journalled: the snapshot is taken, the
-// files are built, loaded, and verified. A build that was killed starts over from
-// the same snapshot with the same time; a load resumes where it was. The old table
-// is only read.
+// files are built, loaded, and verified. Build and load resume where they were, from
+// the same snapshot and with the same time. The old table is only read.
 package rekey

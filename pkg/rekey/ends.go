@@ -34,6 +34,9 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 		}
 		return nil
 	}
+	if err := j.forgetBuild(); err != nil {
+		return err
+	}
 	if !j.drop(ctx) {
 		return nil
 	}

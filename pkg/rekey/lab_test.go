@@ -86,7 +86,7 @@ func (l *lab) build(s *snapshot.Snapshot, p *Plan, o Options) (*manifest.Manifes
 	if o.SpillDir == "" {
 		o.SpillDir = l.t.TempDir()
 	}
-	m, err := Build(l.t.Context(), s, p, build.Output{FS: l.FS, Dir: dir, FileMode: 0o644, DirMode: 0o755}, o)
+	m, err := Build(l.t.Context(), s, p, build.Output{FS: l.FS, Dir: dir, FileMode: 0o644, DirMode: 0o755}, o, nil)
 	return m, dir, err
 }
 

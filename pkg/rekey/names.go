@@ -2,8 +2,12 @@ package rekey
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"sync"
+
+	"bulkload/pkg/partition/extsort"
 )
 
 // mostNames is how many columns have numbers. Cells of others carry their names.
@@ -44,6 +48,31 @@ func (n *columnNames) all() []column {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.columns
+}
+
+// text is all columns as text, for [parseNames].
+func (n *columnNames) text() string {
+	var b []byte
+	for _, c := range n.all() {
+		b = binary.AppendUvarint(b, uint64(c.family))
+		b = append(binary.AppendUvarint(b, uint64(len(c.qualifier))), c.qualifier...)
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+// parseNames are the columns of a text by their numbers.
+func parseNames(text string) ([]column, error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the names of columns: %w", extsort.ErrCorrupt, err)
+	}
+	p := packed{rest: b}
+	var columns []column
+	for len(p.rest) > 0 {
+		family := p.number()
+		columns = append(columns, column{family, p.bytes(p.number())})
+	}
+	return columns, p.err
 }
 
 // columnGuess gives numbers of the cells of one row after the other: after a

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testsnapshot"
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -62,7 +63,7 @@ func TestOldKeys(t *testing.T) {
 		var err error
 		p.OldKey, err = keygen.Parse(c.old)
 		testcheck.Must(t, err)
-		m, dir, err := l.build(s, p, Options{Workers: 2})
+		m, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 2}})
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
@@ -118,7 +119,7 @@ func TestOldKeysThatAreNone(t *testing.T) {
 		}
 		budget, err := source.NewBudget("1")
 		testcheck.Must(t, err)
-		if m, _, err := l.build(s, p, Options{Budget: budget, RejectFile: t.TempDir() + "/rejects"}); err != nil || m.Rejected != 1 || m.Digest.Rows != 1 {
+		if m, _, err := l.build(s, p, Options{Options: build.Options{Budget: budget}, RejectFile: t.TempDir() + "/rejects"}); err != nil || m.Rejected != 1 || m.Digest.Rows != 1 {
 			t.Errorf("%s, set aside: %v, %+v", says, err, m)
 		}
 	}
@@ -156,7 +157,7 @@ func TestOldKeysAllocate(t *testing.T) {
 	s, p := l.open(), l.plan("id + v", "3", "6")
 	p.OldKey, _ = keygen.Parse("salt(v, 10) + md5hex(v) + id")
 	allocations := testing.AllocsPerRun(1, func() {
-		if m, _, err := l.build(s, p, Options{Workers: 1}); err != nil || m.Digest.Rows != rows {
+		if m, _, err := l.build(s, p, Options{Options: build.Options{Workers: 1}}); err != nil || m.Digest.Rows != rows {
 			t.Error(m, err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 )
 
 // randomRow is the cells of a row, by family.
@@ -96,7 +97,7 @@ func FuzzPacked(f *testing.F) {
 func TestRowHash(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	h := &rowHash{}
-	var want RowSum
+	var want manifest.RowSum
 	for range 200 {
 		var all []byte
 		cells := 1 + rnd.IntN(40)
@@ -116,7 +117,7 @@ func TestRowHash(t *testing.T) {
 		}
 		h.end()
 		sum := xxh3.Hash128(all)
-		want.Add(RowSum{Rows: 1, Cells: int64(cells), High: sum.Hi, Low: sum.Lo})
+		want.Add(manifest.RowSum{Rows: 1, Cells: int64(cells), High: sum.Hi, Low: sum.Lo})
 	}
 	if h.sum != want {
 		t.Errorf("%s, not %s", h.sum, want)

@@ -1,18 +1,16 @@
 package rekey
 
 import (
-	"runtime"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
-	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
-	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
 
@@ -30,27 +28,8 @@ type Plan struct {
 
 // Options say with what a build works; the files do not depend on them.
 type Options struct {
-	Workers    int            // goroutines of each pass, default the number of cores
-	Memory     spec.Size      // for sort, merge and buffers together, default [spec.DefaultMemory]
-	SpillDir   string         // default the system's temporary directory
-	SpillLimit spec.Size      // most bytes of sorted runs there, default no limit
-	Budget     *source.Budget // of rows that get no new key; default: the first ends the build
-	RejectFile string         // where the old keys of those go; needed if the budget allows any
-	Events     progress.Events
-	Gate       progress.Gate // before each region and every few thousand rows; default nowhere
-}
-
-func (o Options) withDefaults() Options {
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Memory == 0 {
-		o.Memory = spec.DefaultMemory
-	}
-	if o.Budget == nil {
-		o.Budget, _ = source.NewBudget("") // it is right
-	}
-	return o
+	build.Options
+	RejectFile string // where the old keys of rows go that get no new key; needed if the budget allows any
 }
 
 // Rooms of a worker beside the sort.

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
@@ -27,6 +28,7 @@ type reader struct {
 	keys   *keyColumns
 	names  *columnNames
 	sorter *extsort.Sorter
+	skip   func(region int) bool // regions of the new table whose files are written already; nil: none
 	room   memory
 	o      Options
 	reject *rejectFile
@@ -35,7 +37,7 @@ type reader struct {
 
 	mu   sync.Mutex
 	rows int64 // that a Scan gives
-	sum  RowSum
+	sum  manifest.RowSum
 }
 
 // view is how every pass reads the snapshot.
@@ -185,13 +187,17 @@ func (w *readWorker) end() error {
 		w.hash.drop()
 		return w.setAside(err)
 	}
-	room, err := w.sort.Add(w.plan.Ranges.Find(key), sequence(w.number, w.inside), key, len(w.pack.cells))
+	w.hash.end()
+	w.bytes += int64(len(w.pack.cells))
+	region := w.plan.Ranges.Find(key)
+	if w.skip != nil && w.skip(region) {
+		return nil
+	}
+	room, err := w.sort.Add(region, sequence(w.number, w.inside), key, len(w.pack.cells))
 	if err != nil {
 		return err
 	}
 	copy(room, w.pack.cells)
-	w.hash.end()
-	w.bytes += int64(len(w.pack.cells))
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
@@ -212,13 +213,26 @@ func (o outcome) result(t *testing.T) (r struct {
 	return r
 }
 
-// snapshots are those of journals that are still there.
-func (w *world) snapshots() (left []string) {
+// records are those of all journals that are there.
+func (w *world) records() (all []journal.Record) {
 	w.t.Helper()
 	names, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
 	if err != nil || len(names) == 0 {
 		w.t.Fatalf("journals %q: %v", names, err)
 	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		testcheck.Must(w.t, err)
+		records, err := journal.Read(bytes.NewReader(b))
+		testcheck.Must(w.t, err)
+		all = append(all, records...)
+	}
+	return all
+}
+
+// snapshots are those of journals that are still there.
+func (w *world) snapshots() (left []string) {
+	w.t.Helper()
 	c, err := w.env.Dial(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
@@ -228,29 +242,17 @@ func (w *world) snapshots() (left []string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			w.t.Fatal(err)
+	for _, r := range w.records() {
+		if r.Event != string(checkpoint.EventRekey) {
+			continue
 		}
-		records, err := journal.Read(bytes.NewReader(b))
-		if err != nil {
-			w.t.Fatal(err)
+		k, err := checkpoint.Decode[checkpoint.RekeyRecord](r)
+		testcheck.Must(w.t, err)
+		if k.Snapshot == "" {
+			continue
 		}
-		for _, r := range records {
-			if r.Event != string(checkpoint.EventRekey) {
-				continue
-			}
-			k, err := checkpoint.Decode[checkpoint.RekeyRecord](r)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			if k.Snapshot == "" {
-				continue
-			}
-			if _, ok, err := c.SnapshotTime(w.t.Context(), table, k.Snapshot); ok || err != nil {
-				left = append(left, fmt.Sprint(k.Snapshot, err))
-			}
+		if _, ok, err := c.SnapshotTime(w.t.Context(), table, k.Snapshot); ok || err != nil {
+			left = append(left, fmt.Sprint(k.Snapshot, err))
 		}
 	}
 	return left
@@ -262,7 +264,7 @@ func (w *world) killedAtRandom(rng *rand.Rand, kills int, want []string) {
 	first := w.new
 	for n := 0; kills > 0; n++ {
 		w.new = fmt.Sprintf("%s%d", first, n)
-		for longest := 2 * time.Second; ; longest += longest / 8 { // a build starts over each time
+		for longest := 2 * time.Second; ; longest += longest / 8 {
 			after := time.Duration(rng.Int64N(int64(longest)))
 			o := w.rekey("", after, "--to="+w.new, "--key="+newKey)
 			w.t.Logf("killed after %s: exit code %d", after, o.code)
@@ -396,6 +398,7 @@ func (w *rekeying) killed(t *testing.T) {
 		}
 	}
 	kill(checkpoint.EventRekey, 0)
+	kill(checkpoint.EventWritten+":2", 0)
 	kill(checkpoint.EventBuilt, time.Duration(300+w.rng.IntN(1500))*time.Millisecond)
 	if w.whole {
 		for _, event := range []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending} {
@@ -409,6 +412,22 @@ func (w *rekeying) killed(t *testing.T) {
 		if o.code != 137 && o.code != 0 {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 		}
+	}
+	written := map[int]int{}
+	for _, r := range w.records() {
+		if r.Event == string(checkpoint.EventWritten) {
+			region, err := checkpoint.Decode[build.WrittenRecord](r)
+			testcheck.Must(t, err)
+			written[region.InSort()]++
+		}
+	}
+	for region, n := range written {
+		if n != 1 {
+			t.Errorf("region %d was written %d times", region, n)
+		}
+	}
+	if len(written) < 3 {
+		t.Errorf("regions that were written: %v", written)
 	}
 }
 

@@ -2,52 +2,19 @@ package rekey
 
 import (
 	"encoding/binary"
-	"fmt"
-	"math/bits"
 
 	"github.com/zeebo/xxh3"
 
 	"bulkload/pkg/manifest"
-	"bulkload/pkg/setting"
 )
-
-// A RowSum stands for a set of rows without their keys: how many, how many cells
-// they have, and the sum of each row's XXH3 of 128 bits. A sum sees a row that is
-// there twice, which an exclusive or would not. Tags are not in it: servers do
-// not give them.
-type RowSum struct {
-	Rows, Cells int64
-	High, Low   uint64
-}
-
-// Add joins two sets.
-func (s *RowSum) Add(o RowSum) {
-	s.Rows += o.Rows
-	s.Cells += o.Cells
-	var carry uint64
-	s.Low, carry = bits.Add64(s.Low, o.Low, 0)
-	s.High, _ = bits.Add64(s.High, o.High, carry)
-}
-
-// Sum is the sum of the hashes in hexadecimal.
-func (s RowSum) Sum() string { return fmt.Sprintf("%016x%016x", s.High, s.Low) }
-
-// String prints it for people and messages.
-func (s RowSum) String() string {
-	return fmt.Sprintf("%s, %s, digest %s", setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"), s.Sum())
-}
-
-// digest is what other parts of the program know of it.
-func (s RowSum) digest() manifest.Digest {
-	return manifest.Digest{Rows: s.Rows, Cells: s.Cells, Sum: s.Low}
-}
 
 // hashRoom is how many bytes of a row are gathered before they are hashed.
 const hashRoom = 64 << 10
 
-// rowHash hashes one row after the other. It belongs to one goroutine.
+// rowHash sums up the XXH3 of 128 bits of one row after the other. Tags are not in it: servers do not
+// give them. It belongs to one goroutine.
 type rowHash struct {
-	sum   RowSum
+	sum   manifest.RowSum
 	cells []byte // of the row, those that are not hashed yet
 	long  *xxh3.Hasher
 	cell  int64 // of the row
@@ -109,7 +76,7 @@ func (h *rowHash) end() {
 	} else {
 		sum = xxh3.Hash128(h.cells)
 	}
-	h.sum.Add(RowSum{Rows: 1, Cells: h.cell, High: sum.Hi, Low: sum.Lo})
+	h.sum.Add(manifest.RowSum{Rows: 1, Cells: h.cell, High: sum.Hi, Low: sum.Lo})
 	h.drop()
 }
 

@@ -3,6 +3,7 @@ package rekey
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"bulkload/pkg/checkpoint"
@@ -126,6 +127,9 @@ func (j *run) record() error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
+		if err := j.forgetBuild(); err != nil { // of another snapshot
+			return err
+		}
 		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
 		if k.Snapshot == "" {
 			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
@@ -136,6 +140,9 @@ func (j *run) record() error {
 	if j.st.Built != nil {
 		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
 			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
+	}
+	if err := j.forgetBuild(); err != nil {
+		return err
 	}
 	now := *k
 	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
@@ -164,6 +171,15 @@ func (j *run) open(ctx context.Context) error {
 	if !k.Own {
 		ref = tablesource.Ref{Snapshot: k.Snapshot}
 	}
+	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
+		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
+		if err == nil && !there {
+			err = j.forgetBuild()
+		}
+		if err != nil {
+			return fail.With(fail.Load, err)
+		}
+	}
 	var err error
 	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true}); err != nil {
 		return err
@@ -172,11 +188,13 @@ func (j *run) open(ctx context.Context) error {
 	if name, err := loader.ParseTableName(j.source.Table); err != nil || name != j.req.From {
 		return fail.Errorf(fail.Config, "snapshot %s is of table %s, not of %s", k.Snapshot, j.source.Table, j.req.From)
 	}
-	if k.Created != 0 {
+	now := *k
+	if now.Created = j.source.Created.UnixMilli(); now.Created == k.Created {
 		return nil
 	}
-	now := *k
-	now.Created = j.source.Created.UnixMilli()
+	if err := j.forgetBuild(); err != nil { // of another snapshot of that name
+		return err
+	}
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
@@ -234,8 +252,14 @@ func (j *run) start() progress.Start {
 			s.Files += r.Files
 		}
 	}
-	if j.st.Built != nil {
+	switch {
+	case j.st.Built != nil:
 		s.Phases = s.Phases[3:]
+	case j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0:
+		s.Phases = s.Phases[2:]
+	}
+	if len(j.st.Written) > 0 && !j.st.Loading {
+		s.Phases = slices.Insert(s.Phases, 0, "check")
 	}
 	if j.req.Verify == "full" {
 		s.Phases, s.Verify = append(s.Phases, "verify"), "full"

@@ -17,7 +17,7 @@ import (
 // any other all rows are read, of the families that the key is made of, and the
 // regions, as many as the snapshot has, get about the same bytes.
 func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, o Options) ([][]byte, error) {
-	o = o.withDefaults()
+	o.Options = o.WithDefaults()
 	keys, err := newKeyColumns(key, old, s.Families)
 	if err != nil {
 		return nil, err

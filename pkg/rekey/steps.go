@@ -2,96 +2,108 @@ package rekey
 
 import (
 	"context"
-	"path"
+	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/filecheck"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
-	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
 )
 
 // options are those of the build.
 func (j *run) options() Options {
-	o := Options{Workers: j.o.Workers, Memory: j.o.Memory, SpillDir: j.o.SpillDir, SpillLimit: j.o.SpillLimit, Budget: j.req.budget, RejectFile: j.o.RejectFile, Events: j.o.Events, Gate: j.o.Gate}
+	o := Options{RejectFile: j.o.RejectFile, Options: build.Options{Workers: j.o.Workers, Memory: j.o.Memory, SpillDir: j.o.SpillDir, SpillLimit: j.o.SpillLimit, Budget: j.req.budget, Events: j.o.Events, Gate: j.o.Gate}}
 	if o.RejectFile == "" {
 		o.RejectFile = filepath.Join(j.st.Dir, "rejects.keys")
 	}
 	return o
 }
 
-// build makes the files. One that was stopped starts over: what it left is removed.
+// build makes the files, or those that are missing.
 func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
-	if j.st.Built != nil {
-		m, err := j.earlier(ctx)
-		if m != nil || err != nil {
-			return m, err
-		}
-	}
-	if err := j.dir.Remove(ctx); err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	var err error
-	if j.dir, err = staging.Make(ctx, j.env, j.dir.Location); err != nil {
-		return nil, err
-	}
 	p := &Plan{Table: j.st.Plan.Table, Key: j.req.key, OldKey: j.req.oldKey, Families: j.facts.Families, Now: j.now(), Since: j.req.Since, Duplicates: j.req.policy}
 	var splits [][]byte
 	for _, s := range j.st.Plan.Splits {
 		splits = append(splits, s)
 	}
+	var err error
 	if p.Ranges, err = partition.New(splits); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
 	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Uploads: upload.NewLimiter(j.o.Uploads)}
+	var resume *build.Resume
+	if j.st.Log != nil {
+		resume = j.st.Resume()
+		if err := j.prove(ctx, resume, out); err != nil {
+			return nil, err
+		}
+	}
+	if j.st.Built != nil {
+		m, err := manifest.Read(ctx, out.FS, out.Dir)
+		if err != nil {
+			return nil, fail.With(fail.HDFS, err)
+		}
+		j.o.Events.Note("files are built already", "files", m.HFiles)
+		j.st.EndSpill(j.o.Events)
+		return m, nil
+	}
+	if j.source == nil {
+		if err := j.open(ctx); err != nil {
+			return nil, err
+		}
+	}
 	j.proven = false
-	m, err := Build(ctx, j.source, p, out, j.options())
+	m, err := Build(ctx, j.source, p, out, j.options(), resume)
 	if err != nil {
+		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
+			j.st.EndSpill(j.o.Events) // what is not sorted to the end is useless
+		}
 		return nil, err
 	}
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
+	j.st.EndSpill(j.o.Events)
 	j.st.Publish(ctx, j.dir, j.o.Events)
 	return m, nil
 }
 
-// earlier are the files of an earlier attempt, nil if one is damaged that no load
-// has begun with.
-func (j *run) earlier(ctx context.Context) (*manifest.Manifest, error) {
-	m, err := manifest.Read(ctx, j.dir.FS, j.dir.Location.Path)
-	if err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	j.o.Events.Note("files are built already", "files", m.HFiles)
+// prove reads the files of earlier attempts, unless a load of them has begun. Those that are damaged are built again.
+func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
 	if j.st.Loading {
-		return m, nil
+		return nil
 	}
-	var targets []filecheck.Target
-	for _, f := range m.Files {
-		targets = append(targets, filecheck.Target{File: f, Path: path.Join(j.dir.Location.Path, f.Name)})
+	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // by an earlier version
+		return j.forgetBuild()
 	}
-	damaged, err := (&filecheck.Checker{FS: j.dir.FS, Gate: j.o.Gate, Events: j.o.Events}).All(ctx, targets)
-	if err != nil {
-		return nil, fail.With(fail.HDFS, err)
+	if err := resume.KeepWritten(ctx, out); err != nil || len(j.st.Written) == 0 {
+		return err
 	}
-	if len(damaged) == 0 {
-		j.proven = true
-		return m, nil
+	if err := resume.CheckWritten(ctx, out, j.o.Gate, j.o.Events); err != nil {
+		return err
 	}
-	for _, d := range damaged {
-		j.o.Events.Warn("a file of an earlier attempt is damaged, and all are built again", "file", d.Path, "found", d.Error())
+	j.proven = j.st.Built != nil
+	return nil
+}
+
+// forgetBuild notes that nothing is sorted and no file written, since the rows are read again from another snapshot or with other
+// settings.
+func (j *run) forgetBuild() error {
+	if j.st.Log == nil || j.st.Sorted == nil && j.st.Built == nil && j.st.Spill == "" && len(j.st.Written) == 0 {
+		return nil
 	}
-	if err := j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: []int{}}); err != nil {
-		return nil, err
+	if err := j.st.Resume().DropSpill(); err != nil {
+		return fail.With(fail.HDFS, err)
 	}
-	return nil, j.open(ctx)
+	return j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(j.st.Written))})
 }
 
 // load brings the files into the table, or what is left of them.

@@ -33,9 +33,9 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 	if err != nil {
 		return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", j.req.To, err))
 	}
-	v := &result.Verification{Mode: "full", Want: m.Digest, Got: got.digest()}
+	v := &result.Verification{Mode: "full", Want: m.Digest, Got: got.Digest()}
 	j.result.Verify = v
-	if got.digest() == m.Digest && got.Sum() == m.RowSum {
+	if got.Digest() == m.Digest && got.Sum() == m.RowSum {
 		return nil
 	}
 	if m.Times != nil && manifest.Expired(m.Times.Expires) && got.Rows <= m.Digest.Rows && got.Cells <= m.Digest.Cells {
@@ -53,7 +53,7 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 }
 
 // scan sums up the rows of the table.
-func (j *run) scan(ctx context.Context) (RowSum, error) {
+func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 	req := loader.ScanRequest{Table: j.req.To, MinTime: j.req.Since, Versions: 1}
 	for _, f := range j.facts.Table.Families {
 		req.Versions = max(req.Versions, uint32(f.Versions))
@@ -80,7 +80,7 @@ func (j *run) scan(ctx context.Context) (RowSum, error) {
 		return nil
 	})
 	j.o.Events.Read(scanned.Load() % reportEvery)
-	var sum RowSum
+	var sum manifest.RowSum
 	for _, h := range parts {
 		sum.Add(h.sum)
 	}
