@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -50,6 +51,33 @@ func TestQuick(t *testing.T) {
 	s := on(t, testcluster.Options{YARN: true})
 	for _, e := range samples {
 		s.sample(e)
+	}
+	s.Run("replace", func(t *testing.T) { s.in(t).replaces() })
+}
+
+// replaces replaces a table by an export of fewer rows, in place and into a new table, with a load by one process as judge.
+func (s *site) replaces() {
+	whole := jobtest.Absolute(s.T, filepath.Join(jobtest.Exports, "check.csv"))
+	b, err := os.ReadFile(whole)
+	testcheck.Must(s.T, err)
+	lines := strings.SplitAfter(string(b), "\n")
+	fewer := filepath.Join(s.TempDir(), "fewer.csv")
+	testcheck.Must(s.T, os.WriteFile(fewer, []byte(lines[0]+strings.Join(lines[40:], "")), 0o600))
+	job := func(table, input string, more ...string) []string {
+		return append([]string{"run", "--job", s.job("check"), "--table", table, "--input", input, "--verify", "full"}, more...)
+	}
+	alone, old := s.table(10), s.table(10)
+	s.must(job(alone, fewer)...)
+	s.must(job(old, whole)...)
+	want := s.digest(alone)
+	in := s.put(fewer)
+	s.must(job(old, in, "--replace", "--max-deletes", "100%", "--into", old+"_new", "--engine", "yarn")...)
+	if got := s.digest(old + "_new"); got != want {
+		s.Errorf("the new table has %s, one that one process loads %s", got, want)
+	}
+	s.must(job(old, in, "--replace", "--max-deletes", "39", "--engine", "yarn")...)
+	if got := s.digest(old); got != want {
+		s.Errorf("the table has %s, one that one process loads %s", got, want)
 	}
 }
 

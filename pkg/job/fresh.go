@@ -35,8 +35,6 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 		return wrong("%s names a table that takes the place of the job's: give %s with it, or name the table to be loaded with %s", setting.Into, setting.Replace, setting.Table)
 	case s.Several():
 		return wrong("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace)
-	case o.YARN != nil:
-		return wrong("%s is for files that are built here, not for %s yarn", setting.Replace, setting.Engine)
 	}
 	old, err := loader.ParseTableName(s.Table)
 	if err != nil {

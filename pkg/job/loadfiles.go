@@ -49,7 +49,7 @@ func maxFiles(env *cluster.Env, given int) int {
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; outcomes that it does not know are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
-	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root}}
+	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root, Counted: log.History.Replace != nil}}
 	if len(b.markers) > 0 {
 		all := *m
 		all.Files = slices.Concat(m.Files, b.markers)

@@ -26,14 +26,8 @@ func checkReplace(o RunOptions, s spec.Job) error {
 	if !s.Replace {
 		return nil
 	}
-	if o.YARN != nil {
-		return fail.With(fail.Config, setting.Errorf("%s is for files that are built here, not for %s yarn", setting.Replace, setting.Engine))
-	}
 	if s.Several() {
 		return fail.With(fail.Config, setting.Errorf("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace))
-	}
-	if s.Verify == "files" {
-		return fail.With(fail.Config, setting.Errorf("%s compares rows: with %s %s files of delete markers would not be looked at; give sample or full", setting.Replace, setting.Verify, s.Verify))
 	}
 	if s.Mapping.CellTimestamp != nil {
 		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, older than which the rest is hidden: cell_timestamp cannot be used with it", setting.Replace))

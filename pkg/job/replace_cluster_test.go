@@ -228,6 +228,39 @@ func (l *replaceLab) predicts(s spec.Spec, want replace.Prediction) {
 	}
 }
 
+// TestReplaceVerifiedByFiles replaces a table in mode files: files with delete markers are looked for as all others are, and where a
+// compaction has taken files before, the count of rows stands for theirs.
+func TestReplaceVerifiedByFiles(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	l := newReplaceLab(t, 1, "")
+	l.must(l.first())
+	second := l.second()
+	second.Verify = "files"
+	r := l.must(replacing(second, ""))
+	if v := r.Verify; v.Mode != "files" || v.Files.Files != r.Manifest.HFiles+r.Replace.Files || v.Files.Compacted != 0 || r.Replace.Files == 0 {
+		t.Errorf("%+v of %d HFiles and %d with markers", v.Files, r.Manifest.HFiles, r.Replace.Files)
+	}
+	l.same(second, r.Manifest.Timestamp)
+	third := l.export("third.csv", func(i int) string { return csvRow(i, "", i) })
+	third.Verify = "files"
+	r, err := l.run(t.Context(), replacing(third, ""), func(name string) {
+		if name == "verify" {
+			l.admin("major-compact", l.table)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Verify; v.Files.Compacted == 0 || v.Files.Compacted != v.Files.Files {
+		t.Errorf("%+v", v.Files)
+	}
+	l.same(third, r.Manifest.Timestamp)
+	l.nothingLeft()
+}
+
 // TestReplaceCompacted replaces a table once more after a compaction, in mode sample.
 func TestReplaceCompacted(t *testing.T) {
 	t.Parallel()
