@@ -245,8 +245,12 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	case checkpoint.UndoDone:
 		line("undo", "undone at %s: the load is out of the table again", hourText(s.UndoneAt, now))
 	}
-	if s.State != checkpoint.JobDone && s.Staging != "" {
-		line("staging", "%s", s.Staging)
+	for _, r := range s.Resources {
+		if r.Table == "" || r.Table == s.Table {
+			line(string(r.Kind), "%s", r.Name)
+		} else {
+			line(string(r.Kind), "%s, for table %s", r.Name, r.Table)
+		}
 	}
 	if s.Report != "" {
 		line("report", "%s", s.Report)

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
 
@@ -153,14 +154,11 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	if left.Bytes, err = treeSize(dir); err != nil {
 		return err
 	}
-	if trace.Spill != "" {
-		if n, err := treeSize(trace.Spill); err == nil {
-			left.Bytes += n
-		}
-	}
-	for _, s := range trace.Streams {
-		if info, err := os.Lstat(s.Copy); err == nil {
-			left.Bytes += info.Size()
+	for _, r := range trace.Resources() {
+		if r.Kind == ResourceSpill || r.Kind == ResourceStream {
+			if n, err := treeSize(r.Name); err == nil {
+				left.Bytes += n
+			}
 		}
 	}
 	c.decide(&left, trace)
@@ -171,9 +169,9 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		err = c.preparedOf(ctx, &left, trace)
 	}
 	if left.Remove && c.o.Remove {
-		e := errors.Join(build.RemoveSpill(dir, trace.Spill), withCluster(ctx, c.env, trace.deleteSnapshots, len(trace.snapshots())))
-		for _, s := range trace.Streams {
-			e = errors.Join(e, build.RemoveSpill(dir, s.Copy))
+		var e error
+		for _, r := range trace.Resources() {
+			e = errors.Join(e, c.remove(ctx, dir, r))
 		}
 		if e == nil {
 			e = os.RemoveAll(dir)
@@ -184,6 +182,17 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
 	return err
+}
+
+// remove removes a resource of a job that is not on HDFS.
+func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
+	switch r.Kind {
+	case ResourceSpill, ResourceStream:
+		return build.RemoveSpill(dir, r.Name)
+	case ResourceSnapshot:
+		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) }, 1)
+	}
+	return nil
 }
 
 // decide says whether a leftover goes, and why or why not.

@@ -18,19 +18,30 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// stagingOf removes the directory on HDFS that a job's journal names, when
-// the job itself is removed. The error says why it is still there.
+// stagingOf removes the directories on HDFS that a job's journal names, when
+// the job itself is removed. The error says why one is still there.
 func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
-	if trace.stagingDir() == "" {
-		return nil
+	var errs []error
+	if trace.stagingDir() != "" { // also one that was removed: another job's may have its name
+		errs = append(errs, c.stagingAt(ctx, job, trace.stagingDir()))
 	}
-	l, err := c.env.Conf.Resolve(trace.stagingDir())
+	for _, r := range trace.Resources() {
+		if r.Kind == ResourceStaging && r.Name != trace.stagingDir() {
+			errs = append(errs, c.stagingAt(ctx, job, r.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stagingAt is stagingOf for one directory.
+func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error {
+	l, err := c.env.Conf.Resolve(uri)
 	if err != nil {
 		return err
 	}
 	c.seen[l.URI()] = true
 	if l.Local() || !staging.IsName(path.Base(l.Path)) {
-		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", trace.stagingDir())
+		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", uri)
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {

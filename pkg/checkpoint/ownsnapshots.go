@@ -114,15 +114,6 @@ func withCluster(ctx context.Context, env *cluster.Env, drop func(context.Contex
 	return fail.With(fail.Load, drop(ctx, c))
 }
 
-// deleteSnapshots deletes the own snapshots of a job that is removed.
-func (h *History) deleteSnapshots(ctx context.Context, c *loader.Cluster) error {
-	var errs []error
-	for _, place := range h.snapshots() {
-		errs = append(errs, deleteSnapshot(ctx, c, h.OwnSnapshots[place]))
-	}
-	return errors.Join(errs...)
-}
-
 func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord) error {
 	if r.Snapshot == "" {
 		return nil

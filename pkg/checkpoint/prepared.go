@@ -38,17 +38,6 @@ func (h *History) nothing() bool {
 		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0
 }
 
-// atHand is the name of the table at hand, empty before there is a plan.
-func (h *History) atHand() string {
-	switch {
-	case h.Plan == nil || h.table > len(h.Plan.Tables):
-		return ""
-	case h.table == 0:
-		return h.Plan.Table
-	}
-	return h.Plan.Tables[h.table-1].Table
-}
-
 // DropPrepared has HBase remove the staging directories that attempts of the job have left, and notes it. One with a file in it
 // stays.
 func (st *Job) DropPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster) error {

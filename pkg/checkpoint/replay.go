@@ -248,7 +248,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventPrepared:
 		t, err := Decode[TokenRecord](r)
 		h.Token = t.Token
-		h.prepare(t.Token, h.atHand())
+		h.prepare(t.Token, h.tableOf(h.table))
 		return err
 	case EventCleaned:
 		t, err := Decode[TokenRecord](r)

@@ -65,6 +65,7 @@ type State struct {
 	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
 	Undone    *result.Undo         `json:"undo_result,omitempty"` // what came of it
+	Resources []Resource           `json:"resources,omitempty"`   // that the job has made outside its directory and has not removed
 	Attempts  []Attempt            `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job
 	Report    string               `json:"report,omitempty"` // the newest report, if there is one

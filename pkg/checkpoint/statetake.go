@@ -59,7 +59,7 @@ func (s *State) take(h *History) {
 		}
 	}
 	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
-	s.Replace, s.Fresh = h.Replace, h.freshState()
+	s.Replace, s.Fresh, s.Resources = h.Replace, h.freshState(), h.Resources()
 	if h.Fresh != nil {
 		s.Table = cmp.Or(s.Table, h.Fresh.Table)
 	}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,12 +142,7 @@ func (h *History) beginUndo(u UndoRecord) {
 	}
 	h.Undo = &Undoing{UndoRecord: u, Sent: sent, Out: map[int]bool{}}
 	for i := range len(u.Tables) + 1 {
-		own := u.Of(i)
-		table := own.Table
-		if i == 0 && h.Plan != nil {
-			table = h.Plan.Table
-		}
-		h.own(ReadSnapshotRecord{Place: PlaceUndone(i), Table: table, Snapshot: own.Snapshot, Created: u.Created})
+		h.own(ReadSnapshotRecord{Place: PlaceUndone(i), Table: cmp.Or(u.Of(i).Table, h.tableOf(i)), Snapshot: u.Of(i).Snapshot, Created: u.Created})
 	}
 	if h.loads == nil {
 		h.loads = h.tableLoads()

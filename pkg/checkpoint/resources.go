@@ -1,0 +1,80 @@
+package checkpoint
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Resource is something outside its directory that a job has made and has not removed: status lists it, and clean removes it
+// with the job. A job may have been killed before it made the resource, or after it removed it.
+type Resource struct {
+	Kind  ResourceKind `json:"kind"`
+	Name  string       `json:"name"`            // a snapshot's name, a path or URI, the tag of a job on YARN
+	Table string       `json:"table,omitempty"` // that the resource is for or of
+
+	snapshot ReadSnapshotRecord
+}
+
+// ResourceKind is what a resource is.
+type ResourceKind string
+
+// The kinds of resources.
+const (
+	ResourceSnapshot ResourceKind = "snapshot" // of a table, taken by the job for itself
+	ResourceStaging  ResourceKind = "staging"  // directory on HDFS of HFiles or delete markers
+	ResourcePrepared ResourceKind = "prepared" // directory of a load below HBase's own staging directory
+	ResourceSpill    ResourceKind = "spill"    // local directory of sorted rows
+	ResourceStream   ResourceKind = "stream"   // local copy of a stream
+	ResourceYARN     ResourceKind = "yarn"     // job on YARN whose output is not taken yet
+	ResourceTable    ResourceKind = "table"    // table that the job makes, while it is not done
+)
+
+// Resources are those that the journal knows.
+func (h *History) Resources() []Resource {
+	var all []Resource
+	add := func(kind ResourceKind, name, table string) {
+		if name != "" {
+			all = append(all, Resource{Kind: kind, Name: name, Table: table})
+		}
+	}
+	for _, place := range h.snapshots() {
+		r := h.OwnSnapshots[place]
+		all = append(all, Resource{Kind: ResourceSnapshot, Name: r.Snapshot, Table: r.Table, snapshot: r})
+	}
+	if p := h.Plan; p != nil && (!h.Finished || h.StagingEnd == StagingKept) {
+		add(ResourceStaging, p.Staging, p.Table)
+	}
+	if h.undoUnderWay() {
+		for i := range len(h.Undo.Tables) + 1 {
+			add(ResourceStaging, h.Undo.Of(i).Staging, h.tableOf(i))
+		}
+	}
+	for _, token := range slices.Sorted(maps.Keys(h.Prepared)) {
+		add(ResourcePrepared, token, h.Prepared[token])
+	}
+	add(ResourceSpill, h.Spill, "")
+	for _, place := range slices.Sorted(maps.Keys(h.Streams)) {
+		add(ResourceStream, h.Streams[place].Copy, "")
+	}
+	if h.Submission != nil {
+		add(ResourceYARN, h.Submission.Tag, "")
+	}
+	if h.Fresh != nil && !h.Finished {
+		add(ResourceTable, h.Fresh.Table, "")
+	}
+	if h.Rekey != nil && h.Rekey.Makes && h.Plan != nil && !h.Finished {
+		add(ResourceTable, h.Plan.Table, "")
+	}
+	return all
+}
+
+// tableOf is the name of a table, by its number in the order of loading; empty if no plan says.
+func (h *History) tableOf(number int) string {
+	switch {
+	case h.Plan == nil || number > len(h.Plan.Tables):
+		return ""
+	case number == 0:
+		return h.Plan.Table
+	}
+	return h.Plan.Tables[number-1].Table
+}
