@@ -159,7 +159,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 		done.Replace.Markers += f.Cells
 		done.Replace.Bytes += f.Size
 	}
-	b.markers = stagedFiles(files)
+	b.markers = StagedFiles(files)
 	return done, nil
 }
 

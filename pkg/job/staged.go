@@ -1,49 +1,52 @@
 package job
 
 import (
+	"cmp"
 	"context"
+	"path"
+	"time"
 
-	"bulkload/internal/cleanup"
-	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
+	"bulkload/pkg/rowkey"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
 )
 
-// Staged is a job whose HFiles another package has built into a staging
-// directory, with that job's own journal, whose plan names the table.
+// Staged are HFiles that another package has written into a staging
+// directory, with that package's own journal.
 type Staged struct {
-	Env      *cluster.Env
-	Cluster  *loader.Cluster
-	Facts    *cluster.Facts // of the table as it is
-	Dir      *staging.Dir
-	Manifest *manifest.Manifest // of files whose cells have timestamps of their own
-	Journal  *checkpoint.Job
-	Proven   bool // every file was read as a whole just now
+	Env     *cluster.Env
+	Cluster *loader.Cluster
+	Facts   *cluster.Facts // of the table as it is
+	Dir     *staging.Dir
+	Files   []manifest.File // whose cells have timestamps of their own, or others' timestamps
+	Journal *checkpoint.Job
+	Time    int64                   // of files that are cut or merged, milliseconds; default now
+	Proven  bool                    // every file was read as a whole just now
+	Made    *checkpoint.TableRecord // the table as it has to be before and after the load; nil: nobody compares
 }
 
 // Load brings the files into the table as [Run] does: each is read as a whole
 // before the first is loaded unless it was just now, what is done and what is not known is written into
-// the journal, and the same call after a crash continues. Before and after it the
-// table must be the one of the plan. What it comes to is put into r. Verify and
-// Staging of the options are not looked at.
+// the journal, and the same call after a crash continues; it takes the files from the journal then. What it comes to is put into r.
+// Verify and Staging of the options are not looked at.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
 	j := &run{env: s.Env, c: s.Cluster, st: s.Journal, facts: s.Facts}
-	if err := j.recreated(ctx, s.Journal.Plan.Made, s.Facts, fail.Check); err != nil {
-		return err
+	if s.Made != nil {
+		if err := j.recreated(ctx, s.Made, s.Facts, fail.Check); err != nil {
+			return err
+		}
 	}
-	st := &stage{Dir: s.Dir, out: build.Output{FS: s.Dir.FS, Dir: s.Dir.Location.Path, Uploads: upload.NewLimiter(o.Uploads)}}
+	st := stageIn(s.Dir)
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
+	m := &manifest.Manifest{Timestamp: cmp.Or(s.Time, time.Now().UnixMilli()), Files: s.Files, Stamped: true}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven, local: o.Unreplicated}
-	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: s.Manifest}, way, s.Journal, o.Events, r); err != nil {
-		s.Journal.Fail(ctx, err) // before the copy
-		ctx, cancel := cleanup.Context(ctx)
-		defer cancel()
-		s.Journal.Publish(ctx, s.Dir, o.Events)
+	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
 		return err
 	}
 	var families []string
@@ -54,5 +57,14 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, s.Journal.Plan.Made, facts, fail.Verify)
+	return j.recreated(ctx, s.Made, facts, fail.Verify)
+}
+
+// StagedFiles are files of a staging directory as a manifest has them.
+func StagedFiles(files []loader.HFile) (staged []manifest.File) {
+	for _, f := range files {
+		staged = append(staged, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
+			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
+	}
+	return staged
 }

@@ -77,7 +77,8 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 			return r, err
 		}
 	}
-	if _, err := LoadStaged(ctx, env, c, facts, dir.Location, files, st, LoadOptions{Events: e}); err != nil {
+	s := Staged{Env: env, Cluster: c, Facts: facts, Dir: dir, Files: StagedFiles(files), Journal: st}
+	if err := s.Load(ctx, LoadOptions{Events: e}, r); err != nil {
 		return r, err
 	}
 	st.EndPrepared(ctx, env, c, e)

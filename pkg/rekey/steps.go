@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
@@ -116,6 +117,13 @@ func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
 			return err
 		}
 	}
-	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Manifest: m, Proven: j.proven, Journal: j.st}
-	return s.Load(ctx, job.LoadOptions{Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, LoadConcurrency: j.o.LoadConcurrency, Uploads: j.o.Uploads, Gate: j.o.Gate, Events: j.o.Events}, j.result)
+	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Journal: j.st, Made: j.st.Plan.Made}
+	err := s.Load(ctx, job.LoadOptions{Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, LoadConcurrency: j.o.LoadConcurrency, Uploads: j.o.Uploads, Gate: j.o.Gate, Events: j.o.Events}, j.result)
+	if err != nil {
+		j.st.Fail(ctx, err) // before the copy
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		j.st.Publish(ctx, j.dir, j.o.Events)
+	}
+	return err
 }

@@ -196,9 +196,9 @@ func (t *target) loadFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = job.LoadStaged(ctx, u.env, u.c, t.facts, dir.Location, u.st.Undo.Markers[t.number], u.st, job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency,
-		Unreplicated: t.local, Gate: u.o.Gate, Events: u.o.Events})
-	return err
+	s := job.Staged{Env: u.env, Cluster: u.c, Facts: t.facts, Dir: dir, Files: job.StagedFiles(u.st.Undo.Markers[t.number]), Journal: u.st}
+	o := job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency, Unreplicated: t.local, Gate: u.o.Gate, Events: u.o.Events}
+	return s.Load(ctx, o, &result.Result{})
 }
 
 // writeAgain writes the markers of one table once more, of the snapshot that the undo has of it. What is predicted stays.
