@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/mapreduce"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -60,7 +62,10 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	defer env.Close()
 	r, err := checkpoint.Clean(cmd.Context(), env, checkpoint.CleanOptions{State: o.state, Staging: o.staging, Job: o.id,
-		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
+		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes,
+		EndYARN: func(ctx context.Context, tag string) error {
+			return mapreduce.Kill(ctx, env, mapreduce.Submission{Tag: tag})
+		}})
 	if r != nil {
 		for i, d := range r.Dirs {
 			r.Dirs[i].Because = d.Because.As(settings.Flag)

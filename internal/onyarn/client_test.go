@@ -3,10 +3,13 @@ package onyarn
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/yarn"
 )
 
@@ -64,6 +67,7 @@ func (s *site) signaled(input string, want []string) {
 			s.holds(into, want)
 		})
 	}
+	s.Run("given up", func(t *testing.T) { s.in(t).givenUp(input) })
 	// Hadoop's client is at work then. The same command determines whether it has submitted the job.
 	s.Run("while it submits", func(t *testing.T) {
 		s := s.in(t)
@@ -80,6 +84,28 @@ func (s *site) signaled(input string, want []string) {
 		s.must(args...)
 		s.holds(into, want)
 	})
+}
+
+// givenUp: clean ends the application of a job that is given up, and removes what it has left.
+func (s *site) givenUp(input string) {
+	state := s.TempDir()
+	args := s.loading("check", s.table(10), input, "--maps", "2", "--reduces", "2", "--on-stop", "detach", "--state", state)
+	m := s.moment()
+	r := s.start(args...)
+	m.work("map", 5*mega, 0)
+	first := s.terminate(r)
+	jobs, err := checkpoint.ReadAll(state)
+	if err != nil || len(jobs) != 1 || !slices.ContainsFunc(jobs[0].Resources, func(r checkpoint.Resource) bool { return r.Kind == checkpoint.ResourceYARN }) {
+		s.Fatalf("jobs %+v, %v", jobs, err)
+	}
+	s.must("clean", "--state", state, "--job", jobs[0].Job, "--yes")
+	app, err := s.asks().Application(s.Context(), first.application())
+	if err != nil || app.State != yarn.KilledApp {
+		s.Errorf("the application is %+v, %v", app, err)
+	}
+	if _, err := checkpoint.Read(jobs[0].Dir); !errors.Is(err, fs.ErrNotExist) {
+		s.Errorf("its directory: %v", err)
+	}
 }
 
 // terminate asks a command to stop.

@@ -28,6 +28,9 @@ type CleanOptions struct {
 	OlderThan time.Duration // jobs that changed since stay; default 7 days
 	Force     bool          // also jobs with files of which it is not known whether HBase has taken them
 	Remove    bool          // remove; default: only say what would be removed
+	// EndYARN ends the job on YARN of a tag, which may have ended before, and returns when it has ended. Default: a job that has one
+	// stays.
+	EndYARN func(ctx context.Context, tag string) error
 }
 
 // DefaultCleanAge is how long a job is left alone that is not named.
@@ -162,8 +165,10 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		}
 	}
 	c.decide(&left, trace)
-	if err = c.stagingOf(ctx, left, trace); err != nil {
-		left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
+	if err = c.endYARN(ctx, &left, trace); err == nil {
+		if err = c.stagingOf(ctx, left, trace); err != nil {
+			left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
+		}
 	}
 	if err == nil {
 		err = c.preparedOf(ctx, &left, trace)
@@ -182,6 +187,25 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
 	return err
+}
+
+// endYARN ends the job on YARN that works for a job which is removed, before its directory goes. With Force one that could not be ended is
+// no reason to stay.
+func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
+	for _, r := range trace.Resources() {
+		if r.Kind != ResourceYARN || !left.Remove || !c.o.Remove {
+			continue
+		}
+		err := errors.New("YARN is not asked")
+		if c.o.EndYARN != nil {
+			err = c.o.EndYARN(ctx, r.Name)
+		}
+		if err != nil && !c.o.Force {
+			left.Remove, left.Because = false, setting.Textf("its job on YARN, %s, is not ended (%s removes it nevertheless)", r.Name, setting.Force)
+			return err
+		}
+	}
+	return nil
 }
 
 // remove removes a resource of a job that is not on HDFS.

@@ -239,6 +239,39 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 	}
 }
 
+// TestCleanEndsYARN: the job on YARN of a job that is removed ends before; one that cannot be ended keeps the job, unless it is forced.
+func TestCleanEndsYARN(t *testing.T) {
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	for name, c := range map[string]struct {
+		remove, force bool
+		end           error
+		ended, there  bool
+	}{
+		"listed":     {there: true},
+		"removed":    {remove: true, ended: true},
+		"no answer":  {remove: true, end: errors.New("no answer"), ended: true, there: true},
+		"nobody":     {remove: true, end: errors.ErrUnsupported, there: true},
+		"not waited": {remove: true, force: true, end: errors.New("no answer"), ended: true},
+	} {
+		state, ended := t.TempDir(), []string(nil)
+		dir := writeJournal(t, state, "t-000000000001", 30*24*time.Hour, `"event":"plan","table":"t"`, `"event":"submitting","tag":"one"`, `"event":"ended","tag":"one"`, `"event":"submitting","tag":"two"`)
+		o := CleanOptions{State: state, Remove: c.remove, Force: c.force}
+		if !errors.Is(c.end, errors.ErrUnsupported) {
+			o.EndYARN = func(_ context.Context, tag string) error {
+				if !fileExists(dir) {
+					t.Errorf("%s: the job goes before its application", name)
+				}
+				ended = append(ended, tag)
+				return c.end
+			}
+		}
+		got, err := Clean(t.Context(), env, o)
+		if fileExists(dir) != c.there || c.ended != slices.Equal(ended, []string{"two"}) || len(got.Dirs) != 1 || got.Dirs[0].Remove == (c.there && c.remove) {
+			t.Errorf("%s: ended %q, %+v, %v", name, ended, got.Dirs, err)
+		}
+	}
+}
+
 // TestCleanStaging removes directories on HDFS with the jobs that they belong
 // to, those of no job when they are old, and nothing else.
 func TestCleanStaging(t *testing.T) {

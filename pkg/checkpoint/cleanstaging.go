@@ -130,7 +130,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 		return nil
 	}
 	c.decide(&left, trace)
-	return errors.Join(c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
+	return errors.Join(c.endYARN(ctx, &left, trace), c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
 }
 
 // preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
