@@ -39,10 +39,18 @@ func TestOwnSnapshots(t *testing.T) {
 	testcheck.Must(t, st.ForgetSnapshot(PlaceUndone(0)))
 	testcheck.Must(t, st.ForgetSnapshot(PlaceUndone(0)))
 	want("undone 1: s1 of x at 8")
-	record(EventUndoing, UndoRecord{})
-	want("undone 1: s1 of x at 8")
 	testcheck.Must(t, st.DropSnapshots(t.Context(), nil, PlaceUndone(0)))
-	testcheck.Must(t, st.ForgetSnapshot(PlaceUndone(1)))
+	want("undone 1: s1 of x at 8")
+	record(EventUndoing, UndoRecord{}) // earlier versions did not say that the snapshots were gone before, nor did they at the end
+	want()
+	record(EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 9})
+	want("undone 0: s2 of t at 9")
+	record(EventUndone, UndoneRecord{})
+	want()
+	record(EventRekey, rekeyed)
+	want("rekeyed: k of old at 4")
+	rekeyed.Snapshot = ""
+	record(EventRekey, rekeyed)
 	want()
 }
 

@@ -154,9 +154,11 @@ func (h *History) apply(r journal.Record) (err error) {
 		return err
 	case EventRekey:
 		k, err := Decode[RekeyRecord](r)
-		if h.Rekey = &k; k.Own && k.Snapshot != "" {
-			h.own(ReadSnapshotRecord{Place: PlaceRekeyed, Table: k.From, Snapshot: k.Snapshot, Created: k.Created})
+		own := ReadSnapshotRecord{Place: PlaceRekeyed, Table: k.From}
+		if h.Rekey = &k; k.Own {
+			own.Snapshot, own.Created = k.Snapshot, k.Created
 		}
+		h.own(own)
 		return err
 	case EventAttempt:
 		a, err := Decode[AttemptRecord](r)

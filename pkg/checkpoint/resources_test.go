@@ -42,5 +42,5 @@ func TestResources(t *testing.T) {
 	step(EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}}},
 		"snapshot s0 t", "snapshot s1 x", "staging hdfs://nn/u0 t", "staging hdfs://nn/u1 x")
 	step(EventReadSnapshot, ReadSnapshotRecord{Place: PlaceUndone(0)}, "snapshot s1 x", "staging hdfs://nn/u0 t", "staging hdfs://nn/u1 x")
-	step(EventUndone, UndoneRecord{&result.Undo{}}, "snapshot s1 x")
+	step(EventUndone, UndoneRecord{&result.Undo{}})
 }

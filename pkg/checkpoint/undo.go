@@ -89,6 +89,7 @@ func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
 func (h *History) replayUndo(r journal.Record) error {
 	if Event(r.Event) == EventUndoing {
 		u, err := Decode[UndoRecord](r)
+		h.forgetUndone()
 		if u.Timestamp == 0 {
 			h.Undo = nil
 		} else {
@@ -117,12 +118,24 @@ func (h *History) replayUndo(r journal.Record) error {
 		return err
 	}
 	d, err := Decode[UndoneRecord](r)
+	h.forgetUndone()
 	h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
 	h.step(r, "")
 	if n := len(h.Attempts); n > 0 {
 		h.Attempts[n-1].State = JobDone
 	}
 	return err
+}
+
+// forgetUndone forgets the snapshots of an undo that has ended: it has deleted them before, or left them to people. Earlier versions did not
+// record that.
+func (h *History) forgetUndone() {
+	if h.Undo == nil {
+		return
+	}
+	for i := range len(h.Undo.Tables) + 1 {
+		delete(h.OwnSnapshots, PlaceUndone(i))
+	}
 }
 
 // wrote takes the files with markers into account.
