@@ -41,6 +41,9 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 	}
 	c.seen[l.URI()] = true
 	if l.Local() || !staging.IsName(path.Base(l.Path)) {
+		if !job.Remove {
+			return nil
+		}
 		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", uri)
 	}
 	fsys, err := c.env.FS(l)
