@@ -176,10 +176,18 @@ func (tab table) differs(want table) string {
 	return fmt.Sprintf("%d of %d rows%s", bad, len(want.rows), first)
 }
 
-// only is the table with some of its columns.
+// only is the table with some of its columns, without the rows whose record would begin with U+FEFF, which is a bad record but for a file's
+// first one.
 func (tab table) only(columns ...string) table {
-	out := table{columns: columns, numbers: tab.ids()}
+	first := slices.Index(tab.columns, columns[0])
+	whole := table{columns: tab.columns}
 	for _, row := range tab.rows {
+		if s, ok := row[first].(string); !ok || !strings.HasPrefix(s, "\ufeff") {
+			whole.rows = append(whole.rows, row)
+		}
+	}
+	out := table{columns: columns, numbers: whole.ids()}
+	for _, row := range whole.rows {
 		some := make([]any, len(columns))
 		for i, c := range columns {
 			some[i] = row[slices.Index(tab.columns, c)]

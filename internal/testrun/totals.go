@@ -57,11 +57,14 @@ func (t *totals) add(p *result) {
 	}
 }
 
-// begin gives the first lines without those of the test's course.
+// begin gives the first lines without those of the test's course. Scripts say at the end what failed.
 func begin(output []string) []string {
 	said := slices.DeleteFunc(slices.Clone(output), func(line string) bool {
 		return strings.HasPrefix(line, "=== ") || strings.HasPrefix(strings.TrimSpace(line), "--- ")
 	})
+	if i := slices.IndexFunc(said, func(line string) bool { return strings.Contains(line, "FAIL: ") }); i > 0 {
+		said = said[max(0, i-most/2):]
+	}
 	return said[:min(most, len(said))]
 }
 
