@@ -10,8 +10,12 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// mostNames is how many columns have numbers. Cells of others carry their names.
-const mostNames = 4096
+// mostNames is how many columns have numbers, and mostNameBytes how many bytes their qualifiers have together, since the journal
+// has them. Cells of other columns carry their names.
+const (
+	mostNames     = 4096
+	mostNameBytes = 1 << 20
+)
 
 // column is a family, by its place in the table, and a qualifier.
 type column struct {
@@ -24,6 +28,7 @@ type column struct {
 type columnNames struct {
 	mu      sync.Mutex
 	columns []column // by number − 1
+	bytes   int      // of their qualifiers
 	numbers map[string]int
 }
 
@@ -32,13 +37,13 @@ func (n *columnNames) number(family int, qualifier []byte) int {
 	name := string(append(binary.AppendUvarint(nil, uint64(family)), qualifier...))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if i := n.numbers[name]; i > 0 || len(n.columns) == mostNames {
+	if i := n.numbers[name]; i > 0 || len(n.columns) == mostNames || n.bytes+len(qualifier) > mostNameBytes {
 		return i
 	}
 	if n.numbers == nil {
 		n.numbers = map[string]int{}
 	}
-	n.columns = append(n.columns, column{family, bytes.Clone(qualifier)})
+	n.columns, n.bytes = append(n.columns, column{family, bytes.Clone(qualifier)}), n.bytes+len(qualifier)
 	n.numbers[name] = len(n.columns)
 	return len(n.columns)
 }

@@ -145,6 +145,15 @@ func TestNamesAsText(t *testing.T) {
 	if !slices.EqualFunc(got, n.all(), same) {
 		t.Errorf("%v\nwant\n%v", got, n.all())
 	}
+	n = &columnNames{}
+	for i := range 40 {
+		if number := n.number(0, append(make([]byte, 32<<10-1), byte(i))); (number > 0) != (i < 32) {
+			t.Errorf("column %d of 32 KiB has number %d", i+1, number)
+		}
+	}
+	if n.number(0, []byte{0}) != 0 || n.number(0, append(make([]byte, 32<<10-1), 3)) != 4 {
+		t.Error("a column more has a number, or one of before has none")
+	}
 	for _, text := range []string{"?", n.text()[:len(n.text())/8*4] + "=", "BQk="} {
 		if _, err := parseNames(text); !errors.Is(err, extsort.ErrCorrupt) {
 			t.Errorf("%q: %v", text, err)
