@@ -67,14 +67,6 @@ func tooLarge(n, most int) error {
 	return setting.Errorf("%w: a row has %s or more, and %d are a worker's room for one (give more with %s, or fewer %s)", extsort.ErrMemory, setting.Count(n, "byte"), most, setting.Memory, setting.Workers)
 }
 
-// hfileOptions are those of a family's files. The plan's time stands for each
-// clock, so the same plan gives the same bytes.
-func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
-	now := p.Now.UnixMilli()
-	return hfile.Options{Family: []byte(f.Name), Compression: f.Compression, Level: f.Level, Zstd: f.Zstd, Encoding: f.Encoding, Bloom: f.Bloom, BloomPrefix: f.BloomPrefix,
-		BlockSize: f.BlockSize, CreateTime: now, BulkloadTime: now}
-}
-
 // fileName is the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
 	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Since, p.Ranges.Start(region))
