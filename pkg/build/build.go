@@ -171,8 +171,6 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	if err != nil {
 		return nil, err
 	}
-	floor := o.newFloor()
-	defer runtime.KeepAlive(floor)
 	return run(ctx, tables, inputRows{in, plans, o}, memory, o)
 }
 
@@ -206,6 +204,8 @@ func (r inputRows) explain(err error) error                   { return explainLi
 
 // run is both passes, or what is left of them.
 func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
+	floor := o.newFloor()
+	defer runtime.KeepAlive(floor)
 	var plans []*Plan
 	for _, t := range tables {
 		plans = append(plans, t.Plan)
