@@ -51,7 +51,8 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 	if o.Security.Kerberos {
 		argv = append(argv, javaKerberos(l)...)
 	}
-	argv = append(argv, "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
+	// What a daemon unpacks goes with the cluster: a daemon that is killed removes nothing.
+	argv = append(argv, "-Djava.io.tmpdir="+l.logs(), "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
 	if role.base() != RegionServer || !o.Measured {
 		// The optimising compiler costs daemons more than it gives in their short lives.

@@ -363,7 +363,7 @@ const streamStateEnv = "BULKLOAD_TEST_STREAM_STATE"
 func TestStreamKilled(t *testing.T) {
 	b := newStreamJob(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestStreamChild$")
-	child.Env = append(os.Environ(), streamStateEnv+"="+b.state+":"+b.spill)
+	child.Env = append(os.Environ(), streamStateEnv+"="+b.state+":"+b.spill, "TMPDIR="+t.TempDir()) // the child removes nothing
 	in, err := child.StdinPipe()
 	if err == nil {
 		err = child.Start()
