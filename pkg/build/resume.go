@@ -37,13 +37,17 @@ func (d *Done) Write(w WrittenRecord) { d.Written[w.InSort()] = w }
 
 // LostRecord is regions whose files are not there as they were written.
 type LostRecord struct {
-	Regions []int `json:"regions"` // ordinals in the sort
+	Regions []int `json:"regions"`       // ordinals in the sort
+	All     bool  `json:"all,omitempty"` // the sorted rows are void too: the input is another one, or is read in another way
 }
 
 // Lose takes it into account that files are to be written again.
 func (d *Done) Lose(l LostRecord) {
 	for _, ordinal := range l.Regions {
 		delete(d.Written, ordinal)
+	}
+	if l.All {
+		d.Sorted = nil
 	}
 	d.Built, d.BuiltTables = nil, nil // a record says it again when they are there
 }

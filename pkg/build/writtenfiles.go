@@ -63,7 +63,7 @@ func (r *Resume) lose(regions map[int]bool) error {
 	if len(regions) == 0 {
 		return nil
 	}
-	return r.Checkpoint.Lost(LostRecord{slices.Sorted(maps.Keys(regions))})
+	return r.Checkpoint.Lost(LostRecord{Regions: slices.Sorted(maps.Keys(regions))})
 }
 
 // outOf is where the files of a region go, by its ordinal in the sort. One table needs no plan.

@@ -110,6 +110,26 @@ func TestBuildResumes(t *testing.T) {
 	}
 }
 
+// TestAnotherSnapshot: rows that were sorted of a snapshot without rows do not stand for those of another one.
+func TestAnotherSnapshot(t *testing.T) {
+	l := newLab(t, []string{"m"}, "f")
+	p := l.plan("id", "8")
+	empty := l.open()
+	l.load(testsnapshot.Put("a", "f", "id", 900, "1"), testsnapshot.Put("z", "f", "id", 900, "9"))
+	r := newResuming(t, l, empty, p)
+	if m, _, err := r.build(-1); err != nil || m.Records != 0 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	st, err := checkpoint.OpenDir(t.Context(), r.state, 0, progress.Events{})
+	testcheck.Must(t, err)
+	testcheck.Must(t, (&run{st: st}).forgetBuild())
+	testcheck.Must(t, st.Close())
+	r.snap = l.open()
+	if m, phases, err := r.build(-1); err != nil || m.Records != 2 || m.Digest.Rows != 2 || !slices.Contains(phases, "read") {
+		t.Errorf("%+v, phases %q, %v", m, phases, err)
+	}
+}
+
 // same holds a manifest and its files to those of a build at one go.
 func (r *resuming) same(t *testing.T, m, want *manifest.Manifest) {
 	t.Helper()

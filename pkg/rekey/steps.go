@@ -104,7 +104,7 @@ func (j *run) forgetBuild() error {
 	if err := j.st.Resume().DropSpill(); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	return j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(j.st.Written))})
+	return j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(j.st.Written)), All: true})
 }
 
 // load brings the files into the table, or what is left of them.
