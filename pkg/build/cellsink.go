@@ -27,7 +27,7 @@ type cellSink struct {
 func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
 	var err error
-	if p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil {
+	if p.cellByCell() {
 		s.cell, err = hfile.NewWriter(out, p.hfileOptions(f.Family))
 		s.hfile = s.cell
 	} else {
@@ -36,6 +36,9 @@ func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 	}
 	return s, err
 }
+
+// cellByCell says whether cells are written one by one: they have times of their own, or come from several records of a row.
+func (p *Plan) cellByCell() bool { return p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil }
 
 // newSinks makes one for each family.
 func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {

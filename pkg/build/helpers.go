@@ -78,7 +78,7 @@ func (h *helpers) leave() {
 // not with times of their own, nor joined of several records, nor with settings
 // that are encoded cell by cell.
 func (p *Plan) Helped() bool {
-	if p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil {
+	if p.cellByCell() {
 		return false
 	}
 	for _, f := range p.Families {

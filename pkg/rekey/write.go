@@ -24,7 +24,7 @@ type decoder struct {
 	families []snapshot.Family
 	names    []column
 	err      error  // there are no names
-	cells    packed // of the row at hand
+	cells    packed // of the current row
 	hash     rowHash
 
 	earliest, latest int64 // timestamps
