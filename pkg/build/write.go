@@ -32,6 +32,7 @@ type Output struct {
 	Retry    WriteRetry  // of files that could not be written
 
 	Identify bool // files get their ids also without a journal
+	Made     bool // Dir is there, and is not made again if another process has removed it
 
 	// Writing is where files lie that are not complete, below Dir. Default [WritingDir].
 	Writing string
@@ -93,14 +94,23 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 	g.SetLimit(atATime)
 	for _, d := range append([]string{o.writing()}, families...) {
 		g.Go(func() error {
-			err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode)
-			if err == nil { // the mode as it is, whatever the process's or the cluster's mask
-				err = o.FS.Chmod(ctx, path.Join(o.Dir, d), o.DirMode)
-			}
-			return fail.With(fail.HDFS, err)
+			return fail.With(fail.HDFS, o.Mkdir(ctx, d))
 		})
 	}
 	return g.Wait()
+}
+
+// Mkdir makes a directory below Dir, with its mode as it is, whatever the process's or the cluster's mask.
+func (o Output) Mkdir(ctx context.Context, name string) error {
+	mkdir := o.FS.MkdirAll
+	if o.Made {
+		mkdir = o.FS.Mkdir
+	}
+	err := mkdir(ctx, path.Join(o.Dir, name), o.DirMode)
+	if err == nil {
+		err = o.FS.Chmod(ctx, path.Join(o.Dir, name), o.DirMode)
+	}
+	return err
 }
 
 // writers is pass 2 of one table: workers take regions, the largest first, merge each and

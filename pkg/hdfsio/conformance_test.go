@@ -38,6 +38,7 @@ func conform(t *testing.T, fsys FS, root string) {
 		{"rename", testRename},
 		{"remove", testRemove},
 		{"mkdirall", testMkdirAll},
+		{"mkdir", testMkdir},
 		{"modes", testModes},
 		{"readdir", testReadDir},
 		{"file id", testFileID},
@@ -279,6 +280,26 @@ func testMkdirAll(t *testing.T, fsys FS, dir string) {
 	writeFile(t, fsys, file, nil, CreateOptions{})
 	if err := fsys.MkdirAll(t.Context(), file, 0o755); !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("mkdirall over a file: %v", err)
+	}
+}
+
+func testMkdir(t *testing.T, fsys FS, dir string) {
+	sub := path.Join(dir, "a", "b")
+	if err := fsys.Mkdir(t.Context(), sub, 0o755); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the directory above: %v", err)
+	}
+	if _, err := fsys.Stat(t.Context(), path.Dir(sub)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory above was made: %v", err)
+	}
+	for _, d := range []string{path.Dir(sub), sub} {
+		testcheck.Must(t, fsys.Mkdir(t.Context(), d, 0o777))
+		testcheck.Must(t, fsys.Mkdir(t.Context(), d, 0o700))
+		checkMode(t, fsys, d, fs.ModeDir|0o777)
+	}
+	file := path.Join(dir, "file")
+	writeFile(t, fsys, file, nil, CreateOptions{})
+	if err := fsys.Mkdir(t.Context(), file, 0o755); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("mkdir over a file: %v", err)
 	}
 }
 

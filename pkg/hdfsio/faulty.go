@@ -125,6 +125,11 @@ func (f *Faulty) MkdirAll(ctx context.Context, name string, perm fs.FileMode) er
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.MkdirAll(ctx, name, perm) })
 }
 
+// Mkdir implements [FS]. Its faults are those of MkdirAll.
+func (f *Faulty) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.Mkdir(ctx, name, perm) })
+}
+
 // Chmod implements [FS].
 func (f *Faulty) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpChmod, name, 0, func() error { return f.FS.Chmod(ctx, name, perm) })

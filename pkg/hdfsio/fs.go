@@ -30,6 +30,8 @@ type FS interface {
 	RemoveAll(ctx context.Context, name string) error
 	// MkdirAll makes a directory and its parents with the given mode; those that exist keep theirs.
 	MkdirAll(ctx context.Context, name string, perm fs.FileMode) error
+	// Mkdir makes a directory with the given mode; one that exists keeps its own. The one above must exist.
+	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
 	// Chmod sets the permission bits of a file or directory.
 	Chmod(ctx context.Context, name string, perm fs.FileMode) error
 }

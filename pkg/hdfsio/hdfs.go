@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path"
 	"slices"
 	"sync"
@@ -179,11 +180,20 @@ func (h *HDFS) RemoveAll(ctx context.Context, name string) error {
 
 // MkdirAll implements [FS]. The NameNode adds user write and execute to parents that it has to make.
 func (h *HDFS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	return h.mkdir(ctx, name, perm, (*hdfs.Client).MkdirAll)
+}
+
+// Mkdir implements [FS].
+func (h *HDFS) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	return h.mkdir(ctx, name, perm, (*hdfs.Client).Mkdir)
+}
+
+func (h *HDFS) mkdir(ctx context.Context, name string, perm fs.FileMode, make func(*hdfs.Client, string, os.FileMode) error) error {
 	name, err := cleanName("mkdir", name)
 	if err != nil {
 		return err
 	}
-	err = h.retry(ctx, "mkdir", name, func(c *hdfs.Client) error { return c.MkdirAll(name, octal(perm)) })
+	err = h.retry(ctx, "mkdir", name, func(c *hdfs.Client) error { return make(c, name, octal(perm)) })
 	if errors.Is(err, fs.ErrExist) {
 		// Another made it meanwhile, or it is a file.
 		if info, e := h.stat(ctx, "mkdir", name); e == nil && info.IsDir() {

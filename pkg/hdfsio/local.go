@@ -152,6 +152,18 @@ func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) erro
 	})
 }
 
+// Mkdir implements [FS].
+func (l Local) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	clean, err := localName(ctx, "mkdir", name)
+	if err == nil {
+		_, err = os.Stat(filepath.Dir(clean))
+	}
+	if err != nil {
+		return err
+	}
+	return l.MkdirAll(ctx, name, perm)
+}
+
 // Chmod implements [FS].
 func (Local) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	name, err := localName(ctx, "chmod", name)

@@ -207,6 +207,14 @@ func (m *Memory) MkdirAll(ctx context.Context, name string, perm fs.FileMode) er
 	return nil
 }
 
+// Mkdir implements [FS].
+func (m *Memory) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
+	if _, err := m.Stat(ctx, path.Dir(name)); err != nil {
+		return err
+	}
+	return m.MkdirAll(ctx, name, perm)
+}
+
 // Chmod implements [FS].
 func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	name, unlock, err := m.enter(ctx, "chmod", name)

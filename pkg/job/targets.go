@@ -125,7 +125,7 @@ func (j *run) stageTables(ctx context.Context) error {
 		out := j.stage.out
 		out.Dir = l.Path
 		t.stage = &stage{Dir: &staging.Dir{FS: j.stage.FS, Location: l}, out: out}
-		err := out.FS.MkdirAll(ctx, l.Path, 0o711)
+		err := out.FS.Mkdir(ctx, l.Path, 0o711)
 		if err == nil {
 			err = out.FS.Chmod(ctx, l.Path, 0o711) // region servers pass it
 		}

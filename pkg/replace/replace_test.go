@@ -137,6 +137,7 @@ func TestReplace(t *testing.T) {
 		testcheck.Must(t, err)
 		testcheck.Must(t, s.Refuse(labStamp, all))
 
+		testcheck.Must(t, l.FS.MkdirAll(t.Context(), "/staging", 0o755))
 		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.FS, "/staging", spec.DefaultFamily, 9), "", o)
 		testcheck.Must(t, err)
 		for _, f := range files {

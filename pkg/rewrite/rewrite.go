@@ -41,7 +41,7 @@ var _ loader.Rewriter = (*Rewriter)(nil)
 // New rewrites files into dir/FAMILY/, by way of dir/_writing/. The
 // timestamp, in milliseconds, stands for the clock in the new files.
 func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *Rewriter {
-	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
+	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, Made: true, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
 // Cut reads a file once and writes the rows between the boundaries into files
@@ -182,19 +182,16 @@ func (w *Rewriter) enter(ctx context.Context, family string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy++
-	dirs := []string{path.Join(w.Output.Dir, build.WritingDir)}
+	dirs := []string{build.WritingDir}
 	_, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, family))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		dirs = append(dirs, path.Join(w.Output.Dir, family))
+		dirs = append(dirs, family)
 	case err != nil:
 		return err
 	}
 	for _, d := range dirs {
-		if err := w.Output.FS.MkdirAll(ctx, d, w.Output.DirMode); err != nil {
-			return err
-		}
-		if err := w.Output.FS.Chmod(ctx, d, w.Output.DirMode); err != nil {
+		if err := w.Output.Mkdir(ctx, d); err != nil {
 			return err
 		}
 	}

@@ -144,6 +144,7 @@ func (s *surveyed) holdsToPlainAccount(rt *rapid.T) {
 
 // mark puts the files with markers into the table, and into another one whose older files and the load's were compacted before.
 func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
+	testcheck.Must(t, s.table.FS.MkdirAll(t.Context(), "/staging", 0o755))
 	rw := rewrite.New(s.table.FS, "/staging", spec.DefaultFamily, 9)
 	files, err := s.load.write(t.Context(), s.snap, s.survey, rw, "", writing{reading: labReading()})
 	testcheck.Must(t, err)
