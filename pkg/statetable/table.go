@@ -1,0 +1,179 @@
+package statetable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkload/pkg/loader"
+)
+
+// Families and columns of the table.
+const (
+	ownerFamily  = "o"
+	recordFamily = "j"
+)
+
+var (
+	ownerColumn = []byte("owner")
+	beatColumn  = []byte("beat")
+)
+
+// Times of beats and of takeovers.
+const (
+	beatEvery  = 2 * time.Second
+	silentFor  = 20 * time.Second // after which an owner counts as dead
+	lookEvery  = time.Second      // at an owner who may be dead
+	leastLooks = 10               // that must have found no beat, so that a region server's restart is no silence
+)
+
+// Table is an HBase table of journals. Any number of goroutines and processes may use it at a time.
+type Table struct {
+	c    *loader.Cluster
+	name loader.TableName
+
+	beatEvery, silentFor, lookEvery time.Duration
+}
+
+// New is a table on a cluster, which stays the caller's. Nothing is asked yet.
+func New(c *loader.Cluster, name loader.TableName) *Table {
+	return &Table{c: c, name: name, beatEvery: beatEvery, silentFor: silentFor, lookEvery: lookEvery}
+}
+
+// Content is what the table has of a job.
+type Content struct {
+	Holder  Holder
+	Records [][]byte // lines without their ends
+	Live    []byte   // what the holder says of itself, nil: nothing
+
+	whole bool // records were read
+	beat  []byte
+	owner []byte        // as it is stored, nil: there is none
+	cells []loader.Cell // all, also of discarded generations; without values
+}
+
+// Read reads what there is of a job. One that the table does not have is empty.
+func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
+	return t.read(ctx, job)
+}
+
+func (t *Table) read(ctx context.Context, job string, families ...string) (*Content, error) {
+	c := &Content{}
+	whole := len(families) != 1
+	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: families, Prompt: true}, func(r loader.Row) (err error) {
+		c, err = contentOf(r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the state of job %s: %w", job, err)
+	}
+	c.whole = whole
+	return c, nil
+}
+
+// All reads what there is of every job, in the order of their names. A table that does not exist has none.
+func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
+	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Prompt: true}, func(r loader.Row) error {
+		c, err := contentOf(r)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", r.Key, err)
+		}
+		return fn(string(r.Key), c)
+	})
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return nil
+	}
+	return err
+}
+
+// contentOf reads a row. Bytes that are kept are copied.
+func contentOf(r loader.Row) (*Content, error) {
+	c := &Content{}
+	var parts []record
+	for _, cell := range r.Cells {
+		c.cells = append(c.cells, loader.Cell{Family: bytes.Clone(cell.Family), Qualifier: bytes.Clone(cell.Qualifier), Timestamp: cell.Timestamp})
+		switch {
+		case string(cell.Family) == recordFamily:
+			p, err := parseRecord(cell.Qualifier)
+			if err != nil {
+				return nil, err
+			}
+			p.text = bytes.Clone(cell.Value)
+			parts = append(parts, p)
+		case bytes.Equal(cell.Qualifier, ownerColumn):
+			c.owner = bytes.Clone(cell.Value)
+			if err := json.Unmarshal(c.owner, &c.Holder); err != nil {
+				return nil, fmt.Errorf("its owner is not readable: %w", err)
+			}
+		case bytes.Equal(cell.Qualifier, beatColumn):
+			c.beat = bytes.Clone(cell.Value)
+			if _, live, ok := bytes.Cut(c.beat, []byte("\n")); ok && len(live) > 0 {
+				c.Live = live
+			}
+		}
+	}
+	return c, c.take(parts)
+}
+
+// take puts records of the holder's generation together.
+func (c *Content) take(parts []record) error {
+	slices.SortFunc(parts, record.compare)
+	for _, p := range parts {
+		switch n := int64(len(c.Records)); {
+		case p.generation != c.Holder.Generation:
+		case p.number == n+1 && p.part == 0:
+			c.Records = append(c.Records, p.text)
+		case p.number == n && p.part > 0:
+			c.Records[n-1] = append(c.Records[n-1], p.text...)
+		default:
+			return fmt.Errorf("record %d is missing", n+1)
+		}
+	}
+	return nil
+}
+
+// record is a cell of a record: a part of one that is longer than mostPart.
+type record struct {
+	generation, number, part int64
+	text                     []byte
+}
+
+// mostPart is far below the largest cell that region servers take (hbase.server.keyvalue.maxsize, 10 MiB).
+const mostPart = 1 << 20
+
+const recordForm = "%06d-%012d-%06d" // so that names have the order of their numbers
+
+func parseRecord(qualifier []byte) (r record, err error) {
+	if _, err := fmt.Sscanf(string(qualifier), recordForm, &r.generation, &r.number, &r.part); err != nil {
+		return r, fmt.Errorf("%q names no record", qualifier)
+	}
+	return r, nil
+}
+
+func (r record) compare(o record) int {
+	return slices.Compare([]int64{r.generation, r.number, r.part}, []int64{o.generation, o.number, o.part})
+}
+
+// recordCells are the cells of a record.
+func recordCells(generation, number int64, line []byte) (cells []loader.Cell) {
+	for part := int64(0); part == 0 || len(line) > 0; part++ {
+		n := min(len(line), mostPart)
+		cells = append(cells, loader.Cell{Family: []byte(recordFamily), Qualifier: fmt.Appendf(nil, recordForm, generation, number, part), Value: line[:n]})
+		line = line[n:]
+	}
+	return cells
+}
+
+// create makes the table. One that another process has made meanwhile is as good.
+func (t *Table) create(ctx context.Context) error {
+	family := func(name string) loader.Family { return loader.Family{Name: name, Versions: 1} }
+	err := t.c.CreateTable(ctx, loader.TableSpec{Name: t.name, Families: []loader.Family{family(recordFamily), family(ownerFamily)}})
+	if errors.Is(err, loader.ErrTableExists) {
+		return nil
+	}
+	return err
+}
