@@ -46,7 +46,7 @@ its command is run again.` + "\n" + exitHelp,
 	}
 	f := cmd.Flags()
 	o.add(f)
-	f.StringVar(&o.state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+	addState(f, &o.state)
 	f.StringVar(&o.staging, "staging", "", "directory on HDFS where jobs have theirs (default /tmp/bulkload-USER)")
 	f.StringVar(&o.id, "job", "", "only this job, of any age: the name of its directory, or the twelve digits at its end")
 	f.Var(&o.olderThan, "older-than", "keep jobs that changed since, such as 7d or 12h")
@@ -61,7 +61,11 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	r, err := checkpoint.Clean(cmd.Context(), env, checkpoint.CleanOptions{State: o.state, Staging: o.staging, Job: o.id,
+	state, err := currentState(cmd.Context(), env, o.state)
+	if err != nil {
+		return err
+	}
+	r, err := checkpoint.Clean(cmd.Context(), env, checkpoint.CleanOptions{State: state, Staging: o.staging, Job: o.id,
 		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes,
 		EndYARN: func(ctx context.Context, tag string) error {
 			return mapreduce.Kill(ctx, env, mapreduce.Submission{Tag: tag})

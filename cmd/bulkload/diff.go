@@ -12,7 +12,6 @@ import (
 	"bulkload/pkg/undo"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 type diffOptions struct {
@@ -47,12 +46,6 @@ of each.
 	return cmd
 }
 
-// addJobOfState registers the flags that name a job by its state.
-func addJobOfState(f *pflag.FlagSet, state, job *string) {
-	f.StringVar(state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
-	f.StringVar(job, "job", "", "the job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
-}
-
 func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	switch {
 	case o.limit < 0:
@@ -60,15 +53,15 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	case o.limit > 0 && !g.showData:
 		return usageError{settings.AboutFlags(errors.New("--limit names row keys, which are data: give --show-data too"), "limit", "show-data")}
 	}
-	dir, err := jobDir(o.state, o.job)
-	if err != nil {
-		return err
-	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
+	dir, err := jobDir(cmd.Context(), env, o.state, o.job)
+	if err != nil {
+		return err
+	}
 	s, err := undo.Diff(cmd.Context(), env, dir, undo.DiffOptions{Keys: o.limit, Events: logEvents(env.Log)})
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func statusOf(code int, r *result.Result) string {
 // errorKinds name what exit codes stand for.
 var errorKinds = map[int]string{
 	exitUnexpected: "unexpected", exitUsage: "config", exitCheck: "check", exitBadRows: "bad_rows", exitInput: "input",
-	exitHDFS: "hdfs", exitLoad: "load", exitVerify: "verify", exitBusy: "busy",
+	exitHDFS: "hdfs", exitLoad: "load", exitVerify: "verify", exitState: "state", exitBusy: "busy",
 }
 
 func kindOfCode(code int) string {

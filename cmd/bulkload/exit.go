@@ -19,6 +19,7 @@ const (
 	exitHDFS       = 6
 	exitLoad       = 7
 	exitVerify     = 8
+	exitState      = 9
 	exitBusy       = 75
 	exitAlready    = 99
 	exitSignal     = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
@@ -44,6 +45,7 @@ var exitTable = [...]exitStatus{
 	{code: exitHDFS, kind: fail.HDFS, meaning: "HDFS or the local disk refused a write or a read", next: "retry: the same command resumes the job"},
 	{code: exitLoad, kind: fail.Load, meaning: "HBase was out of reach, or did not take the files, which are kept", next: "retry: the same command resumes the job"},
 	{code: exitVerify, kind: fail.Verify, meaning: "the table does not hold what was written", next: "find out who deleted or overwrote rows, before anything else is loaded"},
+	{code: exitState, kind: fail.State, meaning: "the table of jobs' state (--state hbase:TABLE) was out of reach", next: "retry: the same command resumes the job"},
 	{code: exitBusy, kind: fail.Busy, meaning: "another process is running this job: try again later", next: "wait, or leave it to the other process"},
 	{code: exitAlready, meaning: "nothing to do, the job was done before (with --skip-exit-code)", next: "nothing"},
 	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command resumes the job"},

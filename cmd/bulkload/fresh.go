@@ -105,15 +105,19 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if o.state.LockWait < 0 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
 	}
-	dir, err := fresh.FindJob(o.state.Dir, d.Old, d.New)
-	if err != nil {
-		return err
-	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
+	state, err := currentState(cmd.Context(), env, o.state.Dir)
+	if err != nil {
+		return err
+	}
+	dir, err := fresh.FindJob(state, d.Old, d.New)
+	if err != nil {
+		return err
+	}
 	d.LockWait, d.Events = o.state.LockWait, logEvents(env.Log)
 	r, err := fresh.Drop(cmd.Context(), env, dir, d)
 	if err != nil {

@@ -63,15 +63,13 @@ there is something else in DIR.` + "\n" + exitHelp,
 			if err := limits.check(cmd); err != nil {
 				return err
 			}
-			if state.Dir == "" {
-				if state.Dir, err = checkpoint.DefaultState(); err != nil {
-					return err
-				}
-			}
 			state.Version = version
 			env, err := c.open(g)
 			if err != nil {
 				return err
+			}
+			if state.Dir, err = checkpoint.StateDir(env, state.Dir); err != nil {
+				return errors.Join(err, env.Close())
 			}
 			watch.subject = subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, env: env}
 			defer env.Close()
@@ -101,7 +99,7 @@ there is something else in DIR.` + "\n" + exitHelp,
 	watch.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
-	cmd.Flags().StringVar(&state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
+	addState(cmd.Flags(), &state.Dir)
 	cmd.Flags().StringVar(&state.JobID, "job-id", "", "distinguishes loads of the same files: a date, an orchestrator's run id")
 	cmd.Flags().DurationVar(&state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this load, such as 30m (default: exit with 75 at once)")
 	cmd.Flags().BoolVar(&state.Restart, "restart", false, "discard the checkpoint and load all that is in DIR")

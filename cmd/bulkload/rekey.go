@@ -83,7 +83,7 @@ deleted meanwhile are missed.` + "\n" + exitHelp,
 	f.BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
 	f.IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	f.StringVar(&o.way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
-	f.StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
+	addState(f, &o.state.Dir)
 	f.StringVar(&o.state.JobID, "job-id", "", "distinguishes jobs of the same tables and key: a date, an orchestrator's run id")
 	f.DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
 	f.BoolVar(&o.state.Restart, "restart", false, "discard the checkpoint and start over")
@@ -121,11 +121,6 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	if o.state.LockWait < 0 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
 	}
-	if o.state.Dir == "" {
-		if o.state.Dir, err = checkpoint.DefaultState(); err != nil {
-			return err
-		}
-	}
 	o.state.Version = version
 	return errors.Join(o.workFlags.check(), o.limitFlags.check(cmd))
 }
@@ -158,6 +153,9 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+		return err
+	}
 	s := g.begin(cmd, env.Log, spec.Spec{Table: o.to, Key: o.request.Key})
 	if err := o.result.observe(s); err != nil {
 		return err

@@ -83,7 +83,7 @@ loading calls and hours below.` + "\n" + exitHelp,
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
 	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
-	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
+	addState(cmd.Flags(), &o.state.Dir)
 	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "distinguishes jobs of the same table, inputs and key: a date, an orchestrator's run id")
 	cmd.Flags().DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
 	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "discard the checkpoint and start over")
@@ -138,10 +138,8 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.state.LockWait < 0 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
 	}
-	if o.state.Dir == "" {
-		if o.state.Dir, err = checkpoint.DefaultState(); err != nil {
-			return err
-		}
+	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+		return err
 	}
 	o.state.Version = version
 	s := g.begin(cmd, env.Log, spec.Spec())

@@ -19,6 +19,7 @@ import (
 )
 
 type statusOptions struct {
+	clusterFlags
 	state string
 	job   string
 	watch bool
@@ -28,10 +29,10 @@ func newStatusCmd(g *globals) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "List the jobs of this machine, or show one while it runs",
+		Short: "List jobs, or show one while it runs",
 		Long: `Status reads the state directory, the newest job first; with --job it shows one
-job, while it runs too. It asks no cluster and takes no lock, so it may be called as
-often as one likes. A job is running, done, failed, stopped (by a signal) or
+job, while it runs too. It takes no lock, so it may be called as often as one likes,
+and asks no cluster but for --state hbase:TABLE: then it lists the jobs of all hosts. A job is running, done, failed, stopped (by a signal) or
 interrupted (killed, or its machine was); the same command that began a failed,
 stopped or interrupted job resumes it. The exit status is 0 whenever the
 question could be answered: what became of the job is in the field "state" of
@@ -43,7 +44,8 @@ question could be answered: what became of the job is in the field "state" of
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+	o.add(f)
+	addState(f, &o.state)
 	f.StringVar(&o.job, "job", "", "only this job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
 	f.BoolVar(&o.watch, "watch", false, "with --job: print a line every two seconds until the job does not run any more")
 	return cmd
@@ -53,9 +55,18 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.watch && o.job == "" {
 		return usageError{settings.AboutFlags(errors.New("--watch needs --job"), "watch", "job")}
 	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	dir, err := currentState(cmd.Context(), env, o.state)
+	if err != nil {
+		return err
+	}
 	w := cmd.OutOrStdout()
 	if o.job == "" {
-		jobs, err := checkpoint.ReadAll(o.state)
+		jobs, err := checkpoint.ReadAll(dir)
 		if err != nil {
 			return err
 		}
@@ -69,7 +80,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 		return g.print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
 	}
-	s, err := checkpoint.Find(o.state, o.job)
+	s, err := checkpoint.Find(dir, o.job)
 	for o.watch && err == nil && s.State == checkpoint.JobRunning {
 		speakState(s)
 		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
@@ -78,7 +89,10 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		if err := retry.Sleep(cmd.Context(), liveEvery); err != nil {
 			return err
 		}
-		s, err = checkpoint.Find(o.state, s.Dir)
+		if err := checkpoint.Refresh(cmd.Context(), env, dir); err != nil {
+			return err
+		}
+		s, err = checkpoint.Find(dir, s.Dir)
 	}
 	if err != nil {
 		return err

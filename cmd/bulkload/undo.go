@@ -7,7 +7,6 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
-	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
@@ -79,15 +78,15 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	case o.lockWait < 0:
 		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.lockWait), "lock-wait")}
 	}
-	dir, err := jobDir(o.state, o.job)
-	if err != nil {
-		return err
-	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
+	dir, err := jobDir(cmd.Context(), env, o.state, o.job)
+	if err != nil {
+		return err
+	}
 	r, err := undo.Run(cmd.Context(), env, dir, undo.Options{DryRun: o.dryRun, InsertOnly: o.insertOnly, Verify: o.verify, Staging: o.staging, Stage: stage,
 		LoadConcurrency: o.calls, LockWait: o.lockWait, Version: version, Events: logEvents(env.Log)})
 	if r != nil {
@@ -142,16 +141,4 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	default:
 		line("undone", "by %s in %s, %s, in %s; verified: %s", setting.Count(markers, "marker"), setting.Count(files, "file"), ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
 	}
-}
-
-// jobDir finds the directory of the one job that a word names.
-func jobDir(state, word string) (string, error) {
-	if word == "" {
-		return "", usageError{settings.AboutFlags(fmt.Errorf("no job: name one with --job (bulkload status lists them)"), "job")}
-	}
-	s, err := checkpoint.Find(state, word)
-	if err != nil {
-		return "", err
-	}
-	return s.Dir, nil
 }

@@ -47,8 +47,8 @@ class BulkloadOperator(BaseOperator):
         between the tries of a task: it may depend on the run, never on the try or the time of day.
     :param table: instead of the job file's; with `cluster` it names the asset that a success updates.
     :param cluster: the name of the HBase cluster in the asset hbase://CLUSTER/TABLE.
-    :param state: directory of all jobs' state. With several workers it must be on a file system that all of them
-        share, or the task must always run on the same one (`queue`).
+    :param state: where jobs have their state: hbase:TABLE, which all workers reach, or a directory. With several workers
+        and a directory the task must always run on the same one (`queue`).
     :param args: further arguments of `bulkload run`.
     :param env: further environment variables; those of the worker stay.
     :param program: the program, a path or a name on PATH.

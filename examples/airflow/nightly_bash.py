@@ -24,7 +24,7 @@ except ImportError:  # Airflow 2
 JOBS = os.environ.get("NIGHTLY_JOBS", "/etc/bulkload")
 EXPORTS = os.environ.get("NIGHTLY_EXPORTS", "hdfs:///user/tina")
 TABLES = os.environ.get("NIGHTLY_TABLES", "")  # a namespace with its colon
-STATE = os.environ.get("NIGHTLY_STATE", "/var/lib/bulkload")
+STATE = os.environ.get("NIGHTLY_STATE", "hbase:bulkload_state")
 
 # The day before the run, in the DAG's time zone. {{ ds }} is that day in Airflow 2 and the run's own in Airflow 3.
 DAY = "{{ data_interval_end.in_timezone('Asia/Shanghai').subtract(days=1).strftime('%Y%m%d') }}"

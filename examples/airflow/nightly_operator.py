@@ -19,7 +19,7 @@ except ImportError:  # Airflow 2
 JOBS = os.environ.get("NIGHTLY_JOBS", "/etc/bulkload")
 EXPORTS = os.environ.get("NIGHTLY_EXPORTS", "hdfs:///user/tina")
 TABLES = os.environ.get("NIGHTLY_TABLES", "")  # a namespace with its colon
-STATE = os.environ.get("NIGHTLY_STATE", "/var/lib/bulkload")
+STATE = os.environ.get("NIGHTLY_STATE", "hbase:bulkload_state")
 
 # The day before the run, in the DAG's time zone, unless who triggers the run names another. {{ ds }} is the day
 # before in Airflow 2 and the run's own in Airflow 3.

@@ -125,7 +125,7 @@ func openEmpty(t *testing.T, dir string) *Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := Open(t.Context(), id.On("test"), Options{Dir: dir}, progress.Events{})
+	st, err := Open(t.Context(), nil, id.On("test"), Options{Dir: dir}, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 )
 
@@ -83,6 +83,13 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 	}
 	o.OlderThan = cmp.Or(o.OlderThan, DefaultCleanAge)
 	c := &cleaner{env: env, o: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{Schema: 1, Removed: o.Remove}}
+	var err error
+	if c.shared, err = dialShared(ctx, env, o.State); err != nil {
+		return nil, err
+	}
+	if c.shared != nil {
+		defer c.shared.Close()
+	}
 	return c.result, errors.Join(c.states(ctx), c.stagings(ctx))
 }
 
@@ -92,6 +99,7 @@ type cleaner struct {
 	o      CleanOptions
 	now    time.Time
 	seen   map[string]bool // staging directories of jobs of this machine, by URI
+	shared *loader.Cluster // that has the jobs' state, nil: none
 	result *Cleaning
 }
 
@@ -130,7 +138,7 @@ func (c *cleaner) states(ctx context.Context) error {
 // state is one job of this machine. The lock is held while it is removed, so
 // that no run of it can begin. What lies on HDFS goes first: should that fail,
 // the journal that leads to it is still there.
-func (c *cleaner) state(ctx context.Context, name string) error {
+func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	dir := filepath.Join(c.o.State, name)
 	trace, err := ReadTrace(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,15 +148,17 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		return err
 	}
 	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table(), Status: trace.Status(), Last: trace.Last}
-	lock, err := journal.TryLock(dir)
-	busy, running := errors.AsType[*journal.BusyError](err)
+	lock := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
+	err = lock.try(ctx, c.shared, progress.Events{})
+	release := lock.Release
+	holder, running := holderOf(err)
 	switch {
 	case running:
-		left.Status, left.Because = JobRunning, setting.Plain("it is running: "+strings.Join(strings.Fields(busy.Holder), " "))
+		left.Status, left.Because = JobRunning, setting.Plain("it is running: "+strings.Join(strings.Fields(holder), " "))
 	case err != nil:
 		return err
 	default:
-		defer lock.Release()
+		defer func() { err = errors.Join(err, release()) }()
 		if trace, err = ReadTrace(dir); err != nil { // it may have continued until now
 			return err
 		}
@@ -179,7 +189,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 			e = errors.Join(e, c.remove(ctx, dir, r))
 		}
 		if e == nil {
-			e = os.RemoveAll(dir)
+			release, e = lock.remove, os.RemoveAll(dir)
 		}
 		if e != nil {
 			left.Remove, left.Because, err = false, setting.Plain("it could not be removed"), e

@@ -66,7 +66,7 @@ func TestFullDiskChild(t *testing.T) {
 	id := identified("t")
 	options := Options{Dir: dir}
 	t.Run("journal", func(t *testing.T) {
-		st, err := Open(t.Context(), id, options, progress.Events{})
+		st, err := Open(t.Context(), nil, id, options, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestFullDiskChild(t *testing.T) {
 		_ = st.Close()
 		whole := wholeRecords(t, filepath.Join(st.Dir, journal.FileName))
 		remove(t, ballast)
-		st, err = Open(t.Context(), id, options, progress.Events{})
+		st, err = Open(t.Context(), nil, id, options, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestFullDiskChild(t *testing.T) {
 	t.Run("a new state directory", func(t *testing.T) {
 		ballast := fill(t, dir)
 		defer remove(t, ballast)
-		_, err := Open(t.Context(), identified("other"), options, progress.Events{})
+		_, err := Open(t.Context(), nil, identified("other"), options, progress.Events{})
 		full(t, err)
 	})
 	t.Run("reject file", func(t *testing.T) {

@@ -79,7 +79,7 @@ func EventInfos() []EventInfo {
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
-		{EventChecking, CheckingRecord{}, false, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
+		{EventChecking, CheckingRecord{}, true, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
 		{EventSpill, build.SpillRecord{}, false, "before a directory for sorted runs is made; without one, after it is gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
 		{EventSubmitting, SubmissionRecord{}, true, "before a job is handed to YARN: the tag and the directory that it alone has"},

@@ -32,7 +32,7 @@ func TestFreshIsReplayed(t *testing.T) {
 		{EventDropping, DropRecord{Table: "t"}, &FreshState{From: "t", Made: true, Compared: before, Old: OldDropping}},
 		{EventDropped, DropRecord{Table: "t"}, &FreshState{From: "t", Made: true, Compared: before, Old: OldDropped}},
 	} {
-		st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestRestartedJobKeepsItsTable(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+	st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestRestartedJobKeepsItsTable(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if st, err = OpenDir(t.Context(), dir, 0, progress.Events{}); err != nil {
+	if st, err = OpenDir(t.Context(), nil, dir, 0, progress.Events{}); err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()

@@ -41,7 +41,7 @@ type Options struct {
 type Job struct {
 	Identity
 	Dir  string
-	lock *journal.Lock
+	lock *Lock
 	Log  *journal.Journal
 	History
 	stop      stopAfter
@@ -63,8 +63,8 @@ func (o Options) MakeDir() error {
 }
 
 // Open takes the job's lock and reads its journal. Who holds the lock is
-// in the error, of kind [fail.Busy].
-func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Job, err error) {
+// in the error, of kind [fail.Busy]. The cluster, which may have the state, is the caller's, and outlives the job.
+func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e progress.Events) (_ *Job, err error) {
 	st := &Job{Identity: id, History: NewHistory()}
 	if o.Dir == "" {
 		return st, nil
@@ -75,7 +75,7 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 	if err := durable.MakePrivateDir(st.Dir); err != nil {
 		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
-	if st.lock, err = WaitLock(ctx, st.Dir, o.LockWait, e); err != nil {
+	if st.lock, err = WaitLock(ctx, c, st.Dir, o.LockWait, e); err != nil {
 		return nil, err
 	}
 	if err := st.reopen(); err != nil {
@@ -87,7 +87,7 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 
 // reopen reads the journal.
 func (st *Job) reopen() error {
-	log, records, err := journal.Open(st.Dir)
+	log, records, err := st.lock.Open()
 	if err != nil {
 		return fail.Errorf(fail.Config, "%w (%s discards the checkpoint and starts over)", err, setting.Restart)
 	}
@@ -105,6 +105,9 @@ func (st *Job) reopen() error {
 func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if st.Log == nil {
 		return nil
+	}
+	if err := st.Check(ctx); err != nil {
+		return err
 	}
 	if st.Plan != nil && !st.Finished {
 		if l, err := env.Conf.Resolve(st.Plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
@@ -127,7 +130,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	if err := errors.Join(st.Log.Close(), os.Remove(filepath.Join(st.Dir, journal.FileName))); err != nil {
+	if err := errors.Join(st.Log.Close(), st.lock.Discard()); err != nil {
 		return fail.With(fail.Config, err)
 	}
 	made, prepared := st.Fresh, st.Prepared
@@ -194,6 +197,35 @@ func (st *Job) record(e Event, data any) error {
 	return nil
 }
 
+// Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
+func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
+
+// Working is ctx until another process takes the job over, which is the cause of its end then. The caller ends it.
+func (st *Job) Working(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if st.lock != nil && st.lock.owner != nil {
+		go func() {
+			select {
+			case <-st.lock.owner.Gone():
+				cancel(stateFailure(st.lock.owner.Lost()))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, cancel
+}
+
+// Failure is why the work on the job has ended: that another process has taken it over, or err.
+func (st *Job) Failure(err error) error {
+	if err == nil || st.lock == nil || st.lock.owner == nil {
+		return err
+	}
+	if lost := st.lock.owner.Lost(); lost != nil {
+		return stateFailure(lost)
+	}
+	return err
+}
+
 // Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
 // attempt was interrupted.
 func (st *Job) Fail(ctx context.Context, cause error) {
@@ -257,27 +289,28 @@ func (st *Job) Close() error {
 		errs = append(errs, fail.With(fail.HDFS, st.Log.Close()))
 	}
 	if st.lock != nil {
-		errs = append(errs, st.forget(), st.lock.Release())
+		release, err := st.forget()
+		errs = append(errs, err, release())
 	}
 	return errors.Join(errs...)
 }
 
-// forget removes the directory of a job that has done nothing, unless others have put something into it.
-func (st *Job) forget() error {
+// forget removes the directory of a job that has done nothing, unless others have put something into it. It gives what ends the lock.
+func (st *Job) forget() (release func() error, err error) {
 	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity: by its directory alone
-		return nil
+		return st.lock.Release, nil
 	}
 	list, err := os.ReadDir(st.Dir)
 	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
-		return err
+		return st.lock.Release, err
 	}
 	for _, name := range []string{journal.FileName, journal.LockName, ""} { // who waits for the lock sees that its file is gone
 		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
-			return fail.With(fail.Config, err)
+			return st.lock.Release, fail.With(fail.Config, err)
 		}
 	}
 	st.Dir = ""
-	return nil
+	return st.lock.remove, nil
 }
 
 // Decode reads a record's own fields.

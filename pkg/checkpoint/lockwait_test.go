@@ -20,15 +20,15 @@ func TestWaitLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WaitLock(t.Context(), dir, 0, progress.Events{}); fail.KindOf(err) != fail.Busy || strings.Contains(err.Error(), "waited") {
+	if _, err := WaitLock(t.Context(), nil, dir, 0, progress.Events{}); fail.KindOf(err) != fail.Busy || strings.Contains(err.Error(), "waited") {
 		t.Errorf("without waiting: %v", err)
 	}
-	if _, err := WaitLock(t.Context(), dir, time.Millisecond, progress.Events{}); fail.KindOf(err) != fail.Busy || !strings.Contains(err.Error(), "waited 1ms") {
+	if _, err := WaitLock(t.Context(), nil, dir, time.Millisecond, progress.Events{}); fail.KindOf(err) != fail.Busy || !strings.Contains(err.Error(), "waited 1ms") {
 		t.Errorf("after a short wait: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	stop := progress.Events{OnNote: func(string, ...any) { cancel() }}
-	if _, err := WaitLock(ctx, dir, time.Hour, stop); !errors.Is(err, context.Canceled) {
+	if _, err := WaitLock(ctx, nil, dir, time.Hour, stop); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	notes := 0
@@ -38,7 +38,7 @@ func TestWaitLock(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	lock, err := WaitLock(t.Context(), dir, time.Hour, free)
+	lock, err := WaitLock(t.Context(), nil, dir, time.Hour, free)
 	if err != nil || notes != 1 {
 		t.Fatalf("%d notes, %v", notes, err)
 	}

@@ -57,7 +57,7 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := Open(t.Context(), st.Identity, Options{Dir: state}, progress.Events{}); fail.KindOf(err) != fail.Busy {
+			if _, err := Open(t.Context(), nil, st.Identity, Options{Dir: state}, progress.Events{}); fail.KindOf(err) != fail.Busy {
 				t.Errorf("a second process: %v", err)
 			}
 			if err := st.Close(); err != nil || fileExists(dir) != c.stays || (st.Dir != "") != c.stays {

@@ -76,6 +76,9 @@ func (h *History) snapshots() []string {
 // DropSnapshots deletes the job's own snapshots of places, also those that the master is still taking for a process that was
 // killed, and notes that each is gone. A place without a snapshot is no error.
 func (st *Job) DropSnapshots(ctx context.Context, c *loader.Cluster, places ...string) error {
+	if err := st.Check(ctx); err != nil {
+		return err
+	}
 	var errs []error
 	for _, place := range places {
 		r, there := st.OwnSnapshots[place]

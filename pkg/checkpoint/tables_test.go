@@ -95,7 +95,7 @@ func TestTablesOfAJournal(t *testing.T) {
 	}
 	dir := t.TempDir()
 	open := func() *Job {
-		st, err := Open(t.Context(), id.On("test"), Options{Dir: dir}, progress.Events{})
+		st, err := Open(t.Context(), nil, id.On("test"), Options{Dir: dir}, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
@@ -176,12 +177,23 @@ func (u *Undoing) ofTable(number int, loading bool) string {
 	return UndoPending
 }
 
-// OpenDir takes the lock of a job whose directory is known, and reads its journal.
-func OpenDir(ctx context.Context, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {
+// OpenDir takes the lock of a job whose directory is known, and reads its journal. It connects the cluster if that has
+// the state, until the job is closed.
+func OpenDir(ctx context.Context, env *cluster.Env, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {
 	st := &Job{Dir: dir}
-	if st.lock, err = WaitLock(ctx, dir, wait, e); err != nil {
+	c, err := dialShared(ctx, env, dir)
+	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && c != nil {
+			c.Close()
+		}
+	}()
+	if st.lock, err = WaitLock(ctx, c, dir, wait, e); err != nil {
+		return nil, err
+	}
+	st.lock.own = c
 	if err := st.reopen(); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
@@ -215,28 +227,37 @@ const ledgerWait = 30 * time.Second
 
 // ReadUndone lists the timestamps that jobs of a state directory have undone,
 // or begun to.
-func ReadUndone(ctx context.Context, state string, e progress.Events) ([]Undone, error) {
-	if !hasJournal(filepath.Join(state, ledgerDir)) {
-		return nil, nil
+func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress.Events) ([]Undone, error) {
+	s, err := sharedOf(state)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
 	}
-	var all []Undone
-	err := withLedger(ctx, state, e, func(_ *journal.Journal, records []journal.Record) error {
-		for _, r := range records {
-			u, err := Decode[Undone](r)
-			if err != nil {
-				return err
-			}
-			all = append(all, u)
+	var records []journal.Record
+	switch {
+	case s != nil:
+		records, err = s.read(ctx, c, ledgerDir)
+	case hasJournal(filepath.Join(state, ledgerDir)):
+		err = withLedger(ctx, c, state, e, func(_ *journal.Journal, all []journal.Record) error {
+			records = all
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Undone, len(records))
+	for i, r := range records {
+		if all[i], err = Decode[Undone](r); err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return all, err
+	}
+	return all, nil
 }
 
 // NoteUndone keeps a timestamp of a table from being used again. It is on disk
 // when NoteUndone returns.
-func NoteUndone(ctx context.Context, state string, u Undone, e progress.Events) error {
-	return withLedger(ctx, state, e, func(j *journal.Journal, records []journal.Record) error {
+func NoteUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, e progress.Events) error {
+	return withLedger(ctx, c, state, e, func(j *journal.Journal, records []journal.Record) error {
 		for _, r := range records {
 			if had, err := Decode[Undone](r); err != nil || had == u {
 				return err
@@ -246,7 +267,7 @@ func NoteUndone(ctx context.Context, state string, u Undone, e progress.Events) 
 	})
 }
 
-func withLedger(ctx context.Context, state string, e progress.Events, do func(*journal.Journal, []journal.Record) error) (err error) {
+func withLedger(ctx context.Context, c *loader.Cluster, state string, e progress.Events, do func(*journal.Journal, []journal.Record) error) (err error) {
 	dir := filepath.Join(state, ledgerDir)
 	defer func() {
 		if err != nil && fail.KindOf(err) == fail.Unexpected {
@@ -256,12 +277,12 @@ func withLedger(ctx context.Context, state string, e progress.Events, do func(*j
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return err
 	}
-	lock, err := WaitLock(ctx, dir, ledgerWait, e)
+	lock, err := WaitLock(ctx, c, dir, ledgerWait, e)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	j, records, err := journal.Open(dir)
+	j, records, err := lock.Open()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func doneJob(t *testing.T, state string) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+	st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestUndoIsReplayed(t *testing.T) {
 		{EventLoaded, FilesRecord{Region: "ab", Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7, Markers: 3, Verify: "full"}}, JobDone, UndoDone, true, 0},
 	} {
-		st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		{EventTableUndone, TurnRecord{1, "x"}, "[pending undone undone]", 0},
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}, "[undone undone undone]", 0},
 	} {
-		st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 	if err != nil || len(trace.Undo.Markers[2]) != 1 || trace.Undo.Markers[2][0].Path != "hdfs://nn/m2" || trace.Undo.Of(0).Snapshot != "s0" || trace.Undo.Of(2) != begun.Tables[1] {
 		t.Errorf("the undo is %+v, %v", trace.Undo, err)
 	}
-	st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+	st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 // TestLedger: timestamps that were undone stay known, each once, also when another process looks.
 func TestLedger(t *testing.T) {
 	state := t.TempDir()
-	if all, err := ReadUndone(t.Context(), state, progress.Events{}); err != nil || len(all) > 0 {
+	if all, err := ReadUndone(t.Context(), nil, state, progress.Events{}); err != nil || len(all) > 0 {
 		t.Fatalf("a state directory without undone timestamps: %v, %v", all, err)
 	}
 	if list, err := os.ReadDir(state); err != nil || len(list) > 0 {
@@ -198,11 +198,11 @@ func TestLedger(t *testing.T) {
 	}
 	a, b := Undone{"c", "t", 7, "j"}, Undone{"c", "t", 8, "j"}
 	for _, u := range []Undone{a, b, a} {
-		if err := NoteUndone(t.Context(), state, u, progress.Events{}); err != nil {
+		if err := NoteUndone(t.Context(), nil, state, u, progress.Events{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := ReadUndone(t.Context(), state, progress.Events{})
+	all, err := ReadUndone(t.Context(), nil, state, progress.Events{})
 	if err != nil || len(all) != 2 || all[0] != a || all[1] != b {
 		t.Errorf("known are %v, %v", all, err)
 	}
@@ -213,7 +213,7 @@ func TestLedger(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(state, ledgerDir, journal.FileName), []byte("no record\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadUndone(t.Context(), state, progress.Events{}); fail.KindOf(err) != fail.Config {
+	if _, err := ReadUndone(t.Context(), nil, state, progress.Events{}); fail.KindOf(err) != fail.Config {
 		t.Errorf("a damaged ledger: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	Load            // HBase was out of reach, or did not take the files, which are kept
 	Verify          // the table does not hold what was written
 	Busy            // another process works on the same job
+	State           // what the job has done could not be kept
 )
 
 // An Error is a failure with its kind. Its message is that of Err.

@@ -18,7 +18,7 @@ import (
 
 // kinds are all of them.
 func kinds() []Kind {
-	return []Kind{Unexpected, Config, Check, BadRows, Input, HDFS, Load, Verify, Busy}
+	return []Kind{Unexpected, Config, Check, BadRows, Input, HDFS, Load, Verify, Busy, State}
 }
 
 // TestKindIsKept: an error keeps its kind, its message and its causes, however it is wrapped.
@@ -78,8 +78,8 @@ func TestKindsOfCauses(t *testing.T) {
 		err  error
 		of   map[Kind]Kind // that differ; others stay
 	}{
-		{"a full disk", full, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS}},
-		{"a full share of it", quota, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS}},
+		{"a full disk", full, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS, State: HDFS}},
+		{"a full share of it", quota, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS, State: HDFS}},
 		{"a damaged block", block, map[Kind]Kind{Input: HDFS}},
 		{"a feature that is not supported", feature, map[Kind]Kind{HDFS: Check}},
 		{"another error", io.EOF, nil},

@@ -47,11 +47,13 @@ type DropOptions struct {
 // new table is loaded and verified, and both tables are those that the job knew.
 // The same call after a crash finishes it; after a success it does nothing.
 func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *result.Dropped, err error) {
-	st, err := checkpoint.OpenDir(ctx, dir, o.LockWait, o.Events)
+	st, err := checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	defer func() { err = st.Failure(errors.Join(err, st.Close())) }()
+	ctx, stop := st.Working(ctx)
+	defer stop(nil)
 	if err := ready(&st.History, o); err != nil {
 		return nil, err
 	}

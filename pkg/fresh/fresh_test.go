@@ -48,7 +48,7 @@ func complete(old, new string) []entry {
 func writeJob(t testing.TB, dir string, entries []entry) string {
 	t.Helper()
 	testcheck.Must(t, os.MkdirAll(dir, 0o700))
-	st, err := checkpoint.OpenDir(t.Context(), dir, 0, progress.Events{})
+	st, err := checkpoint.OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 	testcheck.Must(t, err)
 	for _, e := range entries {
 		testcheck.Must(t, st.Record(e.event, e.data))
@@ -172,7 +172,7 @@ func TestDropWithoutCluster(t *testing.T) {
 // TestDropIsBusy: a job that another process works on is left alone.
 func TestDropIsBusy(t *testing.T) {
 	dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), complete("t", "t2"))
-	st, err := checkpoint.OpenDir(t.Context(), dir, 0, progress.Events{})
+	st, err := checkpoint.OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 	testcheck.Must(t, err)
 	if _, err := Drop(t.Context(), jobtest.Env(t), dir, DropOptions{Old: name(t, "t"), New: name(t, "t2")}); fail.KindOf(err) != fail.Busy {
 		t.Errorf("%v", err)

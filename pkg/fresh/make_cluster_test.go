@@ -40,7 +40,7 @@ func newLab(t *testing.T, entries ...entry) *lab {
 	t.Cleanup(func() { l.cluster.Close() })
 	l.old, l.new = name(t, jobtest.FreshTable(t, l.env, 3, nil)), name(t, "test:"+testcheck.Name(t))
 	dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), entries)
-	l.st, err = checkpoint.OpenDir(t.Context(), dir, 0, progress.Events{})
+	l.st, err = checkpoint.OpenDir(t.Context(), nil, dir, 0, progress.Events{})
 	testcheck.Must(t, err)
 	t.Cleanup(l.close)
 	return l

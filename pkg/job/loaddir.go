@@ -65,10 +65,12 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err != nil {
 		return nil, err
 	}
-	if d.st, err = checkpoint.Open(ctx, id, o.State, o.Events); err != nil {
+	if d.st, err = checkpoint.Open(ctx, d.c, id, o.State, o.Events); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.st.Close()) }()
+	defer func() { err = d.st.Failure(errors.Join(err, d.st.Close())) }()
+	ctx, stop := d.st.Working(ctx)
+	defer stop(nil)
 	d.result.Job = d.st.Dir
 	if !d.st.Finished || o.State.Restart {
 		if err := progress.Pass(ctx, o.Gate); err != nil {

@@ -106,7 +106,10 @@ func (j *run) takeBack(ctx context.Context, before earlierWork) {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	err := j.takeBackStaging(ctx)
+	err := j.st.Check(ctx)
+	if err == nil {
+		err = j.takeBackStaging(ctx)
+	}
 	if checkpoint.LeftStaging(j.o.Events, j.st.Plan.Staging, err); err == nil {
 		j.result.Staging = ""
 	}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,8 @@ type program struct {
 	table   string
 	state   string
 	input   string
+	vars    []string // of its environment
+	dir     string   // where it runs, default the state's
 }
 
 // buildProgram is the program, for a test that runs it on a cluster.
@@ -79,24 +82,35 @@ func (p *program) admin(t *testing.T, do string, args ...string) {
 
 // command is a run of the job; environment variables come behind the flags.
 func (p *program) command(ctx context.Context, stopAfter string, flags ...string) *exec.Cmd {
-	args := append([]string{"run", "--quiet", "--output=json", "--job=" + jobtest.Absolute(p.t, "../../examples/check.yaml"), "--table=" + p.table,
-		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)
+	return p.any(ctx, stopAfter, append([]string{"run", "--quiet", "--output=json", "--job=" + jobtest.Absolute(p.t, "../../examples/check.yaml"), "--table=" + p.table,
+		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)...)
+}
+
+// any is a command of the program with an environment of its own.
+func (p *program) any(ctx context.Context, stopAfter string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+p.cluster.ConfDir(), "HBASE_CONF_DIR="+p.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
+	cmd.Env = append(cmd.Env, p.vars...)
 	if stopAfter != "" {
 		cmd.Env = append(cmd.Env, "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
 	}
-	cmd.Dir = p.state
+	cmd.Dir = cmp.Or(p.dir, p.state)
 	return cmd
 }
 
 // run gives the exit code, and what the program said.
 func (p *program) run(stopAfter string, flags ...string) (code int, stdout, stderr string) {
 	p.t.Helper()
+	return p.end(func(ctx context.Context) *exec.Cmd { return p.command(ctx, stopAfter, flags...) })
+}
+
+// end runs a command to its end.
+func (p *program) end(command func(context.Context) *exec.Cmd) (code int, stdout, stderr string) {
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 3*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
-	cmd := p.command(ctx, stopAfter, flags...)
+	cmd := command(ctx)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	if ctx.Err() != nil {
@@ -143,7 +157,7 @@ func (p *program) count(event string) (n int) {
 }
 
 // judge sees that the table has just what the export has, by HBase's own
-// client, that every file is in there once, and that nothing is left behind.
+// client, that every file is in there once, and that nothing is left behind. Without a number of files HBase may have compacted them.
 func (p *program) judge(files int) {
 	t := p.t
 	t.Helper()
@@ -169,7 +183,7 @@ func (p *program) judge(files int) {
 		}
 		n += len(stores)
 	}
-	if n != files {
+	if n != files && files > 0 {
 		t.Errorf("%d store files, want %d", n, files)
 	}
 	for _, dir := range []string{"/tmp/bulkload-tina", "/hbase/staging"} {

@@ -45,7 +45,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := checkpoint.Open(t.Context(), id.On("test"), checkpoint.Options{Dir: b.state}, progress.Events{})
+	st, err := checkpoint.Open(t.Context(), nil, id.On("test"), checkpoint.Options{Dir: b.state}, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,16 +96,18 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		return notReached(known, id, o.State, err)
 	}
 	known.Job = o.State.StateDir(id)
-	st, err := checkpoint.Open(ctx, id, o.State, o.Events)
+	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
 	if err != nil {
 		return known, err
 	}
 	defer func() {
-		err = errors.Join(err, st.Close())
+		err = st.Failure(errors.Join(err, st.Close()))
 		if r != nil {
 			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
+	ctx, stop := st.Working(ctx)
+	defer stop(nil)
 	if err := undone(st, o.State.Restart); err != nil {
 		return known, err
 	}

@@ -116,7 +116,7 @@ func (j *run) plan(ctx context.Context) error {
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, rowkey.Key(split))
 	}
-	if err := freshTimestamp(ctx, &now, j.o); err != nil {
+	if err := freshTimestamp(ctx, j.c, &now, j.o); err != nil {
 		return err
 	}
 	return j.st.Record(checkpoint.EventPlan, now)
@@ -191,6 +191,9 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
 func (j *run) reopen(ctx context.Context) (err error) {
+	if err := j.st.Check(ctx); err != nil {
+		return err
+	}
 	dir, err := staging.MakeAt(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
 		return err

@@ -40,7 +40,10 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	if err := s.OneTable("a job for each directory"); err != nil {
 		return nil, err
 	}
-	cluster, unreached := clusterOf(ctx, env, o.State)
+	c, cluster, unreached := clusterOf(ctx, env, o.State)
+	if c != nil {
+		defer c.Close()
+	}
 	if unreached != nil {
 		dirs, err := directories(ctx, env, s)
 		if err != nil {
@@ -55,12 +58,15 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 		p.result.Elapsed = time.Since(start)
 		return p.result, unreached
 	}
-	state, lock, err := lockParts(ctx, env, s, cluster, o.State, o.Events)
+	state, lock, err := lockParts(ctx, env, c, s, cluster, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
 	if lock != nil {
 		defer func() { err = errors.Join(err, lock.Release()) }()
+	}
+	if err := checkpoint.Refresh(ctx, env, o.State.Dir); err != nil {
+		return nil, err
 	}
 	dirs, err := directories(ctx, env, s)
 	if err != nil {

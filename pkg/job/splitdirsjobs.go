@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -41,7 +41,7 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Di
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *cluster.Env, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *checkpoint.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}
@@ -54,25 +54,23 @@ func lockParts(ctx context.Context, env *cluster.Env, s spec.Job, cluster string
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
-	lock, err = checkpoint.WaitLock(ctx, dir, o.LockWait, e)
+	lock, err = checkpoint.WaitLock(ctx, c, dir, o.LockWait, e)
 	return dir, lock, err
 }
 
-// clusterOf is the id of the cluster, if there is a state.
-func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (string, error) {
+// clusterOf is the cluster and its id, if there is a state. It is connected unless it is nil.
+func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *loader.Cluster, id string, err error) {
 	if o.Dir == "" {
-		return "", nil
+		return nil, "", nil
 	}
 	if err := o.MakeDir(); err != nil {
-		return "", err
+		return nil, "", err
 	}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return "", err
+	if c, err = env.Dial(ctx); err != nil {
+		return nil, "", err
 	}
-	defer c.Close()
-	id, err := c.ID(ctx)
-	return id, cluster.Failure(err)
+	id, err = c.ID(ctx)
+	return c, id, cluster.Failure(err)
 }
 
 // isOf says whether a plan was made of just the files of a part as they are,

@@ -44,7 +44,7 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	st, err := checkpoint.Open(ctx, id.On("test"), checkpoint.Options{Dir: b.state}, progress.Events{})
+	st, err := checkpoint.Open(ctx, nil, id.On("test"), checkpoint.Options{Dir: b.state}, progress.Events{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 	if err != nil {
 		return nil, err
 	}
-	st, err := checkpoint.Open(ctx, id, o, e)
+	st, err := checkpoint.Open(ctx, c, id, o, e)
 	if err != nil {
 		return nil, err
 	}

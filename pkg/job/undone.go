@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
 
@@ -25,11 +26,11 @@ func undone(st *checkpoint.Job, restart bool) error {
 
 // freshTimestamp refuses a timestamp that an undo has used up: markers hide what
 // is written with it, in the regions where no compaction has dropped them.
-func freshTimestamp(ctx context.Context, p *checkpoint.PlanRecord, o RunOptions) error {
+func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, o RunOptions) error {
 	if o.State.Dir == "" {
 		return nil
 	}
-	all, err := checkpoint.ReadUndone(ctx, o.State.Dir, o.Events)
+	all, err := checkpoint.ReadUndone(ctx, c, o.State.Dir, o.Events)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,15 @@ type Journal struct {
 	seq  int64
 	line []byte
 	err  error // the first failed write: nothing may follow a torn line
+
+	share   func(lines [][]byte) error // nil: the file is all that there is
+	pending [][]byte                   // lines that it has not had yet
 }
+
+// Share has each record written by share too, whose error is that of the record. It gets lines without their ends, in their order,
+// and keeps none: with a record that announces an act, before that is in the file, all that came before. The file is a copy
+// then, which need not survive the machine.
+func (j *Journal) Share(share func(lines [][]byte) error) { j.share = share }
 
 // Open opens the journal of a directory, makes it if it is missing, and gives
 // its records in their order. The caller holds the directory's lock, by
@@ -159,19 +167,38 @@ func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
+	if err := j.toShare(r.Data, sync); err != nil {
+		return Record{}, err
+	}
 	j.line = append(append(j.line[:0], r.Data...), '\n')
 	if _, err := j.f.Write(j.line); err != nil {
 		j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 		return Record{}, j.err
 	}
 	j.seq++
-	if sync {
+	if sync && j.share == nil {
 		if err := j.f.Sync(); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err
 		}
 	}
 	return r, nil
+}
+
+// toShare shares a line, and those that wait, if it is to survive the machine.
+func (j *Journal) toShare(line []byte, sync bool) error {
+	if j.share == nil {
+		return nil
+	}
+	if j.pending = append(j.pending, line); !sync {
+		return nil
+	}
+	if err := j.share(j.pending); err != nil {
+		j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
+		return j.err
+	}
+	j.pending = nil
+	return nil
 }
 
 // NewRecord is a record as a journal would have it, of one that is not kept.
@@ -230,5 +257,12 @@ func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return errors.Join(j.f.Sync(), j.f.Close())
+	if j.share == nil {
+		return errors.Join(j.f.Sync(), j.f.Close())
+	}
+	var err error
+	if len(j.pending) > 0 && j.err == nil {
+		err = j.share(j.pending)
+	}
+	return errors.Join(err, j.f.Close())
 }

@@ -46,7 +46,7 @@ func newResuming(t *testing.T, l *lab, s *snapshot.Snapshot, p *Plan) *resuming 
 // build is one attempt, which ends when so many files have their names; below 0: at its end. It gives the phases that it went through.
 func (r *resuming) build(files int) (m *manifest.Manifest, phases []string, err error) {
 	r.t.Helper()
-	st, err := checkpoint.OpenDir(r.t.Context(), r.state, 0, progress.Events{})
+	st, err := checkpoint.OpenDir(r.t.Context(), nil, r.state, 0, progress.Events{})
 	testcheck.Must(r.t, err)
 	defer func() { testcheck.Must(r.t, st.Close()) }()
 	ctx, stop := context.WithCancel(r.t.Context())
@@ -120,7 +120,7 @@ func TestAnotherSnapshot(t *testing.T) {
 	if m, _, err := r.build(-1); err != nil || m.Records != 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	st, err := checkpoint.OpenDir(t.Context(), r.state, 0, progress.Events{})
+	st, err := checkpoint.OpenDir(t.Context(), nil, r.state, 0, progress.Events{})
 	testcheck.Must(t, err)
 	testcheck.Must(t, (&run{st: st}).forgetBuild())
 	testcheck.Must(t, st.Close())

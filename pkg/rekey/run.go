@@ -55,16 +55,18 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	if err != nil {
 		return nil, err
 	}
-	st, err := checkpoint.Open(ctx, id, o.State, o.Events)
+	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(err, st.Close())
+		err = st.Failure(errors.Join(err, st.Close()))
 		if r != nil {
 			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
+	ctx, stop := st.Working(ctx)
+	defer stop(nil)
 	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
 		if err := st.Restart(ctx, env); err != nil {

@@ -39,7 +39,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	if p.Ranges, err = partition.New(splits); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Uploads: upload.NewLimiter(j.o.Uploads)}
+	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.o.Uploads)}
 	var resume *build.Resume
 	if j.st.Log != nil {
 		resume = j.st.Resume()

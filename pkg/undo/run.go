@@ -68,10 +68,13 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		}
 		u.st = &checkpoint.Job{Dir: dir, History: trace.History}
 	} else {
-		if u.st, err = checkpoint.OpenDir(ctx, dir, o.LockWait, o.Events); err != nil {
+		if u.st, err = checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, u.st.Close()) }()
+		defer func() { err = u.st.Failure(errors.Join(err, u.st.Close())) }()
+		working, stop := u.st.Working(ctx)
+		defer stop(nil)
+		ctx = working
 	}
 	loads, err := loadsOf(dir, &u.st.History)
 	if err != nil {
@@ -134,7 +137,7 @@ func (u *undo) predict(ctx context.Context) error {
 
 // countUndone says of each table how many other timestamps of it were undone.
 func (u *undo) countUndone(ctx context.Context) error {
-	undone, err := checkpoint.ReadUndone(ctx, u.state, u.o.Events)
+	undone, err := checkpoint.ReadUndone(ctx, u.c, u.state, u.o.Events)
 	if err != nil {
 		return err
 	}

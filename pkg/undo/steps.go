@@ -32,7 +32,7 @@ func (u *undo) build(ctx context.Context) error {
 	}
 	for _, t := range u.tables {
 		noted := checkpoint.Undone{Cluster: u.cluster, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
-		if err := checkpoint.NoteUndone(ctx, u.state, noted, u.o.Events); err != nil {
+		if err := checkpoint.NoteUndone(ctx, u.c, u.state, noted, u.o.Events); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+
+	"github.com/spf13/pflag"
+)
+
+// addState registers the flag that names where jobs have their state.
+func addState(f *pflag.FlagSet, state *string) {
+	f.StringVar(state, "state", "", "directory of all jobs' state, or hbase:TABLE of the cluster, which every host reaches (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+}
+
+// addJobOfState registers the flags that name a job by its state.
+func addJobOfState(f *pflag.FlagSet, state, job *string) {
+	addState(f, state)
+	f.StringVar(job, "job", "", "the job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
+}
+
+// currentState is the directory of all jobs' state as it is now.
+func currentState(ctx context.Context, env *cluster.Env, state string) (string, error) {
+	dir, err := checkpoint.StateDir(env, state)
+	if err == nil {
+		err = checkpoint.Refresh(ctx, env, dir)
+	}
+	return dir, err
+}
+
+// jobDir finds the directory of the one job that a word names.
+func jobDir(ctx context.Context, env *cluster.Env, state, word string) (string, error) {
+	if word == "" {
+		return "", usageError{settings.AboutFlags(fmt.Errorf("no job: name one with --job (bulkload status lists them)"), "job")}
+	}
+	dir, err := currentState(ctx, env, state)
+	if err != nil {
+		return "", err
+	}
+	s, err := checkpoint.Find(dir, word)
+	if err != nil {
+		return "", err
+	}
+	return s.Dir, nil
+}
