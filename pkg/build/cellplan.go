@@ -186,6 +186,26 @@ func (p *Plan) familyNames() []string {
 // values is how many values a row has in the sort.
 func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.values() }
 
+// Carries says of each column of the records whether a row holds its value beside the key.
+func (p *Plan) Carries() []bool {
+	held := make([]bool, len(p.Columns))
+	hold := func(column int) {
+		if column >= 0 {
+			held[column] = true
+		}
+	}
+	for _, s := range p.slots {
+		hold(s.column)
+		for _, m := range s.members {
+			hold(m.column)
+		}
+	}
+	for _, c := range append([]int{p.timing.stamp, p.timing.ttl}, p.wide...) {
+		hold(c)
+	}
+	return held
+}
+
 // cellNames are those of the slots, for a manifest; nil where columns and
 // family give.
 func (p *Plan) cellNames() []spec.CellName {

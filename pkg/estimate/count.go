@@ -90,8 +90,9 @@ type counting struct {
 	in     *source.Input
 	o      build.Options
 	places []countPlace
-	step   int64 // of the sample of keys; 0: none
-	query  []int // columns of the query key
+	step   int64  // of the sample of keys; 0: none
+	query  []int  // columns of the query key
+	held   []bool // columns whose values count as bytes of a row; nil: all
 
 	next  atomic.Int64
 	mu    sync.Mutex
@@ -261,7 +262,9 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 		if span.Len > 0 || w.store && !span.IsNull() {
 			t.cells[c]++
 		}
-		size += int64(span.Len)
+		if w.held == nil || w.held[c] {
+			size += int64(span.Len)
+		}
 	}
 	r := &t.regions[w.ranges.Find(key)]
 	r.rows++
