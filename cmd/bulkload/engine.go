@@ -85,11 +85,16 @@ func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Predictio
 	if e.SampledRows > 0 {
 		text = int64(float64(e.SampledText) / float64(e.SampledRows) * float64(e.Rows))
 	}
-	var shares []float64
-	for _, r := range e.Regions {
-		shares = append(shares, r.Share)
+	tables := append([]*estimate.Estimate{e}, e.Tables...)
+	work := e.ReadTime
+	var shares []float64 // each table has all records once
+	for _, t := range tables {
+		work += t.WriteTime
+		for _, r := range t.Regions {
+			shares = append(shares, r.Share/float64(len(tables)))
+		}
 	}
-	p := y.Predict(e.InputBytes, text, shares, (e.ReadTime+e.WriteTime)*time.Duration(e.Workers))
+	p := y.Predict(e.InputBytes, text*int64(len(tables)), shares, work*time.Duration(e.Workers))
 	return &p
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
 
 	"bulkload/internal/settings"
 	"bulkload/pkg/result"
@@ -29,7 +30,8 @@ func newMergeCmd(g *globals) *cobra.Command {
 		Short: "Make HFiles of the shares that several builds have left",
 		Long: `Merge takes the sorted rows that build --plan FILE --share K/N has left in a
 directory, of all N shares, and writes the HFiles that one build of the whole input
-would have written, byte for byte, with the same manifest. Load takes them.
+would have written, byte for byte, with the same manifest. Load takes them. Of several
+tables each has its files in DIR/TABLE/FAMILY, as with build.
 
 It refuses a directory in which a share is missing or damaged or is of another plan,
 and an input that is not what it was when the plan was made. Bad records of all
@@ -75,6 +77,10 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
+	job, err := p.Job.Resolve()
+	if err != nil {
+		return err
+	}
 	o.subject = subject{command: "build", spec: p.Job, out: o.out, env: env}
 	s := g.begin(cmd, env.Log, p.Job)
 	if err := o.observe(cmd, s); err != nil {
@@ -85,19 +91,22 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	made, err := share.Merge(ctx, env, p, o.shares, o.out, of, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
 	if made != nil {
-		r.Manifest, r.Share = made.Manifest, &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
+		r.SetManifests(job.Targets(), made.Manifests)
+		r.Share = &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
 	}
 	if err := s.end(r, err); err != nil {
 		return err
 	}
-	if made.Manifest == nil {
+	if made.Manifests == nil {
 		if !g.json() && !g.logs.quiet {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: merge %s; %d are still to be done before the files can be loaded: %s\n", of, len(made.Missing), made.MissingText())
 		}
 		return err
 	}
 	if !g.logs.quiet && !g.json() {
-		printFiles(cmd.OutOrStdout(), made.Manifest, o.out)
+		for i, t := range job.Targets() {
+			printFiles(cmd.OutOrStdout(), made.Manifests[i], path.Join(o.out, t.Dir))
+		}
 	}
 	return g.summarize(cmd.OutOrStdout(), r)
 }

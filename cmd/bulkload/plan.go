@@ -198,35 +198,35 @@ func (o *planOptions) check() error {
 	return o.workFlags.check()
 }
 
-// checkTables refuses what is of one table only.
+// checkTables refuses what is of one table only, or of one process.
 func (o *planOptions) checkTables(s spec.Job) error {
 	switch {
-	case o.out != "":
-		return s.OneTable("a build by several processes")
 	case o.suggest > 0:
 		return s.OneTable("a search for split points")
 	case o.svg != "":
 		return s.OneTable("a picture of regions")
+	case o.out != "":
+		return s.Divisible("a build by several processes")
 	case o.engine == "yarn":
-		return s.OneTable("a build on YARN")
+		return s.Divisible("a build on YARN")
 	}
 	return nil
 }
 
 // write writes the plan for shares.
 func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w estimate.Options) error {
-	families, points, _, err := estimate.Regions(ctx, env, s, w.Splits)
+	shapes, _, err := estimate.Shapes(ctx, env, s, w)
 	if err != nil {
 		return err
 	}
-	p, err := share.Make(ctx, env, s, families, points, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: int64(o.split)})
+	p, err := share.Make(ctx, env, s, shapes, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: int64(o.split)})
 	if err != nil {
 		return err
 	}
 	if p, err = p.Write(ctx, env, o.out); err != nil {
 		return err
 	}
-	env.Log.Info("plan for shares", "file", o.out, "regions", len(p.Points)+1, "files", len(p.Inputs), "splits", len(p.Parts), "timestamp", p.Timestamp)
+	env.Log.Info("plan for shares", "file", o.out, "regions", p.Regions(), "files", len(p.Inputs), "splits", len(p.Parts), "timestamp", p.Timestamp)
 	return nil
 }
 

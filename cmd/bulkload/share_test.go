@@ -65,11 +65,11 @@ func mergeArgs(k, m int) []string {
 	return []string{"merge", "--quiet", "--plan", "plan", "--shares", "rows", "--out", "hfiles", "--share", fmt.Sprintf("%d/%d", k, m)}
 }
 
-// local is the files of one build, by name, and its manifest.
+// local is the files of one build, by name, and its manifests, by directory.
 func (j sharedJob) local() (map[string]string, map[string]any) {
 	j.t.Helper()
 	j.must(append([]string{"build", "--quiet", "--out", "local"}, j.args...)...)
-	return treeOf(j.t, filepath.Join(j.dir, "local")), manifestOf(j.t, filepath.Join(j.dir, "local"))
+	return treeOf(j.t, filepath.Join(j.dir, "local")), manifestsOf(j.t, filepath.Join(j.dir, "local"))
 }
 
 // treeOf are the HFiles below a directory, with their digests.
@@ -94,35 +94,41 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// manifestOf is a manifest without what depends on how the work was done.
-func manifestOf(t *testing.T, dir string) map[string]any {
+// manifestsOf are the manifest of a directory, and of several tables those in directories below it, without what depends on how the work was done.
+func manifestsOf(t *testing.T, dir string) map[string]any {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, "_bulkload.json"))
-	if err != nil {
-		t.Fatal(err)
+	all := map[string]any{}
+	for _, pattern := range []string{"_bulkload.json", "*/_bulkload.json"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		testcheck.Must(t, err)
+		for _, file := range found {
+			b, err := os.ReadFile(file)
+			testcheck.Must(t, err)
+			var m map[string]any
+			testcheck.Must(t, json.Unmarshal(b, &m))
+			for _, name := range []string{"read_ns", "write_ns", "spill_bytes", "runs", "reject_file", "checksum"} {
+				delete(m, name)
+			}
+			all[strings.TrimPrefix(file, dir)] = m
+		}
 	}
-	var m map[string]any
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"read_ns", "write_ns", "spill_bytes", "runs", "reject_file", "checksum"} {
-		delete(m, name)
-	}
-	return m
+	return all
 }
 
-// hold compares the merged files and manifest with those of one build.
+// hold compares the merged files and manifests with those of one build.
 func (j sharedJob) hold(files map[string]string, manifest map[string]any) {
 	j.t.Helper()
 	dir := filepath.Join(j.dir, "hfiles")
 	if got := treeOf(j.t, dir); fmt.Sprint(got) != fmt.Sprint(files) {
 		j.t.Errorf("the files are %v, one build has %v", got, files)
 	}
-	if got := manifestOf(j.t, dir); fmt.Sprint(got) != fmt.Sprint(manifest) {
+	if got := manifestsOf(j.t, dir); len(got) == 0 || fmt.Sprint(got) != fmt.Sprint(manifest) {
 		j.t.Errorf("the manifest is %v, one build has %v", got, manifest)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "_writing")); !errors.Is(err, fs.ErrNotExist) {
-		j.t.Errorf("_writing is left: %v", err)
+	for _, pattern := range []string{"_writing", "*/_writing"} {
+		if left, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(left) > 0 {
+			j.t.Errorf("%v is left: %v", left, err)
+		}
 	}
 }
 
@@ -182,6 +188,16 @@ func sharedJobs(t *testing.T) map[string][]string {
 			jobs[name+", "+policy] = append([]string{"--job", job, "--duplicates", policy, "--input", input, "--splits", "k01000,k01001,k03,k05999,z"}, stamp...)
 		}
 	}
+	indexed, several := filepath.Join(dir, "indexed.yaml"), filepath.Join(dir, "several.yaml")
+	testcheck.Must(t, os.WriteFile(indexed, []byte(`table: ns:check
+key: salt(check_id) + md5hex(check_id) + id
+tables:
+  - {index: by_rule, table: by_rule, key: rule_no + "|" + id, covers: [hit_ind]}
+  - {table: plain, key: id, columns: [check_id, rule_no], family: g}
+`), 0o600))
+	jobs["a table and an index"] = append([]string{"--job", indexed, "--input", filepath.Join(root, "testdata", "exports", "check.csv"), "--splits", "salt:4", "--table-splits", "plain=4,8"}, stamp...)
+	testcheck.Must(t, os.WriteFile(several, []byte("table: t\nkey: id\nbad_records: 1%\nduplicates: last\ntables:\n  - {table: by_n, key: n + id, columns: [name], duplicates: first}\n"), 0o600))
+	jobs["several tables, last"] = append([]string{"--job", several, "--input", input, "--splits", "k01000,k03", "--table-splits", "by_n=5k"}, stamp...)
 	return jobs
 }
 
@@ -215,7 +231,7 @@ func TestSharesAreOneBuild(t *testing.T) {
 				close(work)
 				wait.Wait()
 				for k := 1; k <= merges; k++ {
-					if _, err := os.Stat(filepath.Join(j.dir, "hfiles", "_bulkload.json")); err == nil {
+					if len(manifestsOf(t, filepath.Join(j.dir, "hfiles"))) > 0 {
 						t.Errorf("there is a manifest before merge %d of %d", k, merges)
 					}
 					j.must(mergeArgs(k, merges)...)

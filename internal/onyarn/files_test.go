@@ -91,6 +91,12 @@ func (s *site) local(job, input, splits string) []string {
 	s.Helper()
 	dir := filepath.Join(s.TempDir(), "hfiles")
 	s.must("build", "--job", job, "--table", "", "--input", input, "--splits", splits, "--timestamp", timestamp, "--out", dir)
+	return s.built(dir)
+}
+
+// built are the HFiles of one table in a directory.
+func (s *site) built(dir string) []string {
+	s.Helper()
 	files := map[string][]byte{}
 	err := filepath.WalkDir(filepath.Join(dir, "f"), func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

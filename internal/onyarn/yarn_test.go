@@ -53,6 +53,7 @@ func TestQuick(t *testing.T) {
 		s.sample(e)
 	}
 	s.Run("replace", func(t *testing.T) { s.in(t).replaces() })
+	s.Run("several tables", func(t *testing.T) { s.in(t).tables() })
 }
 
 // replaces replaces a table by an export of fewer rows, in place and into a new table, with a load by one process as judge.

@@ -113,10 +113,7 @@ func (p *Plan) rowPolicy() extsort.Policy {
 	return p.Duplicates
 }
 
-// sortOptions are those of the plan's sort, but for the memory.
-func (p *Plan) sortOptions(o Options) extsort.Options { return sortOptions(o, []*Plan{p}) }
-
-// sortOptions are those of one sort for all tables, whose regions follow one another in it.
+// sortOptions are those of one sort for all tables, whose regions follow one another in it, but for the memory.
 func sortOptions(o Options, plans []*Plan) extsort.Options {
 	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 	for _, p := range plans {
@@ -140,12 +137,6 @@ func (p *Plan) index() bool {
 	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
 
-// A Table is one of those that a build writes: what its files hold, and where they go.
-type Table struct {
-	Plan *Plan
-	Out  Output
-}
-
 // Run reads all of the input and writes an HFile for every region and family
 // that has rows. It leaves nothing under a final name unless the whole input was read
 // without an error; what a failed build has written is removed.
@@ -162,11 +153,8 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 // columns and timestamp. Manifests come in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
 	o = o.WithDefaults()
-	var plans []*Plan
-	for i := range tables {
-		tables[i].Out = tables[i].Out.withDefaults()
-		plans = append(plans, tables[i].Plan)
-	}
+	setDefaults(tables)
+	plans := plansOf(tables)
 	memory, err := o.SortMemory(in, plans...)
 	if err != nil {
 		return nil, err
@@ -206,11 +194,7 @@ func (r inputRows) explain(err error) error                   { return explainLi
 func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
-	var plans []*Plan
-	for _, t := range tables {
-		plans = append(plans, t.Plan)
-	}
-	sort := sortOptions(o, plans)
+	sort := sortOptions(o, plansOf(tables))
 	sort.Memory = memory
 	o.resume.forgetLosing(sort.Leading, o.Budget)
 	if o.resume.complete(o.Budget) {

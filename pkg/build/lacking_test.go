@@ -95,7 +95,7 @@ func TestPartsSayWhatTheyLack(t *testing.T) {
 	for columns, want := range map[string]string{"id,a.b,z,lit.eral": "", "id,z,tpyo": "tpyo"} {
 		s.Columns = strings.Split(columns, ",")
 		for _, n := range []int{1, 2, 7} {
-			_, _, runs, err := partCase{spec: s}.readParts(t, n)
+			_, _, runs, err := oneTable(s, nil).readParts(t, n)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -26,7 +25,7 @@ type PartRun struct {
 	Read *PartRead
 }
 
-// Written is what pass 2 made of some regions of all parts.
+// Written is what pass 2 made of some regions of a table, of all parts.
 type Written struct {
 	Files      []manifest.File     `json:"files"` // in the order of their rows
 	Digest     manifest.Digest     `json:"digest"`
@@ -41,27 +40,49 @@ type Written struct {
 // runRoom is what a merge holds of a run beside a chunk: what is unpacked of it, and what is read ahead.
 const runRoom = 256 << 10
 
-// MergeParts is pass 2 on the regions that only chooses, nil for all, of what parts have read. Runs are in the order of their parts and
-// cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records lie, for messages.
-// What a failed merge has written under a final name stays if the output is shared.
-func MergeParts(ctx context.Context, plan *Plan, runs []PartRun, chunkSize int, only func(region int) bool, places Places, out Output, o Options) (*Written, error) {
-	o, out = o.WithDefaults(), out.withDefaults()
-	room := int64(len(runs))*(int64(chunkSize)+runRoom) + plan.WriterRoom()
+// MergeParts is pass 2 on the regions that only chooses by their ordinals in the sort, nil for all, of what parts have read. Runs are in the
+// order of their parts and cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records lie,
+// for messages. What a failed merge has written under a final name stays if the output is shared. The outcome is that of each table.
+func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize int, only func(region int) bool, places Places, o Options) ([]*Written, error) {
+	o = o.WithDefaults()
+	setDefaults(tables)
+	plans := plansOf(tables)
+	room := int64(0)
+	for _, p := range plans {
+		room = max(room, p.WriterRoom()) // a worker writes one region at a time
+	}
+	room += int64(len(runs)) * (int64(chunkSize) + runRoom)
 	if o.Workers = min(o.Workers, int(int64(o.Memory)/room)); o.Workers == 0 {
 		return nil, fail.Errorf(fail.Config, "memory of %s is too little to merge %d shares: %.0f MiB are needed (give more with %s, or cut the input into fewer shares)",
 			o.Memory, len(runs), float64(room)/(1<<20), setting.Memory)
 	}
 	start := time.Now()
 	o.Events.Phase("write")
-	if err := out.Prepare(ctx, plan.familyNames()...); err != nil {
+	if err := Prepare(ctx, tables); err != nil {
 		return nil, err
 	}
-	w := &writers{plan: plan, sort: newPartRows(plan, runs), out: out, events: o.Events, gate: o.Gate, only: only}
-	if err := w.run(ctx, o.Workers); err != nil {
-		return nil, errors.Join(Locate(err, places), w.undo(ctx))
+	all := newWriters(tables, newPartRows(plans, runs), o)
+	for _, w := range all {
+		w.only = only
 	}
+	if err := writeAll(ctx, o.Workers, all); err != nil {
+		err = Locate(err, places)
+		for _, w := range all {
+			err = errors.Join(err, w.undo(ctx))
+		}
+		return nil, err
+	}
+	done := make([]*Written, len(all))
+	for i, w := range all {
+		done[i] = w.written(start)
+	}
+	return done, endWriting(ctx, tables)
+}
+
+// written is what was made since a time.
+func (w *writers) written(start time.Time) *Written {
 	return &Written{Files: w.files, Digest: w.digest, Times: w.times, Records: w.counts.records, Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
-		Took: time.Since(start)}, fail.With(fail.HDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, out.writing())))
+		Took: time.Since(start)}
 }
 
 // Judge says whether what all parts have read is an input that may be built.
@@ -97,8 +118,28 @@ func lackingOf(parts []*PartRead) []string {
 	return names
 }
 
-// Assemble is the manifest of a build, from what all parts have read and what was written of all regions.
-func Assemble(ctx context.Context, plan *Plan, parts []*PartRead, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
+// Assemble makes the manifests of a build, one of each table, from what all parts have read and what was written of all regions: of each
+// merge what it made of each table.
+func Assemble(plans []*Plan, parts []*PartRead, written [][]*Written, allowEmpty bool) ([]*manifest.Manifest, error) {
+	all := make([]*manifest.Manifest, len(plans))
+	for t, plan := range plans {
+		var own []*Written
+		for _, tables := range written {
+			if len(tables) != len(plans) {
+				return nil, fail.Errorf(fail.Unexpected, "files of %s were written, of a build of %d", setting.Count(len(tables), "table"), len(plans))
+			}
+			own = append(own, tables[t])
+		}
+		var err error
+		if all[t], err = assemble(plan, parts, own, allowEmpty); err != nil {
+			return nil, ofTable(plans, t, err)
+		}
+	}
+	return all, nil
+}
+
+// assemble makes the manifest of one table.
+func assemble(plan *Plan, parts []*PartRead, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
 	w := &writers{plan: plan}
 	var took time.Duration
 	for _, p := range written {
@@ -117,9 +158,13 @@ func Assemble(ctx context.Context, plan *Plan, parts []*PartRead, written []*Wri
 	return m, someRows(m, Options{AllowEmpty: allowEmpty})
 }
 
-// WriteManifest writes the manifest of a build into its directory, over that of an earlier attempt.
-func WriteManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
-	return (&Resume{}).replaceManifest(ctx, out.withDefaults(), m)
+// WriteManifests removes files that are not complete, and writes the manifest of each table into its directory, over that of an earlier attempt.
+func WriteManifests(ctx context.Context, tables []Table, m []*manifest.Manifest) error {
+	setDefaults(tables)
+	if err := endWriting(ctx, tables); err != nil {
+		return err
+	}
+	return (&Resume{}).replaceManifests(ctx, tables, m)
 }
 
 // totalsOf adds up what parts have read.
@@ -137,7 +182,7 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 
 // partRows are the rows of all runs.
 type partRows struct {
-	plan    *Plan
+	plans   []*Plan
 	runs    []PartRun
 	regions []partRegion
 }
@@ -149,8 +194,8 @@ type partRegion struct {
 	expect               map[uint32]chunk.Counts
 }
 
-func newPartRows(plan *Plan, runs []PartRun) *partRows {
-	p := &partRows{plan: plan, runs: runs, regions: make([]partRegion, plan.Ranges.Len())}
+func newPartRows(plans []*Plan, runs []PartRun) *partRows {
+	p := &partRows{plans: plans, runs: runs, regions: make([]partRegion, RegionsOf(plans))}
 	for i, run := range runs {
 		for _, r := range run.Read.Regions {
 			all := &p.regions[r.Region]
@@ -178,15 +223,24 @@ func (p *partRows) Region(region int) (*extsort.Merge, func(*regionPart) error, 
 			sources = append(sources, run.File.Region(region))
 		}
 	}
-	ranges, all := p.plan.Ranges, &p.regions[region]
-	left := manifest.Digest{}
-	m, err := chunk.NewReader(chunk.Join(sources...), func(run uint32) string {
+	r := chunk.NewReader(chunk.Join(sources...), func(run uint32) string {
 		if int(run) < len(p.runs) {
 			return p.runs[run].Name
 		}
 		return fmt.Sprintf("run %d", run)
-	}).Merge(region, chunk.RegionOptions{Bounds: chunk.Bounds{Start: ranges.Start(region), End: ranges.End(region)}, Shared: ranges.Shared(region),
-		Duplicates: p.plan.rowPolicy(), Expect: all.expect, LeftOut: func(row []byte) { left.AddRow(row, 0) }})
+	})
+	all := &p.regions[region]
+	return mergeChunks(p.plans, r, region, all.expect, func(chunk.Counts) (sum uint64, of string) { return all.sum, "the shares' rows" })
+}
+
+// mergeChunks merges the chunks of a region, by its ordinal in the sort. What was written is held to them: all of their rows, whose sum is asked
+// for at the end.
+func mergeChunks(plans []*Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*regionPart) error, error) {
+	t, region := tableOf(plans, ordinal)
+	plan, left := plans[t], manifest.Digest{}
+	ranges := plan.Ranges
+	m, err := r.Merge(ordinal, chunk.RegionOptions{Bounds: chunk.Bounds{Start: ranges.Start(region), End: ranges.End(region)}, Shared: ranges.Shared(region),
+		Duplicates: plan.rowPolicy(), Expect: expect, LeftOut: func(row []byte) { left.AddRow(row, 0) }})
 	if err != nil {
 		return nil, nil, readChunks(err)
 	}
@@ -194,9 +248,10 @@ func (p *partRows) Region(region int) (*extsort.Merge, func(*regionPart) error, 
 		if err := m.Whole(); err != nil {
 			return readChunks(err)
 		}
-		if plain := len(p.plan.wide) == 0 && p.plan.timing.ttl < 0; plain && part.digest.Sum+left.Sum != all.sum {
-			return fail.Errorf(fail.Unexpected, "region %d: the rows that were written and those left out have sum %016x, the shares' rows have %016x; nothing was loaded (this is a fault of bulkload or of this machine: report it)",
-				region, part.digest.Sum+left.Sum, all.sum)
+		want, of := sum(m.Counts())
+		if plain := len(plan.wide) == 0 && plan.timing.ttl < 0; plain && part.digest.Sum+left.Sum != want {
+			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: rows written and left out have sum %016x, %s have %016x; nothing was loaded (a fault of bulkload or of this machine: report it)",
+				region, part.digest.Sum+left.Sum, of, want))
 		}
 		return nil
 	}, nil

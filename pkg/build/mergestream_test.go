@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/pkg/chunk"
 	"bulkload/pkg/hdfsio"
@@ -70,13 +69,9 @@ func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 	}
 	for name, c := range partCases(t) {
 		t.Run(name, func(t *testing.T) {
-			whole := t.TempDir()
-			want, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, c.spec), jobtest.Family, c.splits, whole, WorkOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			files, want := c.whole(t)
 			for _, n := range counts {
-				plan, in, runs, err := c.readParts(t, n)
+				plans, in, runs, err := c.readParts(t, n)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,54 +80,90 @@ func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 				for _, r := range runs {
 					parts = append(parts, r.Read)
 				}
-				streams, ranges := shuffle(t, runs, plan.Ranges.Len(), n, random)
-				var done []*Streamed
+				streams, ranges := shuffle(t, runs, RegionsOf(plans), n, random)
+				var done [][]*Streamed
 				for i, frames := range streams {
 					out := Output{FS: hdfsio.Local{}, Dir: dir, Writing: fmt.Sprintf("%s/%d", WritingDir, i)}
-					s, err := MergeStream(t.Context(), plan, framed(t, frames), ranges[i], nil, in.Source, out, 3, Options{})
+					s, err := MergeStream(t.Context(), c.tables(t, plans, out), framed(t, frames), ranges[i], nil, in.Source, Options{Sample: 3})
 					if err != nil {
 						t.Fatal(err)
 					}
 					done = append(done, s)
 				}
-				m, records, err := AssembleStreams(t.Context(), plan, parts, done, true)
+				m, records, err := AssembleStreams(plans, parts, done, true)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if a, b := fmt.Sprint(jobtest.Hashes(t, dir)), fmt.Sprint(jobtest.Hashes(t, whole)); a != b {
-					t.Errorf("%d parts: files %s, one build has %s", n, a, b)
+				if got := c.hashes(t, dir); got != files {
+					t.Errorf("%d parts: files %s, one build has %s", n, got, files)
 				}
-				if m.Digest != want.Digest || m.Records != want.Records || m.Duplicates != want.Duplicates || m.Joined != want.Joined || m.NoCells != want.NoCells || len(m.Samples) == 0 {
-					t.Errorf("%d parts: %+v, one build has %+v", n, m, want)
-				}
-				// The records alone make the same manifest, as they do when a job resumes.
+				// The records alone make the same manifests, as they do when a job resumes.
 				again := NewDone()
 				for _, r := range records {
-					again.Written[r.Region] = r
+					again.Write(r)
 				}
-				again.Built = m
-				if back, err := (&Resume{Done: &again}).Manifest(plan, Output{}); err != nil || back.Digest != m.Digest || back.Duplicates != m.Duplicates {
-					t.Errorf("%d parts: by the records %+v, %v", n, back, err)
+				again.Built, again.BuiltTables = m[0], m[1:]
+				back, err := (&Resume{Done: &again}).Manifests(c.tables(t, plans, Output{}))
+				if err != nil {
+					t.Fatal(err)
 				}
-				lost := *done[0]
-				lost.Merged = lost.Merged[1:]
-				lost.Regions = slices.DeleteFunc(slices.Clone(lost.Regions), func(r WrittenRecord) bool { return r.Region == done[0].Merged[0].Region })
-				if _, _, err := AssembleStreams(t.Context(), plan, parts, append([]*Streamed{&lost}, done[1:]...), true); err == nil || !strings.Contains(err.Error(), "rows were lost") {
-					t.Errorf("%d parts: a region that nobody wrote: %v", n, err)
+				for i, want := range want {
+					m, back := m[i], back[i]
+					if m.Digest != want.Digest || m.Records != want.Records || m.Duplicates != want.Duplicates || m.Joined != want.Joined || m.NoCells != want.NoCells || len(m.Samples) == 0 {
+						t.Errorf("%d parts: %+v, one build has %+v", n, m, want)
+					}
+					if back.Digest != m.Digest || back.Duplicates != m.Duplicates {
+						t.Errorf("%d parts: by the records %+v", n, back)
+					}
+				}
+				for table := range plans {
+					refusesLost(t, plans, parts, done, table)
 				}
 			}
 		})
 	}
 }
 
+// refusesLost: of a table no region may be missing in what was written, none may be there twice, and none may be another table's.
+func refusesLost(t *testing.T, plans []*Plan, parts []*PartRead, done [][]*Streamed, table int) {
+	t.Helper()
+	at := slices.IndexFunc(done, func(s []*Streamed) bool { return len(s[table].Merged) > 0 })
+	was := done[at]
+	defer func() { done[at] = was }()
+	lost, twice := *was[table], *was[table]
+	first := lost.Merged[0]
+	lost.Merged = lost.Merged[1:]
+	lost.Regions = slices.DeleteFunc(slices.Clone(lost.Regions), func(r WrittenRecord) bool { return r.InSort() == first.Region })
+	twice.Merged = append(slices.Clone(twice.Merged), first)
+	for want, s := range map[string]*Streamed{"rows were lost": &lost, "was written twice": &twice} {
+		done[at] = slices.Clone(was)
+		done[at][table] = s
+		_, _, err := AssembleStreams(plans, parts, done, true)
+		if err == nil || !strings.Contains(err.Error(), want) || len(plans) > 1 && s == &lost && !strings.HasPrefix(err.Error(), "table "+plans[table].Table+": ") {
+			t.Errorf("%d parts, table %d: %v, want %q", len(parts), table, err, want)
+		}
+	}
+	if len(plans) == 1 {
+		return
+	}
+	done[at] = slices.Clone(was)
+	other := (table + 1) % len(plans)
+	moved := *was[other]
+	moved.Merged = append(slices.Clone(moved.Merged), first)
+	done[at][table], done[at][other] = &lost, &moved
+	if _, _, err := AssembleStreams(plans, parts, done, true); err == nil || !strings.Contains(err.Error(), "was written") {
+		t.Errorf("%d parts, a region of table %d as one of table %d: %v", len(parts), table, other, err)
+	}
+}
+
 // TestMergeStreamRefuses: a region of another reduce, and a chunk that comes twice, are no success.
 func TestMergeStreamRefuses(t *testing.T) {
 	c := partCases(t)["duplicates first"]
-	plan, in, runs, err := c.readParts(t, 3)
+	plans, in, runs, err := c.readParts(t, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	streams, _ := shuffle(t, runs, plan.Ranges.Len(), 1, rand.New(rand.NewPCG(3, 4)))
+	streams, _ := shuffle(t, runs, RegionsOf(plans), 1, rand.New(rand.NewPCG(3, 4)))
 	all := streams[0]
 	for what, try := range map[string]struct {
 		frames  []frame
@@ -140,10 +171,10 @@ func TestMergeStreamRefuses(t *testing.T) {
 		want    string
 	}{
 		"another region": {all, Regions{0, 2}, "where those of 0 to 1 are expected"},
-		"twice":          {append(slices.Clone(all[:1]), all...), Regions{0, plan.Ranges.Len()}, "behind the last one"},
+		"twice":          {append(slices.Clone(all[:1]), all...), Regions{0, RegionsOf(plans)}, "behind the last one"},
 	} {
 		out := Output{FS: hdfsio.Local{}, Dir: t.TempDir()}
-		if _, err := MergeStream(t.Context(), plan, framed(t, try.frames), try.regions, nil, in.Source, out, 0, Options{}); err == nil || !strings.Contains(err.Error(), try.want) {
+		if _, err := MergeStream(t.Context(), c.tables(t, plans, out), framed(t, try.frames), try.regions, nil, in.Source, Options{}); err == nil || !strings.Contains(err.Error(), try.want) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // A Part is the splits of an input from one on and before another. Parts of one input are read by processes of their own, each
-// by [ReadPart]; [MergeParts] writes the HFiles of what all of them have read, the same as [Run] does.
+// by [ReadPart]; [MergeParts] writes the HFiles of what all of them have read, the same as [RunTables] does.
 type Part struct {
 	From, To int
 }
@@ -29,13 +29,13 @@ type PartRead struct {
 	SpillRuns  int64         `json:"spill_runs"`
 	Took       time.Duration `json:"took_ns"`
 	Sums       SplitSums     `json:"sums"`              // of the part's splits
-	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order
+	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
 	Lacking    []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
 }
 
 // PartRegion is what a part has of a region.
 type PartRegion struct {
-	Region int `json:"region"`
+	Region int `json:"region"` // its ordinal in the sort, as of [WrittenRecord]
 	chunk.Counts
 	LeftOut int64 `json:"left_out,omitempty"` // rows that are duplicates of others of the part
 }
@@ -48,23 +48,24 @@ type Sink interface {
 }
 
 // ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
-// sink in chunks. A budget of bad records that is a number ends it; one that is a share is for who knows the other parts.
-func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
+// sink in chunks. Of several tables every record has a row in each, and the regions of further ones follow those of the first. A budget
+// of bad records that is a number ends it; one that is a share is for who knows the other parts.
+func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	o = o.WithDefaults()
 	o.Budget.Part = true
-	memory, err := o.SortMemory(in, plan)
+	memory, err := o.SortMemory(in, plans...)
 	if err != nil {
 		return nil, err
 	}
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
-	so := plan.sortOptions(o)
+	so := sortOptions(o, plans)
 	so.Memory = memory
 	sorter, err := extsort.New(so)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	r := &readers{plans: []*Plan{plan}, in: in, sort: sorter, end: part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
+	r := &readers{plans: plans, in: in, sort: sorter, end: part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
 	r.next.Store(int64(part.From))
 	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
 	start := time.Now()
@@ -87,18 +88,18 @@ func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink
 	p = &PartRead{Records: in.RecordsOf(part.From, part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs,
 		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}, Lacking: in.Lacking()}
 	o.Events.Phase("write")
-	if err := p.write(ctx, sorter, chunk.NewWriter(sink, c), o); err != nil {
+	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, Locate(err, in)
 	}
 	if err := sink.Finish(); err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}
 	p.Took = time.Since(start)
-	return p, p.balance()
+	return p, p.balance(plans)
 }
 
 // write gives the rows of all regions to the sink.
-func (p *PartRead) write(ctx context.Context, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
+func (p *PartRead) write(ctx context.Context, plans []*Plan, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
 	for i := range sorter.Regions() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -115,7 +116,8 @@ func (p *PartRead) write(ctx context.Context, sorter *extsort.Sorter, w *chunk.W
 		left := m.Duplicates()
 		m.Close()
 		if err != nil {
-			return chunkError(err)
+			t, _ := tableOf(plans, i)
+			return ofTable(plans, t, chunkError(err))
 		}
 		o.Events.Merged(c.Rows + left)
 		p.Regions = append(p.Regions, PartRegion{Region: i, Counts: c, LeftOut: left})
@@ -131,27 +133,30 @@ func chunkError(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// Check says whether what was noted of a part adds up, for so many regions.
-func (p *PartRead) Check(regions int) error {
-	before := -1
+// Check says whether what was noted of a part adds up, for these tables.
+func (p *PartRead) Check(plans []*Plan) error {
+	before, regions := -1, RegionsOf(plans)
 	for _, r := range p.Regions {
 		if r.Region <= before || r.Region >= regions || r.Rows <= 0 || r.Chunks <= 0 || r.LeftOut < 0 {
 			return fmt.Errorf("it says that region %d of %d has %s in %d chunks, and %d left out", r.Region, regions, setting.Count(r.Rows, "row"), r.Chunks, r.LeftOut)
 		}
 		before = r.Region
 	}
-	return p.balance()
+	return p.balance(plans)
 }
 
-// balance proves that every record of the part is a row in its chunks, or is known to be none.
-func (p *PartRead) balance() error {
-	var rows, left int64
+// balance proves that every record of the part is a row of each table in its chunks, or is known to be none.
+func (p *PartRead) balance(plans []*Plan) error {
+	rows, left := make([]int64, len(plans)), make([]int64, len(plans))
 	for _, r := range p.Regions {
-		rows, left = rows+r.Rows, left+r.LeftOut
+		t, _ := tableOf(plans, r.Region)
+		rows[t], left[t] = rows[t]+r.Rows, left[t]+r.LeftOut
 	}
-	if p.Records-p.Rejected == rows+left {
-		return nil
+	for t := range plans {
+		if p.Records-p.Rejected != rows[t]+left[t] {
+			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s were read and %d of them rejected, %s were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
+				setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows[t], "row"), left[t]))
+		}
 	}
-	return fail.Errorf(fail.Unexpected, "the rows do not add up: %s were read and %d of them rejected, %s were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
-		setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows, "row"), left)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,17 +17,49 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/spec"
 )
 
 // partCase is a job that is built by one process and by several.
 type partCase struct {
 	spec   spec.Spec
-	splits [][]byte
+	shapes []Shape
+}
+
+// oneTable is a case of a job of one table.
+func oneTable(s spec.Spec, splits [][]byte) partCase {
+	return partCase{s, []Shape{{[]spec.Family{jobtest.Family}, splits}}}
+}
+
+// whole is what one process builds, with the digests of all files below the directory.
+func (c partCase) whole(t *testing.T) (files string, m []*manifest.Manifest) {
+	t.Helper()
+	dir := t.TempDir()
+	m, err := Directories(t.Context(), jobtest.Env(t), jobtest.Resolve(t, c.spec), c.shapes, dir, WorkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.hashes(t, dir), m
+}
+
+// hashes are the digests of all tables' files below a directory.
+func (c partCase) hashes(t *testing.T, dir string) string {
+	t.Helper()
+	var all []any
+	for _, target := range jobtest.Resolve(t, c.spec).Targets() {
+		all = append(all, target.Dir, jobtest.Hashes(t, filepath.Join(dir, target.Dir)))
+	}
+	return fmt.Sprint(all...)
+}
+
+// tables are those of a merge into a directory.
+func (c partCase) tables(t *testing.T, plans []*Plan, out Output) []Table {
+	return out.Tables(jobtest.Resolve(t, c.spec), plans)
 }
 
 // readParts reads the input in so many parts, each opened by itself as a process of its own does.
-func (c partCase) readParts(t *testing.T, n int) (plan *Plan, in *Input, runs []PartRun, err error) {
+func (c partCase) readParts(t *testing.T, n int) (plans []*Plan, in *Input, runs []PartRun, err error) {
 	t.Helper()
 	env := jobtest.Env(t)
 	j := jobtest.Resolve(t, c.spec)
@@ -35,37 +68,37 @@ func (c partCase) readParts(t *testing.T, n int) (plan *Plan, in *Input, runs []
 		if in, err = OpenInput(t.Context(), env.Source, j, w); err != nil {
 			return nil, nil, nil, err
 		}
-		if plan, err = NewPlan(j, in.Source.Columns(), jobtest.Family, c.splits, 1); err != nil {
+		if plans, err = NewPlans(j, in.Source.Columns(), c.shapes, 1); err != nil {
 			return nil, nil, nil, err
 		}
 		splits := len(in.Source.Splits())
 		var b bytes.Buffer
-		sink := chunk.NewFileWriter(&b, plan.Ranges.Len())
+		sink := chunk.NewFileWriter(&b, RegionsOf(plans))
 		part := Part{splits * i / n, splits * (i + 1) / n}
-		p, err := ReadPart(t.Context(), plan, in.Source, part, sink, chunk.Options{Run: uint32(i), Size: chunk.MinSize}, Options{Workers: 2, Budget: in.Budget})
+		p, err := ReadPart(t.Context(), plans, in.Source, part, sink, chunk.Options{Run: uint32(i), Size: chunk.MinSize}, Options{Workers: 2, Budget: in.Budget})
 		if err != nil {
-			return plan, in, nil, err
+			return plans, in, nil, err
 		}
-		f, err := chunk.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()), plan.Ranges.Len(), fmt.Sprintf("part %d", i))
+		f, err := chunk.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()), RegionsOf(plans), fmt.Sprintf("part %d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
 		runs = append(runs, PartRun{Name: fmt.Sprintf("part %d", i), File: f, Read: p})
 	}
-	return plan, in, runs, nil
+	return plans, in, runs, nil
 }
 
-// merge writes the regions of all runs in so many merges.
-func mergeRuns(t *testing.T, dir string, plan *Plan, in *Input, runs []PartRun, merges int) (*manifest.Manifest, error) {
+// mergeRuns writes the regions of all runs in so many merges.
+func (c partCase) mergeRuns(t *testing.T, dir string, plans []*Plan, in *Input, runs []PartRun, merges int) ([]*manifest.Manifest, error) {
 	t.Helper()
 	var parts []*PartRead
 	for _, r := range runs {
 		parts = append(parts, r.Read)
 	}
-	var written []*Written
+	var written [][]*Written
 	for i := range merges {
 		out := Output{FS: hdfsio.Local{}, Dir: dir, Writing: fmt.Sprintf("%s/%d", WritingDir, i), Shared: true}
-		w, err := MergeParts(t.Context(), plan, runs, chunk.MinSize, func(region int) bool { return region%merges == i }, in.Source, out, Options{Workers: 2})
+		w, err := MergeParts(t.Context(), c.tables(t, plans, out), runs, chunk.MinSize, func(region int) bool { return region%merges == i }, in.Source, Options{Workers: 2})
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +107,7 @@ func mergeRuns(t *testing.T, dir string, plan *Plan, in *Input, runs []PartRun, 
 	if err := Judge(parts, spec.Spec{BadRecords: "100%", AllowEmpty: true}); err != nil {
 		return nil, err
 	}
-	return Assemble(t.Context(), plan, parts, written, true)
+	return Assemble(plans, parts, written, true)
 }
 
 // repeated is a CSV file in which keys come in places far apart, and a few records are bad.
@@ -112,7 +145,7 @@ func partCases(t *testing.T) map[string]partCase {
 			}
 			s := jobtest.Spec(t, table)
 			s.Inputs, s.Timestamp = []string{name}, 1700000000000
-			cases[table+"."+ext] = partCase{spec: s, splits: partition.SaltSplits(salts)}
+			cases[table+"."+ext] = oneTable(s, partition.SaltSplits(salts))
 		}
 	}
 	points := [][]byte{[]byte("k01000"), []byte("k01001"), []byte("k03"), []byte("k05999"), []byte("z")}
@@ -120,12 +153,20 @@ func partCases(t *testing.T) map[string]partCase {
 	for _, policy := range []string{"first", "last"} {
 		s := jobtest.CSVSpec(input)
 		s.Duplicates, s.BadRecords = policy, "1%"
-		cases["duplicates "+policy] = partCase{spec: s, splits: points}
+		cases["duplicates "+policy] = oneTable(s, points)
 		s.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Column: "name", QualifierFrom: "n"}}}
-		cases["wide rows, "+policy] = partCase{spec: s, splits: points}
+		cases["wide rows, "+policy] = oneTable(s, points)
 		s.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Column: "name", Family: "a"}, {Column: "n", Family: "b"}, {Column: "id"}}}
-		cases["families, "+policy] = partCase{spec: s, splits: points}
+		cases["families, "+policy] = oneTable(s, points)
 	}
+	several := func(s spec.Spec) partCase {
+		return partCase{s, tablesShapes(t, jobtest.Resolve(t, s), map[string][][]byte{
+			"ns:check": {[]byte("R2"), []byte("R5")}, "by_day": {[]byte("20171010")}, "typed": {[]byte("1"), []byte("2")}})}
+	}
+	cases["several tables"] = several(tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 3, true), "fail"))
+	doubled := tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 4, false), "first")
+	doubled.Tables = slices.DeleteFunc(doubled.Tables, func(e spec.TableSpec) bool { return e.Index != "" })
+	cases["several tables, first"] = several(doubled)
 	return cases
 }
 
@@ -138,35 +179,34 @@ func TestPartsGiveTheSameFiles(t *testing.T) {
 	}
 	for name, c := range partCases(t) {
 		t.Run(name, func(t *testing.T) {
-			whole := t.TempDir()
-			want, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, c.spec), jobtest.Family, c.splits, whole, WorkOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			files := fmt.Sprint(jobtest.Hashes(t, whole))
+			files, want := c.whole(t)
 			for _, n := range counts {
-				plan, in, runs, err := c.readParts(t, n)
+				plans, in, runs, err := c.readParts(t, n)
 				if err != nil {
 					t.Fatal(err)
 				}
 				dir := t.TempDir()
-				m, err := mergeRuns(t, dir, plan, in, runs, 1+n/2)
+				m, err := c.mergeRuns(t, dir, plans, in, runs, 1+n/2)
 				if err != nil {
 					t.Fatalf("%d parts: %v", n, err)
 				}
-				if err := os.RemoveAll(filepath.Join(dir, WritingDir)); err != nil {
-					t.Fatal(err)
+				for _, table := range c.tables(t, plans, Output{Dir: dir}) {
+					if err := os.RemoveAll(filepath.Join(table.Out.Dir, WritingDir)); err != nil {
+						t.Fatal(err)
+					}
 				}
-				if got := fmt.Sprint(jobtest.Hashes(t, dir)); got != files {
+				if got := c.hashes(t, dir); got != files {
 					t.Errorf("%d parts give other files: %s, want %s", n, got, files)
 				}
-				m.SpillBytes, m.Runs, m.ReadTime, m.WriteTime = want.SpillBytes, want.Runs, want.ReadTime, want.WriteTime
-				got, err := manifest.Seal(m)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if b, err := manifest.Seal(want); err != nil || !bytes.Equal(got, b) {
-					t.Errorf("%d parts give the manifest %s, want %s (%v)", n, got, b, err)
+				for i, want := range want {
+					m[i].SpillBytes, m[i].Runs, m[i].ReadTime, m[i].WriteTime = want.SpillBytes, want.Runs, want.ReadTime, want.WriteTime
+					got, err := manifest.Seal(m[i])
+					if err != nil {
+						t.Fatal(err)
+					}
+					if b, err := manifest.Seal(want); err != nil || !bytes.Equal(got, b) {
+						t.Errorf("%d parts give the manifest %s, want %s (%v)", n, got, b, err)
+					}
 				}
 			}
 		})
@@ -175,21 +215,65 @@ func TestPartsGiveTheSameFiles(t *testing.T) {
 
 // TestDuplicateInTwoParts: under fail the message names the places of both records, whichever parts have them.
 func TestDuplicateInTwoParts(t *testing.T) {
-	c := partCase{spec: jobtest.CSVSpec(repeated(t)), splits: nil}
+	c := oneTable(jobtest.CSVSpec(repeated(t)), nil)
 	c.spec.BadRecords = "1%"
 	_, _, _, err := c.readParts(t, 1)
 	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "repeated.csv at offset") {
 		t.Fatalf("in one part: %v", err)
 	}
 	c.spec.Duplicates = "first"
-	plan, in, runs, err := c.readParts(t, 7)
+	plans, in, runs, err := c.readParts(t, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan.Duplicates = 0
-	_, err = mergeRuns(t, t.TempDir(), plan, in, runs, 1)
+	plans[0].Duplicates = 0
+	_, err = c.mergeRuns(t, t.TempDir(), plans, in, runs, 1)
 	if fail.KindOf(err) != fail.BadRows || strings.Count(err.Error(), "repeated.csv at offset") != 2 {
 		t.Errorf("in two parts: %v", err)
+	}
+}
+
+// TestDuplicateInOneTable: under fail the message names the table, whether one part has both records or two have them.
+func TestDuplicateInOneTable(t *testing.T) {
+	c := partCases(t)["several tables, first"]
+	c.spec.Tables = slices.Clone(c.spec.Tables)
+	c.spec.Tables[0].Duplicates = "fail" // narrow
+	_, _, _, err := c.readParts(t, 1)
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "table narrow: ") || !strings.Contains(err.Error(), "x.dump at offset") {
+		t.Errorf("in one part: %v", err)
+	}
+	c = partCases(t)["several tables, first"]
+	plans, in, runs, err := c.readParts(t, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans[1].Duplicates = extsort.Fail
+	if _, err = c.mergeRuns(t, t.TempDir(), plans, in, runs, 1); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "table narrow: ") || strings.Count(err.Error(), "x.dump at offset") != 2 {
+		t.Errorf("in two parts: %v", err)
+	}
+}
+
+// TestPartThatLacksRows: the rows of each table are held to the records of the part.
+func TestPartThatLacksRows(t *testing.T) {
+	plans, _, runs, err := partCases(t)["several tables"].readParts(t, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, plan := range plans {
+		p := *runs[1].Read
+		p.Regions = slices.Clone(p.Regions)
+		at := slices.IndexFunc(p.Regions, func(r PartRegion) bool { of, _ := tableOf(plans, r.Region); return of == table })
+		p.Regions[at].Rows++
+		if err := p.Check(plans); err == nil || !strings.HasPrefix(err.Error(), "table "+plan.Table+": the rows do not add up") {
+			t.Errorf("table %d: %v", table, err)
+		}
+		p.Regions[at].Rows, p.Regions[at].LeftOut = p.Regions[at].Rows-2, p.Regions[at].LeftOut+1
+		if err := p.Check(plans); err != nil {
+			t.Errorf("table %d, a row that was left out: %v", table, err)
+		}
+	}
+	if err := runs[0].Read.Check(plans[:1]); err == nil {
+		t.Error("regions that no table has are taken")
 	}
 }
 
@@ -238,25 +322,25 @@ func TestRunThatLies(t *testing.T) {
 		"chunks": func(p *PartRead) { p.Regions[2].Chunks++ },
 		"region": func(p *PartRead) { p.Regions = p.Regions[1:] },
 	} {
-		plan, in, runs, err := c.readParts(t, 2)
+		plans, in, runs, err := c.readParts(t, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(runs[1].Read)
 		dir := t.TempDir()
-		if _, err := mergeRuns(t, dir, plan, in, runs, 1); !errors.Is(err, chunk.ErrDamaged) || fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "part 1") {
+		if _, err := c.mergeRuns(t, dir, plans, in, runs, 1); !errors.Is(err, chunk.ErrDamaged) || fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "part 1") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	plan, in, runs, err := c.readParts(t, 2)
+	plans, in, runs, err := c.readParts(t, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mergeRuns(t, t.TempDir(), plan, in, runs[:1], 1); err != nil {
+	if _, err := c.mergeRuns(t, t.TempDir(), plans, in, runs[:1], 1); err != nil {
 		t.Fatal(err) // it is the shares' directory that knows how many there are
 	}
 	runs[1].Read.LeftOut()
-	if _, err := mergeRuns(t, t.TempDir(), plan, in, runs, 1); err == nil || !strings.Contains(err.Error(), "do not add up") {
+	if _, err := c.mergeRuns(t, t.TempDir(), plans, in, runs, 1); err == nil || !strings.Contains(err.Error(), "do not add up") {
 		t.Errorf("%v", err)
 	}
 }
@@ -267,17 +351,17 @@ func (p *PartRead) LeftOut() { p.Regions[0].LeftOut++ }
 // TestSharedFilesStay: a merge that finds its files written keeps those that are whole, and replaces what is damaged.
 func TestSharedFilesStay(t *testing.T) {
 	c := partCases(t)["check.csv"]
-	plan, in, runs, err := c.readParts(t, 2)
+	plans, in, runs, err := c.readParts(t, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	m, err := mergeRuns(t, dir, plan, in, runs, 1)
+	m, err := c.mergeRuns(t, dir, plans, in, runs, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := jobtest.Hashes(t, dir)
-	whole, damaged := filepath.Join(dir, m.Files[0].Name), filepath.Join(dir, m.Files[1].Name)
+	whole, damaged := filepath.Join(dir, m[0].Files[0].Name), filepath.Join(dir, m[0].Files[1].Name)
 	was, err := os.Stat(whole)
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +374,7 @@ func TestSharedFilesStay(t *testing.T) {
 	if err := os.WriteFile(damaged, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mergeRuns(t, dir, plan, in, runs, 3); err != nil {
+	if _, err := c.mergeRuns(t, dir, plans, in, runs, 3); err != nil {
 		t.Fatal(err)
 	}
 	now, err := os.Stat(whole)

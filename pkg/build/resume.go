@@ -179,14 +179,11 @@ func (r *Resume) Manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
 // Manifests are those of a build of several tables whose files are all there.
 func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	list := make([]*manifest.Manifest, len(tables))
-	from := 0
-	for i, t := range tables {
+	for i, w := range newWriters(tables, nil, Options{resume: r}) {
 		var err error
-		w := &writers{plan: t.Plan, out: t.Out, resume: r, from: from, several: len(tables) > 1}
 		if list[i], err = r.manifest(w, r.builtOf(i)); err != nil {
 			return nil, w.named(err)
 		}
-		from += t.Plan.Ranges.Len()
 	}
 	return list, nil
 }

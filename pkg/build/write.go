@@ -124,7 +124,7 @@ type writers struct {
 	events progress.Events
 	resume *Resume
 	gate   progress.Gate         // before each region
-	only   func(region int) bool // nil: all
+	only   func(region int) bool // by its ordinal in the sort; nil: all
 
 	decoder func() RowDecoder // of packed rows
 

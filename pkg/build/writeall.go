@@ -25,16 +25,13 @@ type tableRegion struct {
 	region
 }
 
-// run writes the regions of one table with the given number of workers.
-func (w *writers) run(ctx context.Context, n int) error { return writeAll(ctx, n, []*writers{w}) }
-
 // writeAll writes the regions of all tables with the given number of workers.
 func writeAll(ctx context.Context, n int, tables []*writers) error {
 	var regions []tableRegion
 	total := progress.Amount{}
 	for _, w := range tables {
 		for i := range w.plan.Ranges.Len() {
-			if rows, size := w.sort.Size(w.from + i); rows > 0 && !w.resume.has(w.from+i) && (w.only == nil || w.only(i)) {
+			if rows, size := w.sort.Size(w.from + i); rows > 0 && !w.resume.has(w.from+i) && (w.only == nil || w.only(w.from+i)) {
 				regions = append(regions, tableRegion{w, region{i, rows, size}})
 				total.Rows += rows
 			}

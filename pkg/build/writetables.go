@@ -16,21 +16,15 @@ import (
 func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *extsort.Sorter, totals sortTotals, o Options) ([]*manifest.Manifest, error) {
 	read := time.Now()
 	o.Events.Phase("write")
-	all := make([]*writers, len(tables))
-	from := 0
+	all := newWriters(tables, ownSort{sorter}, o)
 	for i, t := range tables {
-		all[i] = &writers{plan: t.Plan, sort: ownSort{sorter}, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate, allowed: o.Allowed}
-		all[i].several = len(tables) > 1
 		if packed := t.Plan.packed; packed != nil {
 			all[i].decoder = func() RowDecoder { return packed.Decoder(totals.Notes) }
 		}
 		o.resume.start(all[i])
-		from += t.Plan.Ranges.Len()
 	}
-	for _, t := range tables {
-		if err := t.Out.Prepare(ctx, t.Plan.familyNames()...); err != nil {
-			return nil, err
-		}
+	if err := Prepare(ctx, tables); err != nil {
+		return nil, err
 	}
 	undo := func(err error) ([]*manifest.Manifest, error) {
 		for _, w := range all {
@@ -66,12 +60,27 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 		}
 		return undo(err)
 	}
+	return manifests, endWriting(ctx, tables)
+}
+
+// Prepare makes the directories of all tables.
+func Prepare(ctx context.Context, tables []Table) error {
 	for _, t := range tables {
-		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, t.Out.writing())); err != nil {
-			return manifests, fail.With(fail.HDFS, err)
+		if err := t.Out.Prepare(ctx, t.Plan.familyNames()...); err != nil {
+			return err
 		}
 	}
-	return manifests, nil
+	return nil
+}
+
+// endWriting removes the directories of files that are not complete.
+func endWriting(ctx context.Context, tables []Table) error {
+	for _, t := range tables {
+		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, t.Out.writing())); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return nil
 }
 
 // forgetManifests removes those of tables that were written before another's could not be.

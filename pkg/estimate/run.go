@@ -42,6 +42,24 @@ func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte
 	return families, points, maxSize, err
 }
 
+// Shapes are those of all targets of a job, as [Regions] has them, and the sizes at which their regions split.
+func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]build.Shape, []int64, error) {
+	targets := s.Targets()
+	shapes, maxSizes := make([]build.Shape, len(targets)), make([]int64, len(targets))
+	for i, t := range targets {
+		splits := w.Splits
+		if splits != nil && i > 0 {
+			own := w.TableSplits[t.Table]
+			splits = &own
+		}
+		var err error
+		if shapes[i].Families, shapes[i].Splits, maxSizes[i], err = Regions(ctx, env, t.Job, splits); err != nil {
+			return nil, nil, err
+		}
+	}
+	return shapes, maxSizes, nil
+}
+
 // Run opens the input of a spec and estimates its build. The regions and
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
@@ -54,19 +72,11 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 		}
 	}
 	targets := s.Targets()
-	shapes := make([]shape, len(targets))
-	for i, t := range targets {
-		splits := w.Splits
-		if splits != nil && i > 0 {
-			own := w.TableSplits[t.Table]
-			splits = &own
-		}
-		var err error
-		if shapes[i].families, shapes[i].points, shapes[i].maxSize, err = Regions(ctx, env, t.Job, splits); err != nil {
-			return nil, err
-		}
+	shapes, maxSizes, err := Shapes(ctx, env, s, w)
+	if err != nil {
+		return nil, err
 	}
-	if w.Suggest > 1 && w.Splits != nil && len(shapes[0].points) == 0 && s.Regions == 0 {
+	if w.Suggest > 1 && w.Splits != nil && len(shapes[0].Splits) == 0 && s.Regions == 0 {
 		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
 		targets = s.Targets()
 	}
@@ -88,7 +98,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	var tables []tableWork
 	for i, t := range targets {
 		x := shapes[i]
-		plan, err := build.NewPlan(t.Job, k.Source.Columns(), x.families[0], x.points, now, x.families[1:]...)
+		plan, err := build.NewPlan(t.Job, k.Source.Columns(), x.Families[0], x.Splits, now, x.Families[1:]...)
 		if err != nil && s.Several() {
 			err = fmt.Errorf("table %s: %w", t.Table, err)
 		}
@@ -96,7 +106,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 			return nil, err
 		}
 		plan.WarnKey(w.Events)
-		o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(x.maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
+		o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(maxSizes[i], env.Conf.Value("hbase.hregion.max.filesize"))
 		if w.MaxRegion > 0 {
 			o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
 		}
@@ -113,13 +123,6 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	}
 	e.Reading = k.Reading
 	return e, nil
-}
-
-// shape is what a table's plan needs of it.
-type shape struct {
-	families []spec.Family
-	points   [][]byte
-	maxSize  int64 // at which a region splits
 }
 
 // queryColumns are what a reader gives to get rows.

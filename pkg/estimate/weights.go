@@ -22,10 +22,18 @@ const (
 )
 
 // Weights estimates the bytes of keys and values that each region of a build gets, from the keys of a sample: in the order of the regions,
-// none below what half a row of the sample stands for. They are the same for the same input and points, whatever the number of workers.
-// Bad records are left out: who reads all of the input judges them. An input without rows has weights of 0.
-func Weights(ctx context.Context, files build.Files, s spec.Job, families []spec.Family, points [][]byte, w build.WorkOptions) ([]int64, error) {
-	return weigh(ctx, files, s, families, points, w, weightText)
+// those of further tables behind those of the first, none below what half a row of the sample stands for. They are the same for the same
+// input and points, whatever the number of workers. Bad records are left out: who reads all of the input judges them. An input without rows
+// has weights of 0.
+func Weights(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (all []int64, err error) {
+	for i, t := range s.Targets() {
+		own, err := weigh(ctx, files, t.Job, shapes[i].Families, shapes[i].Splits, w, weightText)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, own...)
+	}
+	return all, nil
 }
 
 func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.Family, points [][]byte, w build.WorkOptions, text int64) (_ []int64, err error) {

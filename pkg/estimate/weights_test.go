@@ -49,6 +49,31 @@ func TestWeightsOfTheWhole(t *testing.T) {
 	}
 }
 
+// TestWeightsOfTables: those of further tables follow those of the first, by what their rows hold.
+func TestWeightsOfTables(t *testing.T) {
+	s := jobtest.TableSpec(t, data.Check, filepath.Join(jobtest.Exports, "check.csv"), "")
+	s.Table, s.Tables = "t", []spec.TableSpec{{Table: "narrow", Key: "id", Columns: []string{"hit_ind"}}, {Table: "again", Key: s.Key}}
+	points := partition.SaltSplits(4)
+	families := []spec.Family{jobtest.Family}
+	shapes := []build.Shape{{Families: families, Splits: points}, {Families: families, Splits: [][]byte{[]byte("8")}}, {Families: families, Splits: points}}
+	all, err := Weights(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), shapes, build.WorkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Tables = nil
+	if alone := weightsOf(t, s, points, 2, weightText); len(all) != 4+2+4 || !slices.Equal(all[:4], alone) || !slices.Equal(all[6:], alone) {
+		t.Fatalf("the regions weigh %v, those of the table alone %v", all, alone)
+	}
+	// A row has an id of 32 bytes and a letter.
+	var rows int64
+	if _, err := fmt.Sscanf(jobtest.DigestLine(t, "check", "skip"), "rows=%d", &rows); err != nil {
+		t.Fatal(err)
+	}
+	if narrow := all[4] + all[5]; narrow < 32*rows || narrow > 34*rows {
+		t.Errorf("the regions of a narrow table weigh %v, of %d rows", all[4:6], rows)
+	}
+}
+
 // TestWeightsOfASample: a sample finds what each region has, the same with any number of workers, and weighs a region that it has not seen.
 func TestWeightsOfASample(t *testing.T) {
 	const rows = 200_000

@@ -45,8 +45,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	var m []*manifest.Manifest
 	var err error
 	if j.o.YARN != nil {
-		m = make([]*manifest.Manifest, 1)
-		m[0], err = j.buildOnYARN(ctx)
+		m, err = j.buildOnYARN(ctx)
 	} else {
 		work := j.o.WorkOptions
 		work.Allowed = j.preflight.refused

@@ -2,17 +2,16 @@ package job
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/mapreduce"
 	"bulkload/pkg/result"
-	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
@@ -61,8 +60,8 @@ func (j *run) endSubmission(ctx context.Context) error {
 	return mapreduce.Kill(ctx, j.env, *s)
 }
 
-// buildOnYARN makes the HFiles by a job on YARN.
-func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
+// buildOnYARN makes the HFiles of all tables by a job on YARN.
+func (j *run) buildOnYARN(ctx context.Context) ([]*manifest.Manifest, error) {
 	e := &mapreduce.Engine{Settings: *j.o.YARN, Env: j.env, Events: j.o.Events, Journal: submissions{j.st}, Begun: j.submission(), Samples: samplesPerRegion, Rejects: j.o.RejectFile}
 	a, err := e.Build(ctx, j.sharePlan, j.stage.out, j.stage.Location)
 	if err != nil {
@@ -74,10 +73,7 @@ func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
 			return nil, err
 		}
 	}
-	if err := errors.Join(j.stage.out.FS.RemoveAll(ctx, j.stage.out.Dir+"/"+build.WritingDir), build.WriteManifest(ctx, j.stage.out, a.Manifest)); err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	return a.Manifest, nil
+	return a.Manifests, fail.With(fail.HDFS, build.WriteManifests(ctx, j.buildTables(), a.Manifests))
 }
 
 // onYARN is what a result says of a job there.
@@ -102,33 +98,36 @@ func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
 	return y
 }
 
-// sharePlan is the job's plan for the tasks of its nodes.
+// sharePlan is the job's plan for the tasks of its nodes, with its tables as they are called.
 func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
-	families, err := j.spec.ApplyToAll(j.facts.Families)
+	asked := j.spec.Spec()
+	asked.Timestamp, asked.Tables = j.work.Timestamp, slices.Clone(asked.Tables)
+	for i, t := range asked.Tables {
+		name, err := loader.ParseTableName(t.Table)
+		if err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		asked.Tables[i].Table = name.String()
+	}
+	s, err := asked.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	s := j.spec
-	s.Timestamp = j.work.Timestamp
-	points := splitsOf(j.st.History.Plan.Splits)
-	p, err := share.Make(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
+	shapes := make([]build.Shape, len(j.targets))
+	for i, t := range j.targets {
+		shapes[i] = build.Shape{Families: t.families, Splits: t.plan.Ranges.Splits()}
+	}
+	p, err := share.Make(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
 	if err != nil {
 		return nil, err
 	}
 	// The same as an earlier submission's: a job that is submitted again is packed as it was.
-	if p.Weights = j.st.History.Weights; len(p.Weights) != len(points)+1 {
-		if p.Weights, err = estimate.Weights(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
+	if p.Weights = j.st.History.Weights; len(p.Weights) != p.Regions() {
+		if p.Weights, err = estimate.Weights(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
 			return nil, err
 		}
 	}
 	return p, j.sameFiles(p)
-}
-
-func splitsOf(keys []rowkey.Key) (points [][]byte) {
-	for _, k := range keys {
-		points = append(points, k)
-	}
-	return points
 }
 
 // sameFiles says whether a plan for tasks has the input that the job's plan has.

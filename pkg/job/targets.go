@@ -29,10 +29,10 @@ func checkTables(o RunOptions, s spec.Job) error {
 	switch {
 	case !s.Several():
 		return nil
-	case o.YARN != nil:
-		return s.OneTable("a build on YARN")
 	case o.Snapshot != "":
 		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, and the job has several: take snapshots of them before", setting.Snapshot))
+	case o.YARN != nil:
+		return s.Divisible("a build on YARN")
 	}
 	return nil
 }

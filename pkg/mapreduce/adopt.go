@@ -17,11 +17,11 @@ import (
 
 // Adopted is what a job that succeeded has built.
 type Adopted struct {
-	Manifest *manifest.Manifest
-	Regions  []build.WrittenRecord // with files, under their names in the staging directory
-	Maps     []*MapDone            // in the order of the input
-	Reduces  []*ReduceDone
-	Tasks    []TaskRun // maps, then reduces
+	Manifests []*manifest.Manifest  // one of each table
+	Regions   []build.WrittenRecord // with files, under their names in the staging directory
+	Maps      []*MapDone            // in the order of the input
+	Reduces   []*ReduceDone
+	Tasks     []TaskRun // maps, then reduces
 }
 
 // committed says whether the job's output is complete: its ApplicationMaster writes that last.
@@ -74,11 +74,11 @@ func judge(maps []*MapDone, p *share.Plan) error {
 }
 
 // Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles
-// their names in the staging directory, and makes the manifest. Rejects is the local file for bad records, empty for none. After an error,
-// or a crash, it may be called again. What the job has left beside HFiles stays.
+// their names in the staging directory, where of several tables each has a directory of its own, and makes the manifests. Rejects is the
+// local file for bad records, empty for none. After an error, or a crash, it may be called again. What the job has left beside HFiles stays.
 func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects string) (*Adopted, error) {
 	from := path.Join(dir, outName)
-	plan, err := w.Plan.Resolve()
+	job, plans, err := w.Plan.Resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -104,32 +104,29 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects s
 	if a.Reduces, err = readReduces(ctx, out.FS, from, w); err != nil {
 		return nil, err
 	}
-	var streams []*build.Streamed
+	var streams [][]*build.Streamed
 	for _, r := range a.Reduces {
-		streams = append(streams, &r.Streamed)
+		streams = append(streams, r.streamed())
 	}
-	if a.Manifest, a.Regions, err = build.AssembleStreams(ctx, plan, parts(a.Maps), streams, w.Plan.Job.AllowEmpty); err != nil {
+	if a.Manifests, a.Regions, err = build.AssembleStreams(plans, parts(a.Maps), streams, w.Plan.Job.AllowEmpty); err != nil {
 		return nil, err
 	}
-	if rejected {
-		a.Manifest.RejectFile = rejects
-	}
-	if err := out.Prepare(ctx, families(w.Plan)...); err != nil {
+	tables := out.Tables(job, plans)
+	if err := build.Prepare(ctx, tables); err != nil {
 		return nil, err
 	}
-	for _, f := range a.Manifest.Files {
-		if err := take(ctx, out, from, f); err != nil {
-			return nil, fail.With(fail.HDFS, err)
+	built := build.Output{Dir: from}.Tables(job, plans)
+	for i, m := range a.Manifests {
+		if rejected {
+			m.RejectFile = rejects
+		}
+		for _, f := range m.Files {
+			if err := take(ctx, tables[i].Out, built[i].Out.Dir, f); err != nil {
+				return nil, fail.With(fail.HDFS, err)
+			}
 		}
 	}
 	return a, nil
-}
-
-func families(p *share.Plan) (names []string) {
-	for _, f := range p.Families {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // take gives an HFile its name in the staging directory. One that has it already was taken before; another of that name is of an earlier

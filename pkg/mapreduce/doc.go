@@ -15,7 +15,8 @@
 //	├── partitions      the first region of each reduce but the first
 //	├── errors/         why attempts failed, one file each; a permanent one ends later attempts at once
 //	├── maps/           what attempts of maps have read, with their bad records
-//	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles, _SUCCESS when the job has
+//	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles (of several tables <table>/<family>/),
+//	                    _SUCCESS when the job has
 //
 // Every submission has a tag of its own, and so a directory that no other writes: a job that nobody knows of any more can waste time, not
 // do harm.

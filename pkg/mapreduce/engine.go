@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
@@ -127,8 +128,10 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	build.WarnLacking(parts(a.Maps), e.Events)
 	a.Tasks = runs(a)
 	e.clock(ctx, s.Application, a.Tasks)
-	for _, f := range a.Manifest.Files {
-		e.Events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
+	for _, r := range a.Regions {
+		for _, f := range append([]manifest.File{r.File}, r.Others...) {
+			e.Events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: r.InSort(), Rows: f.Rows, Bytes: f.Bytes})
+		}
 	}
 	return a, nil
 }

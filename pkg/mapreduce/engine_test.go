@@ -199,7 +199,7 @@ func TestAttach(t *testing.T) {
 			}
 		}
 		a, err := b.build(t.Context())
-		if err != nil || a.Manifest.Digest.Rows != 6000 || asked < 3 {
+		if err != nil || a.Manifests[0].Digest.Rows != 6000 || asked < 3 {
 			t.Fatalf("%q: %v after %d questions", id, err, asked)
 		}
 		if want := map[bool]string{true: "[submitted " + application + "]", false: "[]"}[id == ""]; fmt.Sprint(b.notes.all) != want {
@@ -214,7 +214,7 @@ func TestAdoptForgotten(t *testing.T) {
 		b := newBench(t, "exit 1")
 		b.Begun = b.begun(id)
 		b.commit()
-		if a, err := b.build(t.Context()); err != nil || a.Manifest.Digest.Rows != 6000 || len(b.notes.all) > 0 {
+		if a, err := b.build(t.Context()); err != nil || a.Manifests[0].Digest.Rows != 6000 || len(b.notes.all) > 0 {
 			t.Errorf("%q: %v, %v", id, err, b.notes.all)
 		}
 	}

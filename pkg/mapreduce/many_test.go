@@ -120,8 +120,8 @@ func TestManyTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	after = look()
-	if a.Manifest.Digest.Rows != 320_000 || len(a.Tasks) != maps+reduces {
-		t.Errorf("%d rows, %d tasks", a.Manifest.Digest.Rows, len(a.Tasks))
+	if a.Manifests[0].Digest.Rows != 320_000 || len(a.Tasks) != maps+reduces {
+		t.Errorf("%d rows, %d tasks", a.Manifests[0].Digest.Rows, len(a.Tasks))
 	}
 	t.Logf("heap, goroutines, files: %v after 10 polls, %v after %d, %v with all that tasks have said", early, late, polls, after)
 	if grown := late[0] - early[0]; grown > 1<<20 {

@@ -143,7 +143,7 @@ func chunkSize(memory spec.Size, maps int) int {
 
 // cutWork says how a plan is cut into tasks. Numbers that are zero are chosen.
 func cutWork(p *share.Plan, maps, reduces int, m, r Container, workers int) *Work {
-	regions := len(p.Points) + 1
+	regions := p.Regions()
 	if maps == 0 {
 		maps = tasksFor(p.Bytes(), bytesPerMap, mostMaps)
 	}

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
@@ -32,8 +33,19 @@ type piped struct {
 // newPiped plans a job into a directory of local files.
 func newPiped(t *testing.T, s spec.Spec, points [][]byte, maps, reduces int) *piped {
 	t.Helper()
+	return newPipedTables(t, s, shapesOf(points), maps, reduces)
+}
+
+// shapesOf is that of one table.
+func shapesOf(points [][]byte) []build.Shape {
+	return []build.Shape{{Families: []spec.Family{jobtest.Family}, Splits: points}}
+}
+
+// newPipedTables is newPiped for several tables.
+func newPipedTables(t *testing.T, s spec.Spec, shapes []build.Shape, maps, reduces int) *piped {
+	t.Helper()
 	env := jobtest.Env(t)
-	plan, err := share.Make(t.Context(), env, jobtest.Resolve(t, s), []spec.Family{jobtest.Family}, points, build.WorkOptions{SplitSize: 20_000})
+	plan, err := share.Make(t.Context(), env, jobtest.Resolve(t, s), shapes, build.WorkOptions{SplitSize: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,20 +165,48 @@ func (p *piped) run() error {
 	return nil
 }
 
-// TestTasksGiveTheSameFiles: maps, a sort by key and reduces give byte for byte the files of one build, and adopting them twice is as once.
-func TestTasksGiveTheSameFiles(t *testing.T) {
+// pipedJob is a job with the shapes of its tables.
+type pipedJob struct {
+	spec   spec.Spec
+	shapes []build.Shape
+}
+
+// pipedJobs are jobs of one table and of several.
+func pipedJobs(t *testing.T) map[string]pipedJob {
+	t.Helper()
+	jobs := map[string]pipedJob{}
 	for _, table := range []string{"check", "opinion"} {
+		s := jobtest.Spec(t, table)
+		s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, table+".csv"))}, 1700000000000
+		jobs[table] = pipedJob{s, shapesOf(partition.SaltSplits(10))}
+	}
+	s := jobs["opinion"].spec
+	s.Table, s.Tables = "ns:opinion", []spec.TableSpec{
+		{Index: "by_date", Table: "by_date", Key: `create_date + "|" + id`, Covers: []string{"business_type"}},
+		{Table: "narrow", Key: "id", Columns: []string{"buss_no", "remarks"}, Family: "g"},
+		{Table: "ns:families", Key: `current_queue + "|" + id`, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Rest: true, Family: "y"}}}},
+	}
+	shapes := shapesOf(partition.SaltSplits(5))
+	for _, x := range jobtest.Resolve(t, s).Targets()[1:] {
+		points := map[string][][]byte{"by_date": {[]byte("2014"), []byte("2016")}, "narrow": {[]byte("8")}}[x.Table]
+		shapes = append(shapes, build.Shape{Families: spec.DefaultFamilies(x.Families()), Splits: points})
+	}
+	jobs["several tables"] = pipedJob{s, shapes}
+	return jobs
+}
+
+// TestTasksGiveTheSameFiles: maps, a sort by key and reduces give byte for byte the files of one build, of each table, and adopting them twice is
+// as once.
+func TestTasksGiveTheSameFiles(t *testing.T) {
+	for name, j := range pipedJobs(t) {
 		for _, c := range []struct{ maps, reduces int }{{1, 1}, {3, 2}, {5, 7}} {
-			t.Run(fmt.Sprintf("%s, %d maps, %d reduces", table, c.maps, c.reduces), func(t *testing.T) {
-				s := jobtest.Spec(t, table)
-				s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, table+".csv"))}, 1700000000000
-				points := partition.SaltSplits(10)
+			t.Run(fmt.Sprintf("%s, %d maps, %d reduces", name, c.maps, c.reduces), func(t *testing.T) {
 				whole := t.TempDir()
-				want, err := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, points, whole, build.WorkOptions{})
+				want, err := build.Directories(t.Context(), jobtest.Env(t), jobtest.Resolve(t, j.spec), j.shapes, whole, build.WorkOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := newPiped(t, s, points, c.maps, c.reduces)
+				p := newPipedTables(t, j.spec, j.shapes, c.maps, c.reduces)
 				if err := p.run(); err != nil {
 					t.Fatal(err)
 				}
@@ -176,17 +216,45 @@ func TestTasksGiveTheSameFiles(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if a.Manifest.Digest != want.Digest || a.Manifest.Records != want.Records || len(a.Regions) == 0 {
-						t.Errorf("%+v, one build has %+v", a.Manifest, want)
+					p.holds(a, want)
+				}
+				for _, x := range jobtest.Resolve(t, j.spec).Targets() {
+					if err := os.Remove(filepath.Join(staging, x.Dir, build.WritingDir)); err != nil {
+						t.Error(err)
+					}
+					if got, want := fmt.Sprint(jobtest.Hashes(t, filepath.Join(staging, x.Dir))), fmt.Sprint(jobtest.Hashes(t, filepath.Join(whole, x.Dir))); got != want {
+						t.Errorf("table %s: files %s, one build has %s", x.Table, got, want)
 					}
 				}
-				if err := os.Remove(filepath.Join(staging, build.WritingDir)); err != nil {
-					t.Error(err)
-				}
-				if got, want := fmt.Sprint(jobtest.Hashes(t, staging)), fmt.Sprint(jobtest.Hashes(t, whole)); got != want {
-					t.Errorf("files %s, one build has %s", got, want)
-				}
 			})
+		}
+	}
+}
+
+// holds holds what was adopted, and what a journal makes of its records, to the manifests of one build.
+func (p *piped) holds(a *Adopted, want []*manifest.Manifest) {
+	p.Helper()
+	job, plans, err := p.work.Plan.Resolve()
+	if err != nil {
+		p.Fatal(err)
+	}
+	done := build.NewDone()
+	for _, r := range a.Regions {
+		done.Write(r)
+	}
+	done.Built, done.BuiltTables = a.Manifests[0].Summary(), nil
+	for _, m := range a.Manifests[1:] {
+		done.BuiltTables = append(done.BuiltTables, m.Summary())
+	}
+	again, err := (&build.Resume{Done: &done}).Manifests(build.Output{}.Tables(job, plans))
+	if err != nil || len(again) != len(want) || len(a.Manifests) != len(want) {
+		p.Fatalf("%d and %d manifests, one build has %d: %v", len(a.Manifests), len(again), len(want), err)
+	}
+	for i, w := range want {
+		for what, m := range map[string]*manifest.Manifest{"adopted": a.Manifests[i], "by the records": again[i]} {
+			if m.Table != w.Table || m.Digest != w.Digest || m.Records != w.Records || len(m.Files) != len(w.Files) || len(m.Samples) == 0 {
+				p.Errorf("%s: %+v, one build has %+v", what, m, w)
+			}
 		}
 	}
 }
@@ -228,8 +296,8 @@ func TestBadRecordsOfAllMaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(rejects)
-	if err != nil || a.Manifest.Rejected != 9 || a.Manifest.RejectFile != rejects || strings.Count(string(b), `"raw"`) != 9 {
-		t.Errorf("%+v, %v: %s", a.Manifest, err, b)
+	if err != nil || a.Manifests[0].Rejected != 9 || a.Manifests[0].RejectFile != rejects || strings.Count(string(b), `"raw"`) != 9 {
+		t.Errorf("%+v, %v: %s", a.Manifests[0], err, b)
 	}
 	if first, last := strings.Index(string(b), "no key 999"), strings.Index(string(b), "no key 8999"); first < 0 || last < first {
 		t.Errorf("not in order: %s", b)

@@ -22,6 +22,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
+	"bulkload/pkg/spec"
 	"bulkload/pkg/streaming"
 )
 
@@ -40,7 +41,8 @@ type task struct {
 	Process
 	streaming.Task
 	work  *Work
-	plan  *build.Plan
+	job   spec.Job
+	plans []*build.Plan
 	env   *cluster.Env
 	fs    hdfsio.FS
 	out   string // where the attempt writes
@@ -117,7 +119,7 @@ func (t *task) open() (err error) {
 	if t.fs, t.out, err = t.env.Resolve(t.Output); err != nil {
 		return err
 	}
-	t.plan, err = t.work.Plan.Resolve()
+	t.job, t.plans, err = t.work.Plan.Resolve()
 	return err
 }
 
@@ -141,7 +143,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	given := &counted{w: t.Out}
 	out := bufio.NewWriterSize(given, 1<<20)
 	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events}
-	read, err := build.ReadPart(ctx, t.plan, in.Source, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
+	read, err := build.ReadPart(ctx, t.plans, in.Source, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
 		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, o)
 	if err = share.FinishRejects(in, err); err != nil {
 		return err
@@ -201,12 +203,12 @@ func (t *task) doReduce(ctx context.Context) error {
 	in := chunk.NewFrameReader(bufio.NewReaderSize(got, 1<<20), "the shuffle")
 	out := build.Output{FS: t.fs, Dir: t.out, FileMode: 0o666, DirMode: 0o777, Identify: true}
 	name := func(run uint32) string { return fmt.Sprintf("map %d/%d", run+1, t.work.Maps) }
-	o := build.Options{Workers: 1, Memory: t.work.ReduceMemory, Events: t.meter.events()}
-	s, err := build.MergeStream(ctx, t.plan, in, t.work.Reduces[t.Number], name, t.work.Plan, out, t.work.Samples, o)
+	o := build.Options{Workers: 1, Memory: t.work.ReduceMemory, Sample: t.work.Samples, Events: t.meter.events()}
+	s, err := build.MergeStream(ctx, out.Tables(t.job, t.plans), in, t.work.Reduces[t.Number], name, t.work.Plan, o)
 	if err != nil {
 		return err
 	}
-	d := ReduceDone{Schema: 1, Work: t.work.Checksum, Reduce: t.Number, Attempt: t.Attempt, Streamed: *s}
+	d := ReduceDone{Schema: 1, Work: t.work.Checksum, Reduce: t.Number, Attempt: t.Attempt, Streamed: *s[0], Tables: s[1:]}
 	d.Ran = t.ran(got.bytes)
 	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
 }

@@ -41,9 +41,11 @@ func runs(a *Adopted) (all []TaskRun) {
 	}
 	for _, d := range a.Reduces {
 		r := taskRun(d.Attempt, d.Ran)
-		r.Rows = d.Digest.Rows
-		for _, f := range d.Files {
-			r.Bytes += f.Bytes
+		for _, s := range d.streamed() {
+			r.Rows += s.Digest.Rows
+			for _, f := range s.Files {
+				r.Bytes += f.Bytes
+			}
 		}
 		all = append(all, r)
 	}

@@ -135,7 +135,7 @@ func (f *watcher) progress(ctx context.Context) error {
 			f.writing = true
 			f.Events.Note("all maps are done", "maps", j.Maps)
 			f.Events.Phase("write")
-			f.Events.Total("write", progress.Amount{Rows: now[counterRows]})
+			f.Events.Total("write", progress.Amount{Rows: now[counterRows] * int64(1+len(f.w.Plan.Tables))})
 			f.told[counterMerged], f.told[counterWritten] = now[counterMerged], now[counterWritten] // of the maps' own merges
 		}
 		if err := f.judge(ctx); err != nil {

@@ -39,7 +39,7 @@ type Work struct {
 	Tag     string          `json:"tag"`
 	Dir     string          `json:"dir"`     // of the job, a URI
 	Maps    int             `json:"maps"`    // shares of the input
-	Reduces []build.Regions `json:"reduces"` // regions of each
+	Reduces []build.Regions `json:"reduces"` // regions of each; those of further tables follow those of the first
 	// ChunkSize is with how many bytes chunks are cut.
 	ChunkSize int `json:"chunk_size"`
 	// MapMemory and ReduceMemory are what the program may take, in bytes, beside its JVM.
@@ -76,8 +76,8 @@ func (w *Work) validate() error {
 		}
 		next = r.To
 	}
-	if next != len(w.Plan.Points)+1 {
-		return fail.Errorf(fail.Config, "%s: the reduces have %s, the plan has %d", WorkName, setting.Count(next, "region"), len(w.Plan.Points)+1)
+	if next != w.Plan.Regions() {
+		return fail.Errorf(fail.Config, "%s: the reduces have %s, the plan has %d", WorkName, setting.Count(next, "region"), w.Plan.Regions())
 	}
 	return nil
 }
@@ -138,7 +138,13 @@ type ReduceDone struct {
 	Attempt string `json:"attempt"`
 	Ran     Ran    `json:"ran"`
 	build.Streamed
-	Checksum string `json:"checksum"`
+	Tables   []*build.Streamed `json:"tables,omitempty"` // of further tables
+	Checksum string            `json:"checksum"`
+}
+
+// streamed is what was made of each table.
+func (d *ReduceDone) streamed() []*build.Streamed {
+	return append([]*build.Streamed{&d.Streamed}, d.Tables...)
 }
 
 func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }

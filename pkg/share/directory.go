@@ -118,7 +118,7 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 
 // complete are the shares of all of the input, in order. One that is missing is an error, and so are two attempts of a share that
 // have read other rows.
-func (d directory) complete(a *attempts, regions int) ([]*Share, error) {
+func (d directory) complete(a *attempts, plans []*build.Plan) ([]*Share, error) {
 	if len(a.shares) == 0 {
 		return nil, fail.Errorf(fail.Input, "%s has no shares of this plan: build them first", d.given)
 	}
@@ -140,7 +140,7 @@ func (d directory) complete(a *attempts, regions int) ([]*Share, error) {
 				return nil, fail.Errorf(fail.Input, "%s and %s are attempts of one share that have read other rows: the input has changed; make another plan", f.file, last.file)
 			}
 		}
-		if err := last.Check(regions); err != nil {
+		if err := last.Check(plans); err != nil {
 			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w (build the share again)", d.path(last.file), err))
 		}
 		all = append(all, last.Share)

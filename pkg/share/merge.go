@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -15,36 +14,24 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/spec"
 	"bulkload/pkg/upload"
 )
 
 // mergeDir is where merges note what they have done, below the output.
 const mergeDir = build.MergeDir
 
-// Merged is what merge K of M has written: its regions, from one on and before another.
-type Merged struct {
-	Schema   int    `json:"schema"` // 1
-	Plan     string `json:"plan"`
-	Rows     string `json:"rows"` // which rows were merged: those of shares that have read the same
-	Merge    int    `json:"merge"`
-	Merges   int    `json:"merges"`
-	From     int    `json:"from"`
-	To       int    `json:"to"`
-	Checksum string `json:"checksum"`
-	build.Written
-}
-
 // Result is what a merge came to.
 type Result struct {
-	Manifest *manifest.Manifest // of all; nil while other merges have not written their regions
-	Missing  []Of               // those merges
+	Manifests []*manifest.Manifest // of all, one of each table; none while other merges have not written their regions
+	Missing   []Of                 // those merges
 }
 
-// Merge writes the HFiles of the regions of merge K of M, from shares in the directory dir, below out. The last one of the M also writes
-// the manifest. Merges that are done already write nothing.
+// Merge writes the HFiles of the regions of merge K of M, from shares in the directory dir, below out; of several tables each has a directory
+// of its own there. The last one of the M also writes the manifests. Merges that are done already write nothing.
 func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of Of, w build.WorkOptions) (r *Result, err error) {
 	m := &merge{plan: p, of: of, w: w, files: files}
-	if m.built, err = p.resolve(); err != nil {
+	if m.job, m.plans, err = p.Resolve(); err != nil {
 		return nil, err
 	}
 	if err := m.findShares(ctx, dir); err != nil {
@@ -59,7 +46,7 @@ func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of 
 	if r, err := m.done(ctx); r != nil || err != nil {
 		return r, err
 	}
-	begin(w.Events, nil, m.built, p, out, "write")
+	begin(w.Events, nil, m.plans[0], p, out, "write")
 	own, err := m.read(ctx, of)
 	if errors.Is(err, fs.ErrNotExist) {
 		own, err = m.write(ctx)
@@ -73,7 +60,8 @@ func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of 
 // merge is one under way.
 type merge struct {
 	plan   *Plan
-	built  *build.Plan
+	job    spec.Job
+	plans  []*build.Plan
 	of     Of
 	files  build.Files
 	w      build.WorkOptions
@@ -94,7 +82,7 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if m.all, err = m.shares.complete(found, m.built.Ranges.Len()); err != nil {
+	if m.all, err = m.shares.complete(found, m.plans); err != nil {
 		return err
 	}
 	var sums struct {
@@ -159,49 +147,12 @@ func (m *merge) open(ctx context.Context, out string) error {
 	return nil
 }
 
-// readFile reads what a merge has noted, and refuses a merge of other rows or of another number.
-func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
-	d := &Merged{}
-	file := m.out.path(path.Join(mergeDir, name))
-	if err := readSealed(ctx, m.out.fs, file, d, &d.Checksum); err != nil {
-		return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", file, err))
-	}
-	switch {
-	case d.Schema != 1 || d.Plan != m.plan.Checksum || d.Rows != m.rows:
-		return nil, fail.Errorf(fail.Config, "%s has files of another plan, or of shares that read other rows: merge into another directory", m.out.given)
-	case d.Merges != m.of.N:
-		return nil, fail.Errorf(fail.Config, "%s has files of merge %d/%d, and this is one of %d: merge by as many, or into another directory", m.out.given, d.Merge, d.Merges, m.of.N)
-	}
-	return d, nil
-}
-
-// read is what a merge has done; fs.ErrNotExist if it is not done, or if its files are gone.
-func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
-	d, err := m.readFile(ctx, of.name("merge")+".json")
-	if err != nil {
-		return nil, err
-	}
-	if d.From != m.from(of.K) || d.To != m.from(of.K+1) || d.Merge != of.K {
-		return nil, fail.Errorf(fail.Input, "%s says that merge %s has regions %d to %d: merge into another directory", m.out.given, of, d.From, d.To)
-	}
-	for _, f := range d.Files {
-		info, err := m.out.fs.Stat(ctx, m.out.path(f.Name))
-		if err == nil && info.Size() != f.Bytes {
-			err = fail.Errorf(fail.Input, "%s has %d bytes, merge %s wrote %d: merge into another directory", m.out.path(f.Name), info.Size(), of, f.Bytes)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fail.Errorf(fail.Input, "%s is gone, which merge %s wrote: merge into another directory", m.out.path(f.Name), of)
-		}
-		if err != nil {
-			return nil, fail.With(fail.HDFS, err)
-		}
-	}
-	return d, nil
-}
+// tables are the job's, each with its place below an output.
+func (m *merge) tables(out build.Output) []build.Table { return out.Tables(m.job, m.plans) }
 
 // from is the first region of merge k, from 1: regions that follow each other, with about as many bytes as those of every other merge.
 func (m *merge) from(k int) int {
-	sizes := make([]int64, m.built.Ranges.Len())
+	sizes := make([]int64, m.plan.Regions())
 	for _, s := range m.all {
 		for _, r := range s.Regions {
 			sizes[r.Region] += r.Bytes
@@ -213,26 +164,30 @@ func (m *merge) from(k int) int {
 	return cut(sizes, k-1, m.of.N)
 }
 
-// done says that the manifest is there already, for whatever merge is asked for.
+// done says that the manifests are there already, for whatever merge is asked for.
 func (m *merge) done(ctx context.Context) (*Result, error) {
-	have, err := manifest.Read(ctx, m.out.fs, m.out.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fail.With(fail.Input, err)
+	r := &Result{}
+	for _, t := range m.tables(build.Output{Dir: m.out.dir}) {
+		have, err := manifest.Read(ctx, m.out.fs, t.Out.Dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fail.With(fail.Input, err)
+		}
+		r.Manifests = append(r.Manifests, have)
 	}
 	if _, err := m.read(ctx, m.of); err != nil {
 		return nil, err
 	}
 	m.w.Events.Note("the files are merged already", "dir", m.out.given)
-	return &Result{Manifest: have}, nil
+	return r, nil
 }
 
 // write writes the regions of this merge.
 func (m *merge) write(ctx context.Context) (*Merged, error) {
 	from, to := m.from(m.of.K), m.from(m.of.K+1)
-	runs, closeRuns, err := m.shares.openRuns(ctx, m.all, m.built.Ranges.Len())
+	runs, closeRuns, err := m.shares.openRuns(ctx, m.all, m.plan.Regions())
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +203,7 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 		return nil, errors.Join(err, closeRuns())
 	}
 	o := build.Options{Workers: m.w.Workers, Memory: m.w.Memory, Events: m.w.Events, Gate: m.w.Gate}
-	written, err := build.MergeParts(ctx, m.built, runs, size, func(region int) bool { return region >= from && region < to }, m.plan, out, o)
+	written, err := build.MergeParts(ctx, m.tables(out), runs, size, func(region int) bool { return region >= from && region < to }, m.plan, o)
 	if err = errors.Join(damagedShare(err), closeRuns()); err != nil {
 		// Another attempt of this merge may have finished, and removed what this one was writing.
 		if d, readErr := m.read(ctx, m.of); readErr == nil {
@@ -257,7 +212,7 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 		}
 		return nil, err
 	}
-	d := &Merged{Schema: 1, Plan: m.plan.Checksum, Rows: m.rows, Merge: m.of.K, Merges: m.of.N, From: from, To: to, Written: *written}
+	d := &Merged{Schema: 1, Plan: m.plan.Checksum, Rows: m.rows, Merge: m.of.K, Merges: m.of.N, From: from, To: to, Written: *written[0], Tables: written[1:]}
 	b, err := seal(d, &d.Checksum)
 	if err != nil {
 		return nil, err
@@ -270,10 +225,10 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 	return d, fail.With(fail.HDFS, err)
 }
 
-// finish writes the manifest, if all merges are done.
+// finish writes the manifests, if all merges are done.
 func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 	r := &Result{}
-	var written []*build.Written
+	var written [][]*build.Written
 	for k := 1; k <= m.of.N; k++ {
 		of := Of{k, m.of.N}
 		d, err := own, error(nil)
@@ -287,7 +242,7 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		written = append(written, &d.Written)
+		written = append(written, d.written())
 	}
 	if len(r.Missing) > 0 {
 		return r, nil
@@ -296,18 +251,23 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 		return nil, err
 	}
 	var err error
-	if r.Manifest, err = build.Assemble(ctx, m.built, m.parts(), written, m.plan.Job.AllowEmpty); err != nil {
+	if r.Manifests, err = build.Assemble(m.plans, m.parts(), written, m.plan.Job.AllowEmpty); err != nil {
 		return nil, err
 	}
-	b, err := manifest.Seal(r.Manifest)
-	if err != nil {
-		return nil, err
+	for i, t := range m.tables(build.Output{Dir: m.out.dir}) {
+		b, err := manifest.Seal(r.Manifests[i])
+		if err != nil {
+			return nil, err
+		}
+		// The last of several merges may be two; what they write is the same.
+		if err := writeOnce(ctx, m.out.fs, path.Join(t.Out.Dir, manifest.FileName), b); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fail.With(fail.HDFS, err)
+		}
+		if err := m.out.fs.RemoveAll(ctx, path.Join(t.Out.Dir, build.WritingDir)); err != nil {
+			return nil, fail.With(fail.HDFS, err)
+		}
 	}
-	// The last of several merges may be two; what they write is the same.
-	if err := writeOnce(ctx, m.out.fs, m.out.path(manifest.FileName), b); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	return r, fail.With(fail.HDFS, m.out.fs.RemoveAll(ctx, m.out.path(build.WritingDir)))
+	return r, nil
 }
 
 // MissingText names merges that are still to come.

@@ -26,13 +26,22 @@ type Plan struct {
 	Columns   []string      `json:"columns"`
 	Families  []spec.Family `json:"families"`
 	Timestamp int64         `json:"timestamp"` // of every cell, milliseconds
-	Points    []rowkey.Key  `json:"splits"`    // of the table
+	Points    []rowkey.Key  `json:"splits"`    // of the table; of further ones see Tables
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
-	// Weights are the estimated bytes of each region, by which who divides them goes; none: not known.
+	// Weights are the estimated bytes of each region, by which who divides them goes; none: not known. Here, and wherever regions of several
+	// tables have numbers, those of further tables follow those of the first.
 	Weights []int64 `json:"weights,omitempty"`
+	// Tables are the further tables, in the order of the job's targets.
+	Tables []PlanTable `json:"tables,omitempty"`
 	// Checksum is that of all else; shares say by it of which plan they are.
 	Checksum string `json:"checksum"`
+}
+
+// PlanTable is what a plan has of a further table.
+type PlanTable struct {
+	Families []spec.Family `json:"families"`
+	Points   []rowkey.Key  `json:"splits"`
 }
 
 // InputFile is an input file as it was when the plan was made.
@@ -70,12 +79,9 @@ func (f InputFile) differs(now InputFile) string {
 	return ""
 }
 
-// Make plans a job: it finds its inputs, their columns and their splits. Families are those of the table with the job's own settings.
-// Streams are refused.
-func Make(ctx context.Context, files build.Files, s spec.Job, families []spec.Family, points [][]byte, w build.WorkOptions) (p *Plan, err error) {
-	if err := s.OneTable("a build by several processes"); err != nil {
-		return nil, err
-	}
+// Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the settings of families as
+// the job has them. Streams are refused.
+func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
 	s.Inputs = slices.Clone(s.Inputs)
 	for i, place := range build.StreamPlaces(s.Inputs) {
 		if place != "" {
@@ -104,10 +110,18 @@ func Make(ctx context.Context, files build.Files, s spec.Job, families []spec.Fa
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Families: families, Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli())}
+	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli())}
 	p.Job.Options = nil
-	for _, point := range points {
-		p.Points = append(p.Points, point)
+	for i, shape := range shapes {
+		t := PlanTable{Families: shape.Families}
+		for _, point := range shape.Splits {
+			t.Points = append(t.Points, point)
+		}
+		if i == 0 {
+			p.Families, p.Points = t.Families, t.Points
+		} else {
+			p.Tables = append(p.Tables, t)
+		}
 	}
 	for _, f := range in.Source.Files() {
 		p.Inputs = append(p.Inputs, inputFile(f))
@@ -115,7 +129,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, families []spec.Fa
 	for _, s := range in.Source.Splits() {
 		p.Parts = append(p.Parts, InputSplit{int64(s.File), s.Start, s.End, int64(s.RowGroup)})
 	}
-	if _, err := p.resolve(); err != nil {
+	if _, _, err := p.Resolve(); err != nil {
 		return nil, err
 	}
 	if err := build.Recheck(ctx, in.Source); err != nil {
@@ -132,20 +146,37 @@ func Make(ctx context.Context, files build.Files, s spec.Job, families []spec.Fa
 	return p, nil
 }
 
-// resolve makes what a build is made with.
-func (p *Plan) resolve() (*build.Plan, error) {
+// Resolve makes what a build is made with: the job, and the plan of each of its targets.
+func (p *Plan) Resolve() (spec.Job, []*build.Plan, error) {
 	j, err := p.Job.Resolve()
+	if err == nil {
+		err = j.Divisible("a build by several processes")
+	}
 	if err != nil {
-		return nil, err
+		return j, nil, err
 	}
-	var points [][]byte
-	for _, point := range p.Points {
-		points = append(points, point)
+	var shapes []build.Shape
+	for _, t := range append([]PlanTable{{p.Families, p.Points}}, p.Tables...) {
+		if len(t.Families) == 0 {
+			return j, nil, fail.Errorf(fail.Config, "the plan has no families")
+		}
+		shape := build.Shape{Families: t.Families}
+		for _, point := range t.Points {
+			shape.Splits = append(shape.Splits, point)
+		}
+		shapes = append(shapes, shape)
 	}
-	if len(p.Families) == 0 {
-		return nil, fail.Errorf(fail.Config, "the plan has no families")
+	plans, err := build.NewPlans(j, p.Columns, shapes, p.Timestamp)
+	return j, plans, err
+}
+
+// Regions is how many regions all tables have.
+func (p *Plan) Regions() int {
+	n := len(p.Points) + 1
+	for _, t := range p.Tables {
+		n += len(t.Points) + 1
 	}
-	return build.NewPlan(j, p.Columns, p.Families[0], points, p.Timestamp, p.Families[1:]...)
+	return n
 }
 
 // Write gives the plan its name, in an existing directory. A plan of that name that is the same but for its timestamp stays, so that the

@@ -71,7 +71,7 @@ func chunkSize(memory int64, shares int) int {
 
 // Build reads a share of the plan's input, and leaves its rows in dir, which is made if it is missing.
 func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
-	plan, err := p.resolve()
+	_, plans, err := p.Resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +96,12 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	part := p.part(of.K, of.N)
-	begin(w.Events, in, plan, p, dir, "read", "sort", "write")
+	begin(w.Events, in, plans[0], p, dir, "read", "sort", "write")
 	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
 	s = &Share{Schema: 1, Plan: p.Checksum, Share: of.K, Shares: of.N, From: part.From, To: part.To, ChunkSize: chunkSize(int64(o.Memory), of.N)}
 	stem := fmt.Sprintf("%s.%d.%s", of.name("share"), before.attempt(of.K)+1, token())
 	s.Chunks = stem + ".chunks"
-	sink, err := d.create(ctx, s.Chunks, plan.Ranges.Len())
+	sink, err := d.create(ctx, s.Chunks, p.Regions())
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 			err = errors.Join(err, sink.abort(ctx))
 		}
 	}()
-	read, err := build.ReadPart(ctx, plan, in.Source, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, o)
+	read, err := build.ReadPart(ctx, plans, in.Source, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, o)
 	if err = finishRejects(in.Budget, err); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func finishRejects(b *source.Budget, err error) error {
 	return errors.Join(err, rejectErr)
 }
 
-// begin reports the work that begins.
+// begin reports the work that begins, of the first table.
 func begin(e progress.Events, in *build.Input, plan *build.Plan, p *Plan, dir string, phases ...string) {
 	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.Job.Key, Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
 		Columns: len(plan.Columns), Staging: dir, Splits: plan.Ranges.Splits(), Phases: phases}

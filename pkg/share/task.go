@@ -11,9 +11,6 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// Resolve makes what a build is made with.
-func (p *Plan) Resolve() (*build.Plan, error) { return p.resolve() }
-
 // Part is a share's splits.
 func (p *Plan) Part(of Of) build.Part { return p.part(of.K, of.N) }
 

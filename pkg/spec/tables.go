@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/partition/extsort"
 )
 
 // TableSpec is a further table of a job file: the same records under another key, with cells of its own. What it does not say of
@@ -87,6 +88,20 @@ func (j Job) OneTable(what string) error {
 		return nil
 	}
 	return &FieldError{"tables", fail.Errorf(fail.Config, "%s takes one table, and the job file has %d: give a job file of each table alone", what, 1+len(j.further))}
+}
+
+// Divisible refuses a job that only one process can build; what names the work. An index has no entry of a record that duplicates leave out of
+// the job's table, and processes that each decide a part of them do not know all of these. Names below an output that begin with _ are for notes.
+func (j Job) Divisible(what string) error {
+	for _, t := range j.Targets() {
+		if strings.HasPrefix(t.Dir, "_") {
+			return &FieldError{"tables", fail.Errorf(fail.Config, "%s has no directory of the name %s for a table among several: give a job file of it alone", what, t.Dir)}
+		}
+	}
+	if j.policy == extsort.Fail || !slices.ContainsFunc(j.further, func(t Target) bool { return t.Index != "" }) {
+		return nil
+	}
+	return &FieldError{"duplicates", fail.Errorf(fail.Config, "%s makes an index only with fail, not with %s: build in one process", what, j.Duplicates())}
 }
 
 // resolveTables makes the further targets of a job that is right otherwise.

@@ -78,6 +78,32 @@ func TestTablesOfAJobFile(t *testing.T) {
 	}
 }
 
+// TestDivisible: several processes make tables and indexes, but no index whose entries duplicates may leave out, and no table in a directory of notes.
+func TestDivisible(t *testing.T) {
+	table, index, hidden := TableSpec{Table: "x", Key: "a"}, TableSpec{Index: "i", Table: "x", Key: "a"}, TableSpec{Table: "_x", Key: "a"}
+	wide := TableSpec{Table: "y", Key: "b", Duplicates: "last"}
+	for _, c := range []struct {
+		duplicates string
+		tables     []TableSpec
+		want       string
+	}{
+		{"last", nil, ""}, {"last", []TableSpec{table}, ""}, {"", []TableSpec{index, wide}, ""}, {"fail", []TableSpec{index}, ""},
+		{"first", []TableSpec{wide, index}, "duplicates: the work makes an index only with fail, not with first"},
+		{"fail", []TableSpec{hidden}, "tables: the work has no directory of the name _x"},
+	} {
+		j, err := Spec{Table: "_t", Key: "id", Duplicates: c.duplicates, Tables: c.tables}.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Table = "t"; len(c.tables) == 0 {
+			j.Table = "_t" // alone it has no directory of its own
+		}
+		if err := j.Divisible("the work"); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // TestOneTableIsAsBefore has no directory of its own, and no other target.
 func TestOneTableIsAsBefore(t *testing.T) {
 	j, err := Spec{Table: "a:b", Key: "id"}.Resolve()
