@@ -197,49 +197,6 @@ func (st *Job) record(e Event, data any) error {
 	return nil
 }
 
-// Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
-func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
-
-// Working is ctx until another process takes the job over, which is the cause of its end then. The caller ends it.
-func (st *Job) Working(ctx context.Context) (context.Context, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if st.lock != nil && st.lock.owner != nil {
-		go func() {
-			select {
-			case <-st.lock.owner.Gone():
-				cancel(stateFailure(st.lock.owner.Lost()))
-			case <-ctx.Done():
-			}
-		}()
-	}
-	return ctx, cancel
-}
-
-// Failure is why the work on the job has ended: that another process has taken it over, or err.
-func (st *Job) Failure(err error) error {
-	if err == nil || st.lock == nil || st.lock.owner == nil {
-		return err
-	}
-	if lost := st.lock.owner.Lost(); lost != nil {
-		return stateFailure(lost)
-	}
-	return err
-}
-
-// Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
-// attempt was interrupted.
-func (st *Job) Fail(ctx context.Context, cause error) {
-	n := len(st.Attempts)
-	if !st.begun || n == 0 || st.Attempts[n-1].State != JobInterrupted {
-		return
-	}
-	r := FailedRecord{Error: cause.Error(), Stopped: ctx.Err() != nil}
-	if fail.KindOf(cause) == fail.Verify {
-		r.Phase = "verify"
-	}
-	_ = st.Record(EventFailed, r)
-}
-
 // Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a
 // verification is of that one from now on, and so is what the history says of a load.
 func (st *Job) Turn(number int, table string) error {

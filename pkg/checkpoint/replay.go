@@ -163,7 +163,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventAttempt:
 		a, err := Decode[AttemptRecord](r)
 		h.Attempts = append(h.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Version: a.Version,
-			Began: r.Time, Ended: r.Time, State: JobInterrupted, Steps: []Step{}})
+			Began: r.Time, Ended: r.Time, State: JobInterrupted, Steps: []DoneStep{}})
 		h.phase = cmp.Or(h.phase, "read")
 		return err
 	case EventSorted:
@@ -352,7 +352,7 @@ func (h *History) set(files []loader.HFile, to loadState) {
 // step notes what the last attempt has finished, and which phase follows.
 func (h *History) step(r journal.Record, next string) {
 	if n := len(h.Attempts); n > 0 {
-		h.Attempts[n-1].Steps = append(h.Attempts[n-1].Steps, Step{r.Event, r.Time})
+		h.Attempts[n-1].Steps = append(h.Attempts[n-1].Steps, DoneStep{r.Event, r.Time})
 	}
 	h.phase = next
 }

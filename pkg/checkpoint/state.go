@@ -85,11 +85,11 @@ type Attempt struct {
 	Ended   time.Time `json:"ended"` // the last that is noted of it
 	State   Status    `json:"state"`
 	Error   string    `json:"error,omitempty"`
-	Steps   []Step    `json:"steps"`
+	Steps   []DoneStep    `json:"steps"`
 }
 
-// Step is something that an attempt has finished.
-type Step struct {
+// DoneStep is something that an attempt has finished.
+type DoneStep struct {
 	Name string    `json:"name"` // an event of the journal: sorted, built, snapshot, loading, verified, done
 	Time time.Time `json:"time"`
 }

@@ -51,9 +51,8 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = st.Failure(errors.Join(err, st.Close())) }()
-	ctx, stop := st.Working(ctx)
-	defer stop(nil)
+	ctx, end := st.Work(ctx)
+	defer end(&err)
 	if err := ready(&st.History, o); err != nil {
 		return nil, err
 	}

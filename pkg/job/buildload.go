@@ -8,7 +8,6 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/manifest"
-	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 )
 
@@ -81,44 +80,56 @@ func (j *run) allBuilt(m []*manifest.Manifest) []*built {
 	return files
 }
 
-// fill loads one table and holds it to its manifest. The tables before it in the order of loading are filled.
-func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) {
+// filling is the load and the verification of one table. The tables before it in the order of loading are filled.
+type filling struct {
+	run    *run
+	target *target
+	rows   *loaded
+	result *result.Result // of the table: the job's, or that of a further one
+}
+
+func (f *filling) load(ctx context.Context, b *built) (err error) {
+	j, t := f.run, f.target
+	f.result = j.result
+	if t.number > 0 {
+		f.result = &result.Result{}
+	}
 	if err := j.st.Turn(t.number, t.Table); err != nil {
-		return nil, err
+		return err
 	}
 	if t.number > 0 {
-		if err := progress.Pass(ctx, j.o.Gate); err != nil {
-			return nil, err
-		}
 		j.o.Events.Note("the next table is loaded", "name", t.Table, "index", t.Index)
 	}
-	r := j.result
-	if t.number > 0 {
-		r = &result.Result{}
-		defer func() {
-			own := &j.result.Tables[t.number-1]
-			own.Regions, own.LoadTime, own.Verify, own.VerifyTime = r.Regions, r.LoadTime, r.Verify, r.VerifyTime
-		}()
-	}
-	rows, err := j.load(ctx, t, b, r)
-	if err != nil {
-		return nil, err
+	defer f.report()
+	if f.rows, err = j.load(ctx, t, b, f.result); err != nil {
+		return err
 	}
 	if t.number == len(j.targets)-1 {
 		j.dropStreams()
 		j.dropTables(ctx)
 	}
-	if err := progress.Pass(ctx, j.o.Gate); err != nil {
-		return nil, err
+	return nil
+}
+
+func (f *filling) verify(ctx context.Context) (*verified, error) {
+	j := f.run
+	defer f.report()
+	v, err := j.verify(ctx, f.target, f.rows, f.result)
+	if err == nil {
+		err = j.replaced(ctx, f.rows.manifest, v)
 	}
-	v, err := j.verify(ctx, t, rows, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.replaced(ctx, b.manifest, v); err != nil {
-		return nil, err
-	}
 	return v, j.st.Record(checkpoint.EventVerified, v.verification)
+}
+
+// report puts what is known of a further table into the job's result.
+func (f *filling) report() {
+	if n := f.target.number; n > 0 {
+		own, r := &f.run.result.Tables[n-1], f.result
+		own.Regions, own.LoadTime, own.Verify, own.VerifyTime = r.Regions, r.LoadTime, r.Verify, r.VerifyTime
+	}
 }
 
 // verify holds a table to its manifest. Whether it is still the table of the plan is asked meanwhile: of one that is not,

@@ -18,7 +18,6 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
-	"bulkload/pkg/staging"
 )
 
 // dirLoad is one process's work on the load of a directory.
@@ -68,9 +67,8 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if d.st, err = checkpoint.Open(ctx, d.c, id, o.State, o.Events); err != nil {
 		return nil, err
 	}
-	defer func() { err = d.st.Failure(errors.Join(err, d.st.Close())) }()
-	ctx, stop := d.st.Working(ctx)
-	defer stop(nil)
+	ctx, end := d.st.Work(ctx)
+	defer end(&err)
 	d.result.Job = d.st.Dir
 	if !d.st.Finished || o.State.Restart {
 		if err := progress.Pass(ctx, o.Gate); err != nil {
@@ -80,13 +78,13 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err := d.again(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.steps(ctx, table); err != nil {
-		d.st.Fail(ctx, err)
+	if d.st.Finished {
+		return d.result, d.already(ctx, table)
+	}
+	if err := d.st.Steps(ctx, o.Gate, d.steps(table)); err != nil {
 		return d.result, err
 	}
-	if !d.result.Already {
-		d.result.Elapsed = time.Since(start)
-	}
+	d.result.Elapsed = time.Since(start)
 	return d.result, nil
 }
 
@@ -170,60 +168,6 @@ func (d *dirLoad) again(ctx context.Context) error {
 		return err
 	}
 	return d.st.Restart(ctx, d.env)
-}
-
-// steps are those that are left of the load.
-func (d *dirLoad) steps(ctx context.Context, table string) error {
-	if d.st.Finished {
-		return d.already(ctx, table)
-	}
-	if d.st.Loading {
-		return d.resume(ctx, table)
-	}
-	if !d.at.Local() {
-		if err := d.list(ctx); err != nil {
-			return err
-		}
-	}
-	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
-		return err
-	}
-	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the cells' timestamps are their writer's
-	if d.manifest != nil {
-		d.all = *d.manifest
-		d.all.Files = slices.Clone(d.manifest.Files)
-	}
-	prove := !d.o.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
-	p, staged, err := d.plan(ctx)
-	if err != nil {
-		return err
-	}
-	d.begin(prove, staged)
-	if prove {
-		if err := proveDir(ctx, d.out, d.all.Files, d.at.Local(), d.o); err != nil {
-			return err
-		}
-	}
-	if !d.o.TrustFiles {
-		if err := d.conflicts(ctx); err != nil {
-			return err
-		}
-	}
-	if err := d.st.Record(checkpoint.EventPlan, *p); err != nil {
-		return err
-	}
-	if _, err := d.st.Begin(d.o.State.Version); err != nil {
-		return err
-	}
-	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
-	if d.at.Local() {
-		d.o.Events.Phase("upload")
-		d.o.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
-		if d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.o); err != nil {
-			return err
-		}
-	}
-	return d.load(ctx, true)
 }
 
 // families are those of the plan.

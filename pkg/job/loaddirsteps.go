@@ -49,6 +49,69 @@ func (d *dirLoad) conflicts(ctx context.Context) error {
 	return err
 }
 
+// steps are those of a load: of one that has begun to load files those after them.
+func (d *dirLoad) steps(table string) []checkpoint.Step {
+	var p *checkpoint.PlanRecord
+	var staged hdfsio.Location
+	var rows *loaded
+	loading, local, proven := d.st.Loading, d.at.Local(), !d.st.Loading || d.o.TrustFiles
+	begun := func() bool { return loading }
+	return []checkpoint.Step{
+		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},
+		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
+		{Name: "prove the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
+		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.st.Record(checkpoint.EventPlan, *p) }},
+		{Name: "begin the attempt", Run: func(context.Context) error { _, err := d.st.Begin(d.o.State.Version); return err }},
+		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
+		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, proven); return err }},
+		{Name: "verify the table", Done: func() bool { return !d.verifies() }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
+		{Name: "look at the table once more", Run: d.sameTable},
+		{Name: "end the job", Run: d.end},
+	}
+}
+
+// find finds the files and the table, and plans the load, and where local files are uploaded.
+func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecord, hdfsio.Location, error) {
+	if !d.at.Local() {
+		if err := d.list(ctx); err != nil {
+			return nil, hdfsio.Location{}, err
+		}
+	}
+	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
+		return nil, hdfsio.Location{}, err
+	}
+	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the cells' timestamps are their writer's
+	if d.manifest != nil {
+		d.all = *d.manifest
+		d.all.Files = slices.Clone(d.manifest.Files)
+	}
+	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
+	return d.plan(ctx)
+}
+
+// prove reads the files as wholes, unless their copying will.
+func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
+	prove := !d.o.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
+	d.begin(prove, staged)
+	if prove {
+		if err := proveDir(ctx, d.out, d.all.Files, d.at.Local(), d.o); err != nil {
+			return err
+		}
+	}
+	if d.o.TrustFiles {
+		return nil
+	}
+	return d.conflicts(ctx)
+}
+
+// upload copies local files into the staging directory.
+func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error) {
+	d.o.Events.Phase("upload")
+	d.o.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
+	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.o)
+	return err
+}
+
 // plan is what is to be recorded before anything is done, with the staging directory of local files: that of an earlier attempt
 // if there is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
@@ -127,14 +190,11 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		}
 	}
 	d.begin(!d.o.TrustFiles, d.stage.Location)
-	if _, err := d.st.Begin(d.o.State.Version); err != nil {
-		return err
-	}
-	return d.load(ctx, d.o.TrustFiles)
+	return nil
 }
 
-// load brings the files into the table, verifies it, and notes that this is done.
-func (d *dirLoad) load(ctx context.Context, proven bool) error {
+// load brings the files into the table.
+func (d *dirLoad) load(ctx context.Context, proven bool) (*loaded, error) {
 	r := d.result
 	r.Staging, r.Manifest = d.stage.Location.String(), d.manifest
 	d.stage.out.Uploads = upload.NewLimiter(d.o.Uploads)
@@ -142,24 +202,17 @@ func (d *dirLoad) load(ctx context.Context, proven bool) error {
 	if !d.at.Local() {
 		way.cuts = d.cuts()
 	}
-	rows, err := loadFiles(ctx, d.c, d.facts, d.stage, &built{manifest: &d.all}, way, d.st, d.o.Events, r)
+	return loadFiles(ctx, d.c, d.facts, d.stage, &built{manifest: &d.all}, way, d.st, d.o.Events, r)
+}
+
+// verifyRows holds the table to the manifest of the directory.
+func (d *dirLoad) verifyRows(ctx context.Context, rows *loaded) error {
+	rows.manifest = d.manifest
+	seen, err := rows.verify(ctx, d.c, d.o.Verify, d.o.Events, d.result)
 	if err != nil {
 		return err
 	}
-	if d.verifies() {
-		rows.manifest = d.manifest
-		seen, err := rows.verify(ctx, d.c, d.o.Verify, d.o.Events, r)
-		if err != nil {
-			return err
-		}
-		if err := d.st.Record(checkpoint.EventVerified, seen.verification); err != nil {
-			return err
-		}
-	}
-	if err := d.sameTable(ctx); err != nil {
-		return err
-	}
-	return d.end(ctx)
+	return d.st.Record(checkpoint.EventVerified, seen.verification)
 }
 
 // sameTable looks at the table once more when all files are in it.

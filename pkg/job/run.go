@@ -100,14 +100,12 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err != nil {
 		return known, err
 	}
+	ctx, end := st.Work(ctx)
 	defer func() {
-		err = st.Failure(errors.Join(err, st.Close()))
-		if r != nil {
+		if end(&err); r != nil {
 			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
-	ctx, stop := st.Working(ctx)
-	defer stop(nil)
 	if err := undone(st, o.State.Restart); err != nil {
 		return known, err
 	}
@@ -173,9 +171,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		j.dropTables(ctx)
 		return j.already(ctx)
 	}
-	if err = j.finish(ctx); err != nil {
-		st.Fail(ctx, err)
-	}
+	err = st.Steps(ctx, o.Gate, j.steps())
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
 }

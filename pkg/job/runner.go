@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,10 +12,8 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
-	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/tablesource"
@@ -149,40 +148,38 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 	return p, nil
 }
 
-// finish does what is left of the job.
-func (j *run) finish(ctx context.Context) error {
+// steps are those of a run: one build of all tables, then the load and the verification of each.
+func (j *run) steps() []checkpoint.Step {
+	var files []*built
+	done := make([]*verified, len(j.targets))
+	steps := []checkpoint.Step{
+		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
+		{Name: "take the snapshot", Gate: true, Run: j.snapshot},
+		{Name: "compare with what is replaced", Run: func(ctx context.Context) error { return j.replace(ctx, files[0]) }},
+	}
+	for i, t := range j.targets {
+		f := &filling{run: j, target: t}
+		steps = append(steps,
+			checkpoint.Step{Name: "load " + t.Table, Gate: i > 0, Run: func(ctx context.Context) error { return f.load(ctx, files[i]) }},
+			checkpoint.Step{Name: "verify " + t.Table, Gate: true, Run: func(ctx context.Context) (err error) { done[i], err = f.verify(ctx); return err }})
+	}
+	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
+}
+
+// buildPublished builds the files, and copies the journal beside them. HBase is asked for nothing before it is there.
+func (j *run) buildPublished(ctx context.Context) ([]*built, error) {
 	before := j.st.Built
 	files, err := j.buildChecked(ctx)
-	if err != nil {
-		return err
+	if err == nil && j.st.Built != before { // else by an earlier attempt
+		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) })
 	}
-	if j.st.Built != before { // else by an earlier attempt
-		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
-	}
-	if err := progress.Pass(ctx, j.o.Gate); err != nil {
-		return err
-	}
-	if err := j.snapshot(ctx); err != nil {
-		return err
-	}
-	if err := j.replace(ctx, files[0]); err != nil {
-		return err
-	}
-	var done []*verified
-	for i, t := range j.targets {
-		seen, err := j.fill(ctx, t, files[i])
-		if err != nil {
-			return err
-		}
-		done = append(done, seen)
-	}
-	return j.end(ctx, done)
+	return files, err
 }
 
 // end notes that nothing is left to do, and removes what is not needed any more. It takes every table's verification.
 func (j *run) end(ctx context.Context, all []*verified) error {
-	if len(all) != len(j.targets) {
-		return fail.Errorf(fail.Unexpected, "%s of %d are verified", setting.Count(len(all), "table"), len(j.targets))
+	if i := slices.Index(all, nil); i >= 0 {
+		return fail.Errorf(fail.Unexpected, "table %s is not verified", j.targets[i].Table)
 	}
 	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
 	j.result.Elapsed = time.Since(j.started)

@@ -2,7 +2,6 @@ package rekey
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
@@ -59,14 +59,12 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	if err != nil {
 		return nil, err
 	}
+	ctx, end := st.Work(ctx)
 	defer func() {
-		err = st.Failure(errors.Join(err, st.Close()))
-		if r != nil {
+		if end(&err); r != nil {
 			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
-	ctx, stop := st.Working(ctx)
-	defer stop(nil)
 	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
 		if err := st.Restart(ctx, env); err != nil {
@@ -77,55 +75,37 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 		return j.already(ctx), nil
 	}
 	defer func() { j.result.Elapsed = time.Since(start) }()
-	if err := j.steps(ctx); err != nil {
-		st.Fail(ctx, err)
-		return j.result, errors.Join(err, j.giveBack(ctx, err))
-	}
-	return j.result, nil
+	return j.result, st.Steps(ctx, o.Gate, j.steps())
 }
 
-// steps are those that are left of the job, each recorded.
-func (j *run) steps(ctx context.Context) error {
-	if err := progress.Pass(ctx, j.o.Gate); err != nil {
-		return err
+// steps are those of a rekey.
+func (j *run) steps() []checkpoint.Step {
+	built := func() bool { return j.st.Built != nil }
+	var m *manifest.Manifest
+	return []checkpoint.Step{
+		{Name: "record what is read", Gate: true, Run: j.record, TakeBack: j.giveBack},
+		{Name: "open the snapshot", Done: built, Run: j.open},
+		{Name: "make the table", Run: j.plan},
+		{Name: "begin the attempt", Run: j.begin},
+		{Name: "build the files", Run: func(ctx context.Context) (err error) { m, err = j.build(ctx); return err }},
+		{Name: "load them", Gate: true, Run: func(ctx context.Context) error { return j.load(ctx, m) }},
+		{Name: "delete the snapshot", Run: func(ctx context.Context) error { j.drop(ctx); return nil }},
+		{Name: "verify the table", Gate: true, Run: func(ctx context.Context) error { return j.verify(ctx, m) }},
+		{Name: "end the job", Run: j.end},
 	}
-	if err := j.record(); err != nil {
-		return err
+}
+
+// begin begins an attempt.
+func (j *run) begin(context.Context) (err error) {
+	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err == nil {
+		j.o.Events.Start(j.start())
 	}
-	if j.st.Built == nil {
-		if err := j.open(ctx); err != nil {
-			return err
-		}
-	}
-	if err := j.plan(ctx); err != nil {
-		return err
-	}
-	var err error
-	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err != nil {
-		return err
-	}
-	j.o.Events.Start(j.start())
-	m, err := j.build(ctx)
-	if err != nil {
-		return err
-	}
-	j.result.Manifest = m
-	if err := j.load(ctx, m); err != nil {
-		return err
-	}
-	j.drop(ctx)
-	if err := progress.Pass(ctx, j.o.Gate); err != nil {
-		return err
-	}
-	if err := j.verify(ctx, m); err != nil {
-		return err
-	}
-	return j.end(ctx)
+	return err
 }
 
 // record says what the job reads, before anything is done, or takes what an
 // earlier attempt said.
-func (j *run) record() error {
+func (j *run) record(context.Context) error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()

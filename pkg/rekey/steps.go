@@ -15,7 +15,6 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
-	"bulkload/pkg/progress"
 	"bulkload/pkg/upload"
 )
 
@@ -54,6 +53,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 		}
 		j.o.Events.Note("files are built already", "files", m.HFiles)
 		j.st.EndSpill(j.o.Events)
+		j.result.Manifest = m
 		return m, nil
 	}
 	if j.source == nil {
@@ -74,6 +74,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	}
 	j.st.EndSpill(j.o.Events)
 	j.st.Publish(ctx, j.dir, j.o.Events)
+	j.result.Manifest = m
 	return m, nil
 }
 
@@ -109,9 +110,6 @@ func (j *run) forgetBuild() error {
 
 // load brings the files into the table, or what is left of them.
 func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
-	if err := progress.Pass(ctx, j.o.Gate); err != nil {
-		return err
-	}
 	if !j.st.Loading {
 		if err := j.vacant(ctx); err != nil {
 			return err

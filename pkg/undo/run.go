@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -71,9 +70,8 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		if u.st, err = checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events); err != nil {
 			return nil, err
 		}
-		defer func() { err = u.st.Failure(errors.Join(err, u.st.Close())) }()
-		working, stop := u.st.Working(ctx)
-		defer stop(nil)
+		working, end := u.st.Work(ctx)
+		defer end(&err)
 		ctx = working
 	}
 	loads, err := loadsOf(dir, &u.st.History)
@@ -113,7 +111,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	if o.DryRun {
 		return u.result, u.predict(ctx)
 	}
-	return u.result, u.work(ctx)
+	return u.result, u.st.Steps(ctx, nil, u.steps())
 }
 
 // job is the name of its directory.
@@ -172,51 +170,29 @@ func (u *undo) judge() error {
 	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w\n%s", u.job(), errors.Join(errs...), u.tables[0].wayBack()))
 }
 
-// work takes the steps that are left.
-func (u *undo) work(ctx context.Context) error {
-	if _, err := u.st.Begin(u.o.Version); err != nil {
-		return err
+// steps are those of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.
+func (u *undo) steps() []checkpoint.Step {
+	sent := func() bool { was := u.st.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
+	steps := []checkpoint.Step{
+		{Name: "begin the attempt", Run: func(context.Context) error { _, err := u.st.Begin(u.o.Version); return err }},
+		{Name: "delete snapshots of earlier attempts", Run: u.dropPresent},
+		{Name: "look once more before the first marker is sent", Done: sent, Run: u.reconsider},
+		{Name: "record what begins", Done: func() bool { return u.st.Undo != nil }, Run: u.begin},
+		{Name: "write the markers", Run: u.build},
 	}
-	err := u.steps(ctx)
-	if err != nil {
-		u.st.Fail(ctx, fmt.Errorf("undo: %w", err))
+	for _, t := range slices.Backward(u.tables) {
+		steps = append(steps, checkpoint.Step{Name: "take it out of " + t.table.String(), Done: func() bool { return u.st.Undo.Out[t.number] }, Run: t.takeOut})
 	}
-	return err
+	return append(steps, checkpoint.Step{Name: "end the undo", Run: u.end})
 }
 
-func (u *undo) steps(ctx context.Context) error {
+// dropPresent deletes the snapshots of an attempt that was killed while it read a table.
+func (u *undo) dropPresent(ctx context.Context) error {
 	left := u.st.InputPlaces()
-	for _, t := range u.tables { // of an attempt that was killed while it read a table
+	for _, t := range u.tables {
 		left = append(left, t.presentPlace())
 	}
-	if err := u.st.DropSnapshots(ctx, u.c, left...); err != nil {
-		return fail.With(fail.Load, err)
-	}
-	if was := u.st.Undo; was != nil && was.Built && len(was.Sent) == 0 {
-		if err := u.reconsider(ctx); err != nil {
-			return err
-		}
-	}
-	if u.st.Undo == nil {
-		if err := u.begin(); err != nil {
-			return err
-		}
-	}
-	u.read.now = time.UnixMilli(u.st.Undo.Created) // for every attempt: what has expired is a part of the prediction
-	if !u.st.Undo.Built {
-		if err := u.build(ctx); err != nil {
-			return err
-		}
-	} else {
-		u.resume()
-	}
-	// The other way round than they were loaded: no reader finds an entry of an index whose row is gone.
-	for _, t := range slices.Backward(u.tables) {
-		if err := t.takeOut(ctx); err != nil {
-			return err
-		}
-	}
-	return u.end(ctx)
+	return fail.With(fail.Load, u.st.DropSnapshots(ctx, u.c, left...))
 }
 
 // resume takes what an earlier attempt has predicted and written.
@@ -238,7 +214,7 @@ func (u *undo) resume() {
 
 // begin records what is begun: the snapshots and the staging directories are
 // known from now on.
-func (u *undo) begin() error {
+func (u *undo) begin(context.Context) error {
 	now := time.Now()
 	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
 	for i, t := range u.tables {

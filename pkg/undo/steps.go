@@ -20,9 +20,14 @@ import (
 	"bulkload/pkg/tablesource"
 )
 
-// build surveys the snapshots of all tables, refuses what markers would lose, and writes them.
+// build surveys the snapshots of all tables, refuses what markers would lose, and writes them, or takes what an earlier attempt has written.
 // Until one is sent nothing was changed, and an error ends the undo. Before, the timestamp is used up.
 func (u *undo) build(ctx context.Context) error {
+	u.read.now = time.UnixMilli(u.st.Undo.Created) // for every attempt: what has expired is a part of the prediction
+	if u.st.Undo.Built {
+		u.resume()
+		return nil
+	}
 	files, err := u.writeFiles(ctx)
 	if err != nil {
 		if len(u.st.Undo.Sent) > 0 {
@@ -143,13 +148,9 @@ func (u *undo) reconsider(ctx context.Context) error {
 	return nil
 }
 
-// takeOut loads the markers of a table and verifies what came of it, unless an
-// earlier attempt has done both.
+// takeOut loads the markers of a table and verifies what came of it.
 func (t *target) takeOut(ctx context.Context) error {
 	u := t.u
-	if u.st.Undo.Out[t.number] {
-		return nil
-	}
 	if err := u.st.Turn(t.number, t.table.String()); err != nil {
 		return err
 	}
