@@ -57,7 +57,8 @@ needed; or with --suggest N, N regions of about the same bytes: their split
 points are then printed one a line, and the plan for them goes to standard error.
 
 A job of several tables is estimated as it is built: by one reading, in the memory of
-one sort, with the regions and files of each table.
+one sort, with the regions and files of each table. --suggest finds N regions for each,
+and prints a line TABLE=POINTS for each, as --table-splits takes them.
 
 Time is that of reading, sorting and writing; loading and verifying come on top
 of it, and a link to HDFS that is slower than the encoding.
@@ -89,10 +90,10 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line (default: the table's)`)
 	f.StringArrayVar(&o.tables, "table-splits", nil, "with --splits, split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
 	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
-	f.IntVar(&o.suggest, "suggest", 0, "print split points for so many regions of about the same bytes")
+	f.IntVar(&o.suggest, "suggest", 0, "print split points for so many regions of about the same bytes, of each table")
 	f.Float64Var(&o.skew, "skew", 2, "warn of regions with more than so many times their fair share of rows")
 	f.Var(&o.maxSize, "max-file-size", "at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
-	f.StringVar(&o.svg, "svg", "", "also draw the regions into this file")
+	f.StringVar(&o.svg, "svg", "", "also draw the regions of all tables into this file")
 	o.split = 8 << 20
 	f.Var(&o.split, "split-size", "with --out, bytes of text that shares read at a time: a share is a number of such pieces")
 	f.StringVar(&o.out, "out", "", "also write the plan for shares to this file, local or hdfs://")
@@ -144,7 +145,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, t := range append([]*estimate.Estimate{e}, e.Tables...) {
+	for _, t := range e.All() {
 		t.Warnings = spokenChecks(t.Warnings)
 	}
 	replaces, err := planReplace(cmd.Context(), env, spec, w.WorkOptions, w.Splits == nil)
@@ -173,10 +174,21 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))
 		replaces.print(cmd.ErrOrStderr())
 	}
-	for _, s := range e.Splits {
-		fmt.Fprintln(cmd.OutOrStdout(), rowkey.String(s))
-	}
+	printSuggested(cmd.OutOrStdout(), e)
 	return nil
+}
+
+// printSuggested prints split points one a line, or those of several tables as --table-splits takes them.
+func printSuggested(w io.Writer, e *estimate.Estimate) {
+	for _, t := range e.All() {
+		if len(e.Tables) > 0 {
+			fmt.Fprintf(w, "%s=%s\n", t.Table, partition.List(t.Splits))
+			continue
+		}
+		for _, s := range t.Splits {
+			fmt.Fprintln(w, rowkey.String(s))
+		}
+	}
 }
 
 func (o *planOptions) check() error {
@@ -201,10 +213,6 @@ func (o *planOptions) check() error {
 // checkTables refuses what is of one table only, or of one process.
 func (o *planOptions) checkTables(s spec.Job) error {
 	switch {
-	case o.suggest > 0:
-		return s.OneTable("a search for split points")
-	case o.svg != "":
-		return s.OneTable("a picture of regions")
 	case o.out != "":
 		return s.Divisible("a build by several processes")
 	case o.engine == "yarn":

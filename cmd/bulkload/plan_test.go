@@ -38,11 +38,16 @@ func TestSVG(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 2000).Draw(t, "rows")
 		text := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "start")
+		e := estimateOf(rows, func(int) string { return string(text) })
+		tables := rapid.IntRange(0, 3).Draw(t, "further tables")
+		for range tables {
+			e.Tables = append(e.Tables, estimateOf(rows, func(int) string { return string(text) }))
+		}
 		var b strings.Builder
-		if err := drawSVG(&b, estimateOf(rows, func(int) string { return string(text) })); err != nil {
+		if err := drawSVG(&b, e); err != nil {
 			t.Fatal(err)
 		}
-		bars := 0
+		bars, top, height := 0, 0.0, 0.0
 		d := xml.NewDecoder(strings.NewReader(b.String()))
 		for {
 			token, err := d.Token()
@@ -60,16 +65,26 @@ func TestSVG(t *testing.T) {
 			for _, a := range e.Attr {
 				at[a.Name.Local] = a.Value
 			}
+			if move := at["transform"]; move != "" {
+				if _, err := fmt.Sscanf(move, "translate(0 %g)", &top); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if e.Name.Local == "svg" {
+				if _, err := fmt.Sscan(at["height"], &height); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if e.Name.Local == "rect" && at["class"] != "paper" {
 				bars++
-				var x, width float64
-				if _, err := fmt.Sscan(at["x"]+" "+at["width"], &x, &width); err != nil || x < 0 || width < 0 || x+width > svgWidth || math.IsNaN(width) {
+				var x, y, width float64
+				if _, err := fmt.Sscan(at["x"]+" "+at["y"]+" "+at["width"], &x, &y, &width); err != nil || x < 0 || width < 0 || x+width > svgWidth || math.IsNaN(width) || top+y+svgStep > height {
 					t.Fatalf("bar %v", at)
 				}
 			}
 		}
-		if bars == 0 || bars > svgLines || bars > len(rows) {
-			t.Fatalf("%d bars for %d regions", bars, len(rows))
+		if n := bars / (1 + tables); bars%(1+tables) != 0 || n == 0 || n > svgLines || n > len(rows) {
+			t.Fatalf("%d bars for %d regions of %d tables", bars, len(rows), 1+tables)
 		}
 	})
 }

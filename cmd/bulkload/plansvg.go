@@ -24,10 +24,17 @@ var planSVG string
 // svgLines is how many bars a picture has; more regions are put together.
 const svgLines = 60
 
-// svgChart is what the template draws. Lengths are in pixels.
+// svgPicture is what the template draws: a chart of each table, one below the other. Lengths are in pixels.
+type svgPicture struct {
+	Title, About  string
+	Width, Height int
+	Charts        []*svgChart
+}
+
+// svgChart is one table's, from Top on. Its own places begin there with 0.
 type svgChart struct {
 	Title, Subtitle string
-	Width, Height   int
+	Top, Bottom     int
 	From            int // where the regions' numbers end and their starts begin, less a gap
 	Left            int // of the bars
 	Fair            float64
@@ -74,7 +81,7 @@ func drawSVG(w io.Writer, e *estimate.Estimate) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, newChart(e))
+	return t.Execute(w, newPicture(e))
 }
 
 // xmlText escapes a text for an element or an attribute; what XML cannot hold
@@ -85,14 +92,32 @@ func xmlText(s string) (string, error) {
 	return b.String(), err
 }
 
+func newPicture(e *estimate.Estimate) *svgPicture {
+	p := &svgPicture{Width: svgWidth}
+	for _, t := range e.All() {
+		c := newChart(t)
+		c.Top = p.Height
+		p.Height += c.Bottom
+		p.Charts = append(p.Charts, c)
+	}
+	p.Title, p.About = p.Charts[0].Title, p.Charts[0].Subtitle
+	if n := len(p.Charts); n > 1 {
+		p.Title += fmt.Sprintf(" and %d more", n-1)
+	}
+	return p
+}
+
 func newChart(e *estimate.Estimate) *svgChart {
 	lines := shareLines(e.Regions, svgLines)
 	about := "about "
 	if e.Exact {
 		about = ""
 	}
-	c := &svgChart{Title: "Rows of each region", Width: svgWidth, Height: svgTop + len(lines)*svgStep + 24}
-	if e.Table != "" {
+	c := &svgChart{Title: "Rows of each region", Bottom: svgTop + len(lines)*svgStep + 24}
+	switch {
+	case e.Index != "":
+		c.Title += fmt.Sprintf(" of index %s in table %s", e.Index, e.Table)
+	case e.Table != "":
 		c.Title += " of table " + e.Table
 	}
 	c.Subtitle = fmt.Sprintf("key %s · %s%s · %s of HFiles · %s", e.Key, about, setting.Count(e.Rows, "row"), ui.Bytes(e.HFileBytes), setting.Count(len(e.Regions), "region"))

@@ -67,7 +67,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 
 // printTables prints what all tables take together, then each.
 func printTables(w io.Writer, e *estimate.Estimate, width int) {
-	tables := append([]*estimate.Estimate{e}, e.Tables...)
+	tables := e.All()
 	files, bytes, spill, write := 0, int64(0), int64(0), time.Duration(0)
 	for _, t := range tables {
 		files, bytes, spill, write = files+t.HFiles, bytes+t.HFileBytes, spill+t.SpillBytes, write+t.WriteTime

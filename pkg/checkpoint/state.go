@@ -77,15 +77,15 @@ type State struct {
 
 // Attempt is one process's work on a job.
 type Attempt struct {
-	Attempt int       `json:"attempt"`
-	PID     int       `json:"pid"`
-	Host    string    `json:"host"`
-	Version string    `json:"version,omitempty"`
-	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended"` // the last that is noted of it
-	State   Status    `json:"state"`
-	Error   string    `json:"error,omitempty"`
-	Steps   []DoneStep    `json:"steps"`
+	Attempt int        `json:"attempt"`
+	PID     int        `json:"pid"`
+	Host    string     `json:"host"`
+	Version string     `json:"version,omitempty"`
+	Began   time.Time  `json:"began"`
+	Ended   time.Time  `json:"ended"` // the last that is noted of it
+	State   Status     `json:"state"`
+	Error   string     `json:"error,omitempty"`
+	Steps   []DoneStep `json:"steps"`
 }
 
 // DoneStep is something that an attempt has finished.

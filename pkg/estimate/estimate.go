@@ -69,6 +69,9 @@ type Estimate struct {
 	Tables []*Estimate `json:"tables,omitempty"`
 }
 
+// All are the estimates of all tables of the job, its own first.
+func (e *Estimate) All() []*Estimate { return slices.Concat([]*Estimate{e}, e.Tables) }
+
 // Time is that of the whole build, of all tables.
 func (e *Estimate) Time() time.Duration {
 	all := e.OpenTime + e.ReadTime + e.WriteTime

@@ -64,21 +64,17 @@ func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]bui
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s. A job of several tables is estimated as it is built, by one
-// reading; split points are found for a job of one table only.
+// reading; split points are found for each of them.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimate, error) {
-	if w.Suggest > 0 {
-		if err := s.OneTable("a search for split points"); err != nil {
-			return nil, err
-		}
-	}
 	targets := s.Targets()
 	shapes, maxSizes, err := Shapes(ctx, env, s, w)
 	if err != nil {
 		return nil, err
 	}
-	if w.Suggest > 1 && w.Splits != nil && len(shapes[0].Splits) == 0 && s.Regions == 0 {
-		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
-		targets = s.Targets()
+	for i, t := range targets {
+		if w.Suggest > 1 && w.Splits != nil && len(shapes[i].Splits) == 0 && t.Regions == 0 {
+			targets[i].Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
+		}
 	}
 	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, w.Stdin, nil)
 	if err == nil {
@@ -118,7 +114,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range append([]*Estimate{e}, e.Tables...) {
+	for _, t := range e.All() {
 		t.OpenTime = opened
 	}
 	e.Reading = k.Reading

@@ -63,7 +63,7 @@ func TestEstimateTables(t *testing.T) {
 			}
 			spill, runs := int64(0), 0
 			total := totalBound(e.SampledRows, rows)
-			for i, got := range append([]*Estimate{e}, e.Tables...) {
+			for i, got := range e.All() {
 				near(t, fmt.Sprintf("rows of table %d", i), got.Rows, m[i].Digest.Rows, totalBound(got.CountedRows, rows))
 				near(t, fmt.Sprintf("cells of table %d", i), got.Cells, m[i].Digest.Cells, total)
 				// A sample has neighbours of the input. Where the key parts them, values that they share lie closer together in the
@@ -81,5 +81,55 @@ func TestEstimateTables(t *testing.T) {
 			}
 			near(t, "spill of all tables", spill, m[0].SpillBytes, total+runSpread)
 		})
+	}
+}
+
+// TestSuggestTables finds split points for each of several tables, and counts all of the input: one build with these points has the
+// rows that were counted, in regions that have about the same.
+func TestSuggestTables(t *testing.T) {
+	const rows, regions = 5000, 6
+	env := jobtest.Env(t)
+	input, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: rows, Seed: 11}, data.CSV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := jobtest.TableSpec(t, data.Check, input, "csv")
+	s.Key = "check_id + id"
+	s.Tables = []spec.TableSpec{
+		{Index: "by_date", Table: "by_date", Key: `create_date + "|" + id`},
+		{Table: "by_rule", Key: `salt(id) + "|" + id`, Columns: []string{"check_id", "hit_ind"}},
+	}
+	j := jobtest.Resolve(t, s)
+	w := build.WorkOptions{Workers: 2, SpillDir: t.TempDir()}
+	e, err := Run(t.Context(), env, j, Options{WorkOptions: w, Splits: new([][]byte), Suggest: regions, Exact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shapes []build.Shape
+	for i, target := range j.Targets() {
+		shape := build.Shape{Families: spec.DefaultFamilies(target.Families())}
+		for _, p := range e.All()[i].Splits {
+			shape.Splits = append(shape.Splits, p)
+		}
+		shapes = append(shapes, shape)
+	}
+	m, err := build.Directories(t.Context(), env, j, shapes, filepath.Join(t.TempDir(), "out"), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, table := range e.All() {
+		if !table.Suggested || !table.Exact || len(table.Regions) != regions || len(m[i].Files) != regions || table.Rows != rows {
+			t.Fatalf("table %d has %d regions and %d files: %+v", i, len(table.Regions), len(m[i].Files), table)
+		}
+		for _, f := range m[i].Files {
+			if r := table.Regions[f.Region]; r.Rows != f.Rows || r.Rows < rows/regions/2 || r.Rows > 2*rows/regions {
+				t.Errorf("region %d of table %d is to have %d rows, it has %d", f.Region, i, r.Rows, f.Rows)
+			}
+		}
+	}
+	for i, want := range partition.SaltSplits(regions) {
+		if got := e.Tables[0].Splits[i]; string(got) != string(want) {
+			t.Errorf("split point %d of salts is %s, not %s", i, got, want)
+		}
 	}
 }

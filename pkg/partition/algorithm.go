@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bulkload/pkg/rowkey"
 )
 
 // MaxRegions bounds the regions that [ParsePlan] makes split points for.
@@ -104,4 +106,13 @@ func ParsePlan(text string) ([][]byte, error) {
 		return nil, fmt.Errorf("%s: %q is no number of regions from 1 to %d", name, count, all[i].most)
 	}
 	return all[i].make(n), nil
+}
+
+// List is split points as [ParsePlan] reads them, in one line. Bytes that a list, an algorithm or the name of a file has are escaped.
+func List[K ~[]byte](points []K) string {
+	texts := make([]string, len(points))
+	for i, p := range points {
+		texts[i] = strings.NewReplacer(",", `\x2C`, ":", `\x3A`, "@", `\x40`).Replace(rowkey.String(p))
+	}
+	return strings.Join(texts, ",")
 }

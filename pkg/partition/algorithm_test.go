@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
+
+	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
@@ -99,4 +102,17 @@ func TestSplitsOfHBase(t *testing.T) {
 	if lines != 3*1999 {
 		t.Errorf("%d lines", lines)
 	}
+}
+
+// TestList: what List prints is read again, whatever the points are.
+func TestList(t *testing.T) {
+	testcheck.Check(t, func(t *rapid.T) {
+		points := rapid.SliceOfDistinct(rapid.SliceOfN(rapid.SampledFrom([]byte("a@:,\\ =\xff\x00hex1")), 1, 6), func(b []byte) string { return string(b) }).Draw(t, "points")
+		slices.SortFunc(points, bytes.Compare)
+		text := List(points)
+		got, err := ParsePlan(text)
+		if err != nil || !slices.EqualFunc(got, points, bytes.Equal) || strings.HasPrefix(text, "@") {
+			t.Fatalf("%q: %q, not %q: %v", text, got, points, err)
+		}
+	})
 }
