@@ -98,21 +98,8 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	if f.Table.ReadOnly {
 		return nil, fail.Errorf(fail.Check, "table %s is read-only: set READONLY to false first", name)
 	}
-	for _, family := range families {
-		cf, ok := f.Table.Family(family)
-		if !ok {
-			var have []string
-			for _, x := range f.Table.Families {
-				have = append(have, x.Name)
-			}
-			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", name, family, strings.Join(have, ", "), setting.Family)
-		}
-		settings, err := FamilySettings(cf)
-		if err != nil {
-			return nil, fail.Errorf(fail.Check, "family %s of table %s: %w", family, name, err)
-		}
-		settings.Zstd = ZstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
-		f.Families = append(f.Families, settings)
+	if f.Families, err = FamiliesOf(env, f.Table, families...); err != nil {
+		return nil, err
 	}
 	f.Family = f.Families[0]
 	read := <-regions
@@ -124,6 +111,27 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 		f.Splits = append(f.Splits, r.Start)
 	}
 	return f, nil
+}
+
+// FamiliesOf are the settings of families of a table; one that cannot be loaded is refused.
+func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Family, err error) {
+	for _, family := range families {
+		cf, ok := t.Family(family)
+		if !ok {
+			var have []string
+			for _, x := range t.Families {
+				have = append(have, x.Name)
+			}
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", t.Name, family, strings.Join(have, ", "), setting.Family)
+		}
+		settings, err := FamilySettings(cf)
+		if err != nil {
+			return nil, fail.Errorf(fail.Check, "family %s of table %s: %w", family, t.Name, err)
+		}
+		settings.Zstd = ZstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
+		all = append(all, settings)
+	}
+	return all, nil
 }
 
 // regionMap is what a table's regions came to.

@@ -18,6 +18,16 @@ import (
 // snapshot's, in their order. With a resume the build continues from what an earlier attempt has of the same
 // snapshot and plan; without one the output's directory is new, or has nothing in it, and after an error nothing in it may be used.
 func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output, o Options, resume *build.Resume) (*manifest.Manifest, error) {
+	r, err := newReader(s, p, o)
+	if err != nil {
+		return nil, err
+	}
+	r.reject = &rejectFile{path: o.RejectFile}
+	return build.RunPacked(ctx, p.buildPlan(s.Families), r, r.room.sort, out, r.o.Options, resume)
+}
+
+// newReader reads the snapshot by the plan.
+func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
 	o.Options = o.WithDefaults()
 	o.Workers = min(o.Workers, max(len(s.Regions), p.Ranges.Len()))
 	if err := p.check(s); err != nil {
@@ -31,8 +41,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o, reject: &rejectFile{path: o.RejectFile}}
-	return build.RunPacked(ctx, p.buildPlan(s.Families), r, room.sort, out, o.Options, resume)
+	return &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o}, nil
 }
 
 // check holds the plan to the snapshot.
@@ -56,7 +65,11 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 
 // Read implements [build.PackedSource].
 func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(region int) bool) (t build.ReadTotals, err error) {
-	r.sorter, r.skip = sorter, skip
+	r.skip = skip
+	r.taker = func() (rowTaker, error) {
+		w, err := sorter.Writer()
+		return sortTaker{w}, err
+	}
 	err = r.run(ctx)
 	used, fileErr := r.reject.finish()
 	if err := errors.Join(err, fileErr); err != nil {

@@ -27,17 +27,34 @@ type reader struct {
 	plan   *Plan
 	keys   *keyColumns
 	names  *columnNames
-	sorter *extsort.Sorter
-	skip   func(region int) bool // regions of the new table whose files are written already; nil: none
+	taker  func() (rowTaker, error) // of a worker
+	skip   func(region int) bool    // regions of the new table whose files are written already; nil: none
 	room   memory
 	o      Options
-	reject *rejectFile
+	reject *rejectFile // nil: rows that are set aside are counted only
 
 	bad atomic.Int64
 
 	mu   sync.Mutex
 	rows int64 // that a Scan gives
 	sum  manifest.RowSum
+}
+
+// A rowTaker takes the rows of a worker, which has the cells of the row at hand. It belongs to one goroutine.
+type rowTaker interface {
+	take(w *readWorker, region int, key []byte) error
+}
+
+// sortTaker sorts rows in.
+type sortTaker struct{ *extsort.Writer }
+
+func (s sortTaker) take(w *readWorker, region int, key []byte) error {
+	room, err := s.Add(region, sequence(w.number, w.inside), key, len(w.pack.cells))
+	if err != nil {
+		return err
+	}
+	copy(room, w.pack.cells)
+	return nil
 }
 
 // view is how every pass reads the snapshot.
@@ -71,7 +88,7 @@ func (r *reader) run(ctx context.Context) error {
 type readWorker struct {
 	*reader
 	maker *keyMaker
-	sort  *extsort.Writer
+	taker rowTaker
 	hash  rowHash
 	rows  int64
 
@@ -79,6 +96,8 @@ type readWorker struct {
 	inside int64
 	row    []byte // the old key of the row
 	pack   packer
+	cells  int // of the row
+	names  int // bytes of their families and qualifiers
 	inRow  bool
 	family int
 
@@ -91,7 +110,7 @@ func (r *reader) worker() (*readWorker, error) {
 		return nil, err
 	}
 	w := &readWorker{reader: r, maker: m, pack: packer{names: newColumnGuess(r.names)}}
-	w.sort, err = r.sorter.Writer()
+	w.taker, err = r.taker()
 	return w, err
 }
 
@@ -128,7 +147,7 @@ func (w *readWorker) region(ctx context.Context, i int) (err error) {
 }
 
 func (w *readWorker) begin() {
-	w.inRow, w.family = true, 0
+	w.inRow, w.family, w.cells, w.names = true, 0, 0, 0
 	w.pack.begin()
 	w.maker.begin()
 }
@@ -176,6 +195,7 @@ func (w *readWorker) add(c *hfile.Cell) error {
 		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %s, in region %s: %w", setting.Count(len(w.row), "byte"), w.snap.Regions[w.number].Encoded, tooLarge(n, w.room.row)))
 	}
 	w.pack.add(w.family, c)
+	w.cells, w.names = w.cells+1, w.names+len(c.Family)+len(c.Qualifier)
 	w.hash.add(w.snap.Families[w.family].Name, c.Qualifier, c.Timestamp, c.Value)
 	return nil
 }
@@ -193,20 +213,17 @@ func (w *readWorker) end() error {
 	if w.skip != nil && w.skip(region) {
 		return nil
 	}
-	room, err := w.sort.Add(region, sequence(w.number, w.inside), key, len(w.pack.cells))
-	if err != nil {
-		return err
-	}
-	copy(room, w.pack.cells)
-	return nil
+	return w.taker.take(w, region, key)
 }
 
 // setAside decides about a row that has no new key.
 func (w *readWorker) setAside(why error) error {
 	n := w.bad.Add(1)
 	if !w.o.Budget.None() {
-		if err := w.reject.write(w.row, why); err != nil {
-			return err
+		if w.reject != nil {
+			if err := w.reject.write(w.row, why); err != nil {
+				return err
+			}
 		}
 		if w.o.Budget.Allows(n, math.MaxInt64) { // a share is judged when all rows are known
 			return nil

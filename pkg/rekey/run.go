@@ -167,8 +167,8 @@ func (j *run) open(ctx context.Context) error {
 		return err
 	}
 	j.source = j.opened.Snapshot
-	if name, err := loader.ParseTableName(j.source.Table); err != nil || name != j.req.From {
-		return fail.Errorf(fail.Config, "snapshot %s is of table %s, not of %s", k.Snapshot, j.source.Table, j.req.From)
+	if err := j.req.isOf(j.source); err != nil {
+		return err
 	}
 	now := *k
 	if now.Created = j.source.Created.UnixMilli(); now.Created == k.Created {
@@ -178,6 +178,14 @@ func (j *run) open(ctx context.Context) error {
 		return err
 	}
 	return j.st.Record(checkpoint.EventRekey, now)
+}
+
+// isOf refuses the snapshot of another table.
+func (q *resolved) isOf(s *snapshot.Snapshot) error {
+	if name, err := loader.ParseTableName(s.Table); err != nil || name != q.From {
+		return fail.Errorf(fail.Config, "snapshot %s is of table %s, not of %s", s.Name, s.Table, q.From)
+	}
+	return nil
 }
 
 // plan finds or makes the new table and names the staging directory, or takes

@@ -30,12 +30,16 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	if len(s.Regions) == 1 {
 		return nil, nil
 	}
-	o.Events.Note("rows are read for split points", "snapshot", s.Name, "key", key.String())
+	return evenSplits(ctx, s, keys, len(s.Regions), 0, snapshot.View{Now: now, Families: keys.read(), Versions: 1}, o)
+}
+
+// evenSplits cut the rows that a view has into regions of about the same bytes, by all their keys. least is the width of the keys' salt, 0 for none.
+func evenSplits(ctx context.Context, s *snapshot.Snapshot, keys *keyColumns, regions, least int, view snapshot.View, o Options) ([][]byte, error) {
+	o.Events.Note("rows are read for split points", "snapshot", s.Name, "key", keys.expr.String())
 	n := min(o.Workers, len(s.Regions))
 	most := int(int64(o.Memory) / int64(n) / 8)
 	all := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
-	view := snapshot.View{Now: now, Families: keys.read(), Versions: 1}
-	err = s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
+	err := s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return err
 		}
@@ -48,7 +52,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	if err != nil {
 		return nil, readError(err)
 	}
-	return all.keys.Splits(len(s.Regions), 0), nil
+	return all.keys.Splits(regions, least), nil
 }
 
 // sampleSeed makes samples of the same rows in the same order the same.

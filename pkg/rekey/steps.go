@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
@@ -15,28 +16,41 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/spec"
 	"bulkload/pkg/upload"
 )
 
 // options are those of the build.
 func (j *run) options() Options {
-	o := Options{RejectFile: j.o.RejectFile, Options: build.Options{Workers: j.o.Workers, Memory: j.o.Memory, SpillDir: j.o.SpillDir, SpillLimit: j.o.SpillLimit, Budget: j.req.budget, Events: j.o.Events, Gate: j.o.Gate}}
+	o := j.req.options(j.o.WorkOptions)
 	if o.RejectFile == "" {
 		o.RejectFile = filepath.Join(j.st.Dir, "rejects.keys")
 	}
 	return o
 }
 
+func (q *resolved) options(w build.WorkOptions) Options {
+	return Options{RejectFile: w.RejectFile, Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: q.budget, Events: w.Events, Gate: w.Gate}}
+}
+
+// plan is the build's, for families and regions of the new table.
+func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, now time.Time) (*Plan, error) {
+	ranges, err := partition.New(splits)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	return &Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Since: q.Since, Duplicates: q.policy}, nil
+}
+
 // build makes the files, or those that are missing.
 func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
-	p := &Plan{Table: j.st.Plan.Table, Key: j.req.key, OldKey: j.req.oldKey, Families: j.facts.Families, Now: j.now(), Since: j.req.Since, Duplicates: j.req.policy}
 	var splits [][]byte
 	for _, s := range j.st.Plan.Splits {
 		splits = append(splits, s)
 	}
-	var err error
-	if p.Ranges, err = partition.New(splits); err != nil {
-		return nil, fail.With(fail.Config, err)
+	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+	if err != nil {
+		return nil, err
 	}
 	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.o.Uploads)}
 	var resume *build.Resume
@@ -111,7 +125,7 @@ func (j *run) forgetBuild() error {
 // load brings the files into the table, or what is left of them.
 func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
 	if !j.st.Loading {
-		if err := j.vacant(ctx); err != nil {
+		if err := j.req.vacant(ctx, j.c); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -13,29 +14,19 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/snapshot"
 	"bulkload/pkg/table"
 )
 
 // target finds the new table, or makes it like the old one was when the snapshot
 // was taken.
 func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
-	old, err := loader.DescribedBy(j.req.From, j.source.Schema)
-	if err != nil {
-		return nil, fail.With(fail.Input, err)
-	}
-	var families []string
-	for _, f := range j.source.Families {
-		families = append(families, f.Name)
-	}
-	if _, err := table.Settle(ctx, j.c, j.req.To); err != nil { // whoever asks for its facts refuses one that is not enabled
-		return nil, cluster.Failure(err)
-	}
-	facts, err := cluster.TableFacts(ctx, j.env, j.c, j.req.To.String(), families...)
-	if errors.Is(err, loader.ErrTableNotFound) {
+	old, facts, err := j.req.tables(ctx, j.env, j.c, j.source)
+	if old != nil && errors.Is(err, loader.ErrTableNotFound) {
 		if err := j.create(ctx, old); err != nil {
 			return nil, err
 		}
-		facts, err = cluster.TableFacts(ctx, j.env, j.c, j.req.To.String(), families...)
+		_, facts, err = j.req.tables(ctx, j.env, j.c, j.source)
 	}
 	if err != nil {
 		return nil, err
@@ -47,17 +38,43 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	if err := fits(facts, old, splits, j.req.Since > 0); err != nil {
 		return nil, err
 	}
-	return facts, j.vacant(ctx)
+	return facts, j.req.vacant(ctx, j.c)
+}
+
+// tables are the old table, as it was when the snapshot was taken, and what the new one says of itself: one that is not there is
+// [loader.ErrTableNotFound], and the old one is known.
+func (q *resolved) tables(ctx context.Context, env *cluster.Env, c *loader.Cluster, s *snapshot.Snapshot) (*loader.Table, *cluster.Facts, error) {
+	old, err := loader.DescribedBy(q.From, s.Schema)
+	if err != nil {
+		return nil, nil, fail.With(fail.Input, err)
+	}
+	if _, err := table.Settle(ctx, c, q.To); err != nil { // one that is not enabled is refused when it is asked for its facts
+		return nil, nil, cluster.Failure(err)
+	}
+	facts, err := cluster.TableFacts(ctx, env, c, q.To.String(), familyNames(s)...)
+	return old, facts, err
+}
+
+func familyNames(s *snapshot.Snapshot) (names []string) {
+	for _, f := range s.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// splits are those of a table that is made.
+func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Time, o Options) ([][]byte, error) {
+	if q.Splits != nil {
+		return q.Splits, nil
+	}
+	return Splits(ctx, s, q.key, q.oldKey, now, o)
 }
 
 // create makes the table, pre-split.
 func (j *run) create(ctx context.Context, old *loader.Table) error {
-	splits := j.req.Splits
-	if splits == nil {
-		var err error
-		if splits, err = Splits(ctx, j.source, j.req.key, j.req.oldKey, j.now(), j.options()); err != nil {
-			return err
-		}
+	splits, err := j.req.splits(ctx, j.source, j.now(), j.options())
+	if err != nil {
+		return err
 	}
 	now := *j.st.Rekey
 	now.Makes = true
@@ -105,16 +122,16 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 
 // vacant refuses a table with rows, which the old ones would mix with. A further
 // pass adds to those of the first.
-func (j *run) vacant(ctx context.Context) error {
-	if j.req.Since > 0 {
+func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {
+	if q.Since > 0 {
 		return nil
 	}
-	vacant, err := table.Vacant(ctx, j.c, j.req.To)
+	vacant, err := table.Vacant(ctx, c, q.To)
 	if err != nil {
 		return cluster.Failure(err)
 	}
 	if !vacant {
-		return fail.Errorf(fail.Check, "table %s has rows, or delete markers: rows with new keys go into an empty table (name another one; a further pass, for what was written since the first, has %s)", j.req.To, setting.Since)
+		return fail.Errorf(fail.Check, "table %s has rows, or delete markers: rows with new keys go into an empty table (name another one; a further pass, for what was written since the first, has %s)", q.To, setting.Since)
 	}
 	return nil
 }

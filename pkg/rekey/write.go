@@ -13,10 +13,12 @@ import (
 // buildPlan is the plan as the build's writers see it.
 func (p *Plan) buildPlan(families []snapshot.Family) *build.Plan {
 	return build.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, build.Packed{FileName: p.fileName,
-		Decoder: func(notes string) build.RowDecoder {
-			names, err := parseNames(notes)
-			return &decoder{families: families, names: names, err: err, earliest: math.MaxInt64}
-		}})
+		Decoder: func(notes string) build.RowDecoder { return newDecoder(families, notes) }})
+}
+
+func newDecoder(families []snapshot.Family, notes string) *decoder {
+	names, err := parseNames(notes)
+	return &decoder{families: families, names: names, err: err, earliest: math.MaxInt64}
 }
 
 // decoder unpacks the rows of a region, and sums them up.
