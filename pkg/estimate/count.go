@@ -30,7 +30,8 @@ type tally struct {
 	maxKey   int // and of the longest
 	longKeys float64
 	regions  []regionTally
-	cells    []float64 // values that are cells, by column
+	cells    []float64                      // values that are cells, by column
+	packed   struct{ cells, names float64 } // of rows that have their cells with them: how many, and bytes of their families and qualifiers
 	hot      hotKeys
 	keys     *partition.KeySample // nil if no one asks for split points
 
@@ -67,6 +68,8 @@ func (t *tally) merge(o *tally, factor float64) {
 	t.bytes += o.bytes * factor
 	t.keyBytes += o.keyBytes * factor
 	t.longKeys += o.longKeys * factor
+	t.packed.cells += o.packed.cells * factor
+	t.packed.names += o.packed.names * factor
 	t.minKey, t.maxKey = min(t.minKey, o.minKey), max(t.maxKey, o.maxKey)
 	for i, r := range o.regions {
 		t.regions[i].rows += r.rows * factor
@@ -266,7 +269,17 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 			size += int64(span.Len)
 		}
 	}
-	r := &t.regions[w.ranges.Find(key)]
+	t.row(w.ranges.Find(key), key, size)
+	if t.keys != nil {
+		t.keys.Add(key, size)
+	}
+	w.hot(b, row)
+	return nil
+}
+
+// row counts a row of a region, with the bytes of its key and values.
+func (t *tally) row(region int, key []byte, size int64) {
+	r := &t.regions[region]
 	r.rows++
 	r.seen++
 	r.bytes += float64(size)
@@ -277,11 +290,6 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 	if len(key) > longKey {
 		t.longKeys++
 	}
-	if t.keys != nil {
-		t.keys.Add(key, size)
-	}
-	w.hot(b, row)
-	return nil
 }
 
 // hot counts the row for its query key.

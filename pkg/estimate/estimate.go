@@ -174,36 +174,21 @@ type scaled struct{ *build.Sample }
 
 // estimate scales what the sample took to the whole input, as it was counted.
 func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
-	e := &Estimate{Schema: 1, Table: s.Plan.Table, Key: s.Plan.Key.String(), SampledRows: s.Rows, SampledText: s.TextBytes, Places: s.Places,
-		Workers: s.Options.Workers, Memory: processMemory + s.Options.HeapFloor()/2, Modulus: s.Plan.Modulus, Suggested: o.Suggest > 0,
-		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
+	e := newEstimate(s.Plan, o)
+	e.SampledRows, e.SampledText, e.Places = s.Rows, s.TextBytes, s.Places
 	for _, f := range s.Input.Files() {
 		e.Files++
 		e.InputBytes += f.Size
 	}
 	e.tell(s.Plan, t)
 	s.count(t)
-	sizes := make([]float64, 0, len(e.Regions))
-	for _, r := range e.Regions {
-		if r.seen > 0 {
-			e.HFiles++
-			sizes = append(sizes, r.Share)
-		}
-	}
 	if s.Rows == 0 || t.rows == 0 {
 		return e
 	}
 	scale := float64(s.TotalRows) / float64(s.Rows)
 	times := func(n int64) int64 { return int64(float64(n) * scale) }
-	e.HFiles *= len(s.Plan.Families)
 	e.Cells = times(s.Cells)
-	blocks := float64(s.HFileBytes) * t.input / float64(max(s.ValueBytes, 1))
-	e.HFileBytes = int64(blocks) + int64(e.HFiles)*build.FileOverhead
-	for i := range e.Regions {
-		if r := &e.Regions[i]; r.seen > 0 {
-			r.Bytes = int64(blocks*t.regions[i].bytes/t.bytes) + build.FileOverhead
-		}
-	}
+	sizes := e.divide(s.Plan, t, float64(s.HFileBytes)*t.input/float64(max(s.ValueBytes, 1)))
 	e.Spills, e.Runs = s.Forecast.Spills, s.Forecast.Runs
 	if s.SortedBytes > 0 {
 		packed := float64(s.SpilledBytes) / float64(s.SortedBytes)
@@ -228,6 +213,26 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	}
 	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / busy)
 	return e
+}
+
+// newEstimate is one in which nothing is counted yet.
+func newEstimate(plan *build.Plan, o BuildOptions) *Estimate {
+	return &Estimate{Schema: 1, Table: plan.Table, Key: plan.Key.String(), Workers: o.Workers, Memory: processMemory + o.HeapFloor()/2, Modulus: plan.Modulus,
+		Suggested: o.Suggest > 0, Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
+}
+
+// divide gives each region its part of the bytes of all HFiles' blocks, by what was counted of it, and the shares of those that get rows.
+func (e *Estimate) divide(plan *build.Plan, t *tally, blocks float64) (shares []float64) {
+	overhead := int64(len(plan.Families)) * build.FileOverhead
+	for i := range e.Regions {
+		if r := &e.Regions[i]; r.seen > 0 {
+			shares = append(shares, r.Share)
+			r.Bytes = int64(blocks*t.regions[i].bytes/t.bytes) + overhead
+		}
+	}
+	e.HFiles = len(shares) * len(plan.Families)
+	e.HFileBytes = int64(blocks) + int64(len(shares))*overhead
+	return shares
 }
 
 // readSeconds is what reading the sample took, of all workers together.

@@ -102,10 +102,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 			return nil, err
 		}
 		plan.WarnKey(w.Events)
-		o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(maxSizes[i], env.Conf.Value("hbase.hregion.max.filesize"))
-		if w.MaxRegion > 0 {
-			o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
-		}
+		o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, maxSizes[i])
 		o.query = queryColumns(t.Job, plan)
 		tables = append(tables, tableWork{plan, t.Index, o})
 	}
@@ -119,6 +116,14 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	}
 	e.Reading = k.Reading
 	return e, nil
+}
+
+// maxRegion is at which size a region splits, and what says so. table is what the table says, 0 for nothing.
+func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from string) {
+	if w.MaxRegion > 0 {
+		return int64(w.MaxRegion), "as given"
+	}
+	return preflight.MaxRegionSize(table, env.Conf.Value("hbase.hregion.max.filesize"))
 }
 
 // queryColumns are what a reader gives to get rows.

@@ -92,7 +92,7 @@ func (e *Estimate) warnSkew(times float64) preflight.Check {
 	if len(heavy) == 0 || len(e.Regions) == 1 {
 		return preflight.Check{}
 	}
-	hint := setting.Textf("choose split points that the keys reach evenly (bulkload plan %s N finds some), or a key that begins with a salt or a hash", setting.Suggest)
+	hint := setting.Textf("choose split points that the keys reach evenly (%s N finds some), or a key that begins with a salt or a hash", setting.Suggest)
 	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
 		hint = setting.Plain("split points cannot part rows of one query key: put another column of the key before the heavy one, or load these rows elsewhere")
 	}
@@ -130,7 +130,7 @@ func (e *Estimate) warnSize() preflight.Check {
 	n := 2*total/e.MaxRegionSize + 1
 	hint := setting.Textf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, spec.Size(total/n).Rounded())
 	if total/int64(len(e.Regions)) <= e.MaxRegionSize {
-		hint = setting.Textf("the regions would be large enough if keys reached them evenly: bulkload plan %s N finds split points, or raise the table's MAX_FILESIZE", setting.Suggest)
+		hint = setting.Textf("the regions would be large enough if keys reached them evenly: %s N finds split points, or raise the table's MAX_FILESIZE", setting.Suggest)
 	}
 	return preflight.Doubtful("region size", hint,
 		"%d of %s get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
@@ -149,7 +149,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 
 // cellBytes is what the cells of the counted rows are before encoding.
 func cellBytes(plan *build.Plan, t *tally) (keys, names, all float64) {
-	cells := 0.0
+	cells, names := t.packed.cells, t.packed.names
 	for c, n := range t.cells {
 		cells += n
 		names += n * float64(len(plan.Columns[c])+len(plan.Family.Name))
@@ -168,6 +168,9 @@ func (e *Estimate) warnKeys(plan *build.Plan, t *tally) preflight.Check {
 }
 
 func (e *Estimate) warnNames(plan *build.Plan, t *tally) preflight.Check {
+	if len(plan.Columns) == 0 {
+		return preflight.Check{} // rows have their names with them
+	}
 	_, names, all := cellBytes(plan, t)
 	if names/all < nameShare && len(plan.Family.Name) <= longFamily {
 		return preflight.Check{}
@@ -209,7 +212,7 @@ func (e *Estimate) warnBad() preflight.Check {
 		return preflight.Check{}
 	}
 	return preflight.Doubtful("bad records", setting.Textf("a load sets them aside into its reject file, with reasons, as long as %s allows them", setting.BadRecords),
-		"%s have no row (%s)", setting.Count(e.BadRecords, "record"), e.from())
+		"%s without a row (%s)", setting.Count(e.BadRecords, "record"), e.from())
 }
 
 // warnColumns says which chosen columns no record has, of those that were read.

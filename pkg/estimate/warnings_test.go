@@ -95,7 +95,7 @@ func TestWarnings(t *testing.T) {
 			in: []string{"20 salts and 4 regions"}},
 		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: Options{Suggest: 7}, want: []string{"salts"}, in: nil},
 		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
-			in: []string{"2 records have no row", "`bad_records`"}},
+			in: []string{"2 records without a row", "`bad_records`"}},
 		{name: "a column of no record", input: text("lines.jsonl", repeat(500, `{"id":%d,"a":1}`+"\n")),
 			change: func(s *spec.Spec) {
 				s.Key, s.Format, s.Columns, s.Missing = "id", "json", []string{"id", "a", "tpyo"}, "null"

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Memory is a file system in memory, for tests. As on HDFS, a file that is being written shows its name with length 0;
+// Memory is a file system in memory, for tests, and for files that are only measured. As on HDFS, a file that is being written shows its name with length 0;
 // [Memory.Crash] leaves it so.
 type Memory struct {
 	mu    sync.Mutex
