@@ -18,7 +18,6 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
-	"bulkload/pkg/rowkey"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
 
@@ -30,15 +29,12 @@ type planOptions struct {
 	workFlags
 	clusterFlags
 	engineFlags
-	splits  string
-	tables  []string
-	exact   bool
-	suggest int
-	skew    float64
-	maxSize spec.Size
-	svg     string
-	out     string
-	split   spec.Size
+	planFlags
+	splits string
+	tables []string
+	exact  bool
+	out    string
+	split  spec.Size
 }
 
 func newPlanCmd(g *globals) *cobra.Command {
@@ -90,10 +86,7 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line (default: the table's)`)
 	f.StringArrayVar(&o.tables, "table-splits", nil, "with --splits, split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
 	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
-	f.IntVar(&o.suggest, "suggest", 0, "print split points for so many regions of about the same bytes, of each table")
-	f.Float64Var(&o.skew, "skew", 2, "warn of regions with more than so many times their fair share of rows")
-	f.Var(&o.maxSize, "max-file-size", "at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
-	f.StringVar(&o.svg, "svg", "", "also draw the regions of all tables into this file")
+	o.planFlags.add(f, "")
 	o.split = 8 << 20
 	f.Var(&o.split, "split-size", "with --out, bytes of text that shares read at a time: a share is a number of such pieces")
 	f.StringVar(&o.out, "out", "", "also write the plan for shares to this file, local or hdfs://")
@@ -136,7 +129,8 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unmount(cmd.Context())) }()
-	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize, TableSplits: further}
+	w := o.options(o.workOptions(logEvents(env.Log)))
+	w.Exact, w.TableSplits = o.exact, further
 	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points
 	}
@@ -145,56 +139,19 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, t := range e.All() {
-		t.Warnings = spokenChecks(t.Warnings)
-	}
 	replaces, err := planReplace(cmd.Context(), env, spec, w.WorkOptions, w.Splits == nil)
 	if err != nil {
 		return err
-	}
-	if o.svg != "" {
-		if err := writeSVG(o.svg, e); err != nil {
-			return err
-		}
 	}
 	if o.out != "" {
 		if err := o.write(cmd.Context(), env, spec, w); err != nil {
 			return err
 		}
 	}
-	if o.suggest == 0 || g.json() {
-		out := cmd.OutOrStdout()
-		return g.print(out, plannedReplace{withYARN(onYARN, e), replaces}, func(w io.Writer) {
-			printEstimate(w, e, textWidth(out))
-			printYARN(w, onYARN, e)
-			replaces.print(w)
-		})
-	}
-	if !g.logs.quiet {
-		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))
-		replaces.print(cmd.ErrOrStderr())
-	}
-	printSuggested(cmd.OutOrStdout(), e)
-	return nil
-}
-
-// printSuggested prints split points one a line, or those of several tables as --table-splits takes them.
-func printSuggested(w io.Writer, e *estimate.Estimate) {
-	for _, t := range e.All() {
-		if len(e.Tables) > 0 {
-			fmt.Fprintf(w, "%s=%s\n", t.Table, partition.List(t.Splits))
-			continue
-		}
-		for _, s := range t.Splits {
-			fmt.Fprintln(w, rowkey.String(s))
-		}
-	}
+	return o.show(cmd, g, e, plannedReplace{withYARN(onYARN, e), replaces}, func(w io.Writer) { printYARN(w, onYARN, e) }, replaces.print)
 }
 
 func (o *planOptions) check() error {
-	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest")}
-	}
 	if o.split < 4<<10 || o.split > 1<<30 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size")}
 	}
@@ -204,10 +161,7 @@ func (o *planOptions) check() error {
 	if len(o.tables) > 0 && o.splits == "" {
 		return usageError{settings.AboutFlags(errors.New("--table-splits goes with --splits: the regions are the tables' own, or all are given"), "table-splits", "splits")}
 	}
-	if !(o.skew >= 1) {
-		return usageError{settings.AboutFlags(fmt.Errorf("--skew %g is below 1", o.skew), "skew")}
-	}
-	return o.workFlags.check()
+	return errors.Join(o.planFlags.check(), o.workFlags.check())
 }
 
 // checkTables refuses what is of one table only, or of one process.

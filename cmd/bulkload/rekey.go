@@ -25,6 +25,7 @@ type rekeyOptions struct {
 	workFlags
 	clusterFlags
 	limitFlags
+	planFlags
 	result   resultFlags
 	progress progressFlags
 
@@ -33,6 +34,7 @@ type rekeyOptions struct {
 	splits, since, way string
 	staging            string
 	keep, skipCode     bool
+	plan               bool
 	maxFiles           int
 	state              checkpoint.Options
 }
@@ -54,14 +56,22 @@ there and empty. Two rows of one new key fail the job. The old table is only rea
 
 What was written meanwhile comes with a second pass: --since TIME takes the cells
 from that time on. The end of each pass says which time that is. Rows that are
-deleted meanwhile are missed.` + "\n" + exitHelp,
+deleted meanwhile are missed.
+
+With --plan nothing is made or loaded: it reads all rows of the snapshot, and says
+how many rows and bytes each region of the new table gets, how long the job takes,
+and what is wrong with the new key. The regions are those that the job would have,
+or with --suggest N, N regions of about the same bytes.` + "\n" + exitHelp,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
   bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
-  bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'`,
+  bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'
+  bulkload rekey --from check --to check32 --key 'reverse(check_id) + id' --plan --suggest 20 > splits.txt`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
+	f.BoolVar(&o.plan, "plan", false, "only say what the job would come to")
+	o.planFlags.add(f, "with --plan, ")
 	f.StringVar(&o.from, "from", "", "table whose rows get new keys, namespace:name or name")
 	f.StringVar(&o.to, "to", "", "table that they go to; created if it does not exist")
 	f.StringVar(&o.request.Key, "key", "", "spec of the new keys, of columns of the rows and of their old keys, $row")
@@ -122,7 +132,10 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
 	}
 	o.state.Version = version
-	return errors.Join(o.workFlags.check(), o.limitFlags.check(cmd))
+	if !o.plan {
+		err = o.goWith(cmd.Flags(), "plan")
+	}
+	return errors.Join(err, o.planFlags.check(), o.workFlags.check(), o.limitFlags.check(cmd))
 }
 
 // parseSince reads milliseconds or a time.
@@ -153,6 +166,15 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	if o.plan {
+		work := o.workOptions(logEvents(env.Log))
+		work.Events.OnRows = logRows(env.Log)
+		e, err := rekey.Estimate(cmd.Context(), env, o.request, o.options(work))
+		if err != nil {
+			return err
+		}
+		return o.show(cmd, g, e, e)
+	}
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}

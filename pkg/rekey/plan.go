@@ -41,8 +41,9 @@ const (
 
 // memory is how the budget is divided.
 type memory struct {
-	sort int64 // of all workers
-	row  int   // most bytes of one row's cells
+	sort   int64 // of all workers
+	worker int64 // of each beside
+	row    int   // most bytes of one row's cells
 }
 
 func (o Options) divide(s *snapshot.Snapshot, p *Plan) (memory, error) {
@@ -54,7 +55,7 @@ func (o Options) divide(s *snapshot.Snapshot, p *Plan) (memory, error) {
 	row := int64(o.Memory) / workers / 8
 	read := max(aheadRoom, files*(64<<10)) + files*fileRoom + row
 	room := max(read, int64(len(p.Families))*writerRoom)
-	m := memory{sort: int64(o.Memory) - workers*room - o.HeapFloor()/2, row: int(row)}
+	m := memory{sort: int64(o.Memory) - workers*room - o.HeapFloor()/2, worker: room, row: int(row)}
 	if m.sort < workers*extsort.MinMemory {
 		return m, fail.Errorf(fail.Config, "memory of %s is too little for %s on this snapshot, whose largest region has %s, and %s: each needs %.0f MiB (give more with %s, or fewer %s)",
 			o.Memory, setting.Count(o.Workers, "worker"), setting.Count(files, "file"), setting.Count(len(p.Families), "family"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)

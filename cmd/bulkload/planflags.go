@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/build"
+	"bulkload/pkg/estimate"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// planFlags say for which regions a plan is, of what it warns, and how it is shown. Every command that has a plan has them.
+type planFlags struct {
+	suggest int
+	skew    float64
+	maxSize spec.Size
+	svg     string
+}
+
+// add registers the flags; with stands before what each does.
+func (o *planFlags) add(f *pflag.FlagSet, with string) {
+	f.IntVar(&o.suggest, "suggest", 0, with+"print split points for so many regions of about the same bytes")
+	f.Float64Var(&o.skew, "skew", 2, with+"warn of regions with more than so many times their fair share of rows")
+	f.Var(&o.maxSize, "max-file-size", with+"at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
+	f.StringVar(&o.svg, "svg", "", with+"also draw the regions into this file")
+}
+
+func (o *planFlags) check() error {
+	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
+		return usageError{settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest")}
+	}
+	if !(o.skew >= 1) {
+		return usageError{settings.AboutFlags(fmt.Errorf("--skew %g is below 1", o.skew), "skew")}
+	}
+	return nil
+}
+
+// goWith refuses the flags where the one is missing that asks for a plan.
+func (o *planFlags) goWith(f *pflag.FlagSet, flag string) (err error) {
+	var own pflag.FlagSet
+	(&planFlags{}).add(&own, "")
+	own.VisitAll(func(one *pflag.Flag) {
+		if f.Changed(one.Name) {
+			err = errors.Join(err, usageError{settings.AboutFlags(fmt.Errorf("--%s goes with --%s", one.Name, flag), one.Name, flag)})
+		}
+	})
+	return err
+}
+
+func (o *planFlags) options(w build.WorkOptions) estimate.Options {
+	return estimate.Options{WorkOptions: w, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
+}
+
+// show draws a plan and prints it: the text, with what more adds, or as JSON the object that has it. Split points that were suggested
+// take the place of the text, which then goes to standard error.
+func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, object any, more ...func(io.Writer)) error {
+	for _, t := range e.All() {
+		t.Warnings = spokenChecks(t.Warnings)
+	}
+	if o.svg != "" {
+		if err := writeSVG(o.svg, e); err != nil {
+			return err
+		}
+	}
+	text := func(w, terminal io.Writer) {
+		printEstimate(w, e, textWidth(terminal))
+		for _, add := range more {
+			add(w)
+		}
+	}
+	out := cmd.OutOrStdout()
+	if o.suggest == 0 || g.json() {
+		return g.print(out, object, func(w io.Writer) { text(w, out) })
+	}
+	if !g.logs.quiet {
+		text(cmd.ErrOrStderr(), cmd.ErrOrStderr())
+	}
+	printSuggested(out, e)
+	return nil
+}
+
+// printSuggested prints split points one a line, or those of several tables as --table-splits takes them.
+func printSuggested(w io.Writer, e *estimate.Estimate) {
+	for _, t := range e.All() {
+		if len(e.Tables) > 0 {
+			fmt.Fprintf(w, "%s=%s\n", t.Table, partition.List(t.Splits))
+			continue
+		}
+		for _, s := range t.Splits {
+			fmt.Fprintln(w, rowkey.String(s))
+		}
+	}
+}
