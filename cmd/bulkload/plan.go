@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
@@ -35,6 +36,7 @@ type planOptions struct {
 	exact  bool
 	out    string
 	split  spec.Size
+	into   string
 }
 
 func newPlanCmd(g *globals) *cobra.Command {
@@ -62,7 +64,8 @@ of it, and a link to HDFS that is slower than the encoding.
 With --replace it makes the keys of all of the input, looks for those of a
 snapshot of the table among them, and says how many rows run would delete and
 whether --max-deletes allows that. With --splits no table is asked, and that is
-not known before the run.
+not known before the run. With --into TABLE too, the plan is that of the new table,
+which has the old one's regions.
 
 With --engine yarn it also says what run --engine yarn would take of YARN.
 
@@ -83,7 +86,8 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	o.clusterFlags.add(cmd.Flags())
 	f := cmd.Flags()
 	o.engineFlags.addPlan(f)
-	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line (default: the table's)`)
+	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line; or with --into, auto, as run has it (default: the table's)`)
+	f.StringVar(&o.into, "into", "", "with --replace, plan for this table, which run --into would make in place of the job's")
 	f.StringArrayVar(&o.tables, "table-splits", nil, "with --splits, split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
 	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
 	o.planFlags.add(f, "")
@@ -108,6 +112,15 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.into != "" || spec.Table != "" { // else it is of no table
+		if err := job.CheckReplace(job.RunOptions{Into: o.into}, spec); err != nil {
+			return err
+		}
+	}
+	auto := o.into != "" && o.splits == autoSplits
+	if auto {
+		o.splits = ""
+	}
 	points, err := readSplits(o.splits)
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
@@ -131,7 +144,15 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	defer func() { err = errors.Join(err, unmount(cmd.Context())) }()
 	w := o.options(o.workOptions(logEvents(env.Log)))
 	w.Exact, w.TableSplits = o.exact, further
-	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
+	if auto {
+		_, now, _, err := estimate.Regions(cmd.Context(), env, spec, nil)
+		if err != nil {
+			return err
+		}
+		if w.Suggest == 0 && len(now) > 0 {
+			w.Suggest = len(now) + 1
+		}
+	} else if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points
 	}
 	w.Events.OnRows = logRows(env.Log)
@@ -139,9 +160,12 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	replaces, err := planReplace(cmd.Context(), env, spec, w.WorkOptions, w.Splits == nil)
+	replaces, err := planReplace(cmd.Context(), env, spec, o.into, w.WorkOptions, w.Splits == nil)
 	if err != nil {
 		return err
+	}
+	if o.into != "" {
+		e.Table = o.into
 	}
 	if o.out != "" {
 		if err := o.write(cmd.Context(), env, spec, w); err != nil {
@@ -154,6 +178,9 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 func (o *planOptions) check() error {
 	if o.split < 4<<10 || o.split > 1<<30 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size")}
+	}
+	if o.out != "" && o.into != "" {
+		return usageError{settings.AboutFlags(errors.New("--out is a plan for shares, which make no table: run --into builds its files itself"), "out", "into")}
 	}
 	if o.out != "" && o.suggest > 0 {
 		return usageError{settings.AboutFlags(errors.New("--out needs the regions, which --suggest looks for: give them with --splits"), "out", "suggest")}

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/replace"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
@@ -26,6 +29,9 @@ func replaceText(r *result.Replace) string {
 type replacePlan struct {
 	Known      string `json:"known"`       // when the number of deleted rows is
 	MaxDeletes string `json:"max_deletes"` // that are allowed
+	Of         string `json:"table,omitempty"`
+	Into       string `json:"into,omitempty"`        // table that is made to take the place of that one
+	Exists     bool   `json:"into_exists,omitempty"` // it is there already
 
 	*replace.Prediction // nil: no table was asked
 }
@@ -37,15 +43,23 @@ type plannedReplace struct {
 }
 
 // planReplace predicts which rows a job with --replace would delete, if a table can be asked. It is nil for a job without --replace.
-func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions, asks bool) (*replacePlan, error) {
+func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, into string, w build.WorkOptions, asks bool) (*replacePlan, error) {
 	if !s.Replace {
 		return nil, nil
 	}
-	r := &replacePlan{Known: "before the load", MaxDeletes: s.MaxDeletes().String()}
+	r := &replacePlan{Known: "before the load", MaxDeletes: s.MaxDeletes().String(), Of: s.Table, Into: into}
+	if into != "" && s.MaxDeletes().All() {
+		r.Known = "never"
+	}
 	if !asks {
 		return r, nil
 	}
 	var err error
+	if into != "" {
+		if r.Exists, err = exists(ctx, env, into); err != nil || r.Known == "never" {
+			return r, err
+		}
+	}
 	if r.Prediction, err = replace.Predict(ctx, env, s, w); err != nil {
 		return nil, fmt.Errorf("predict the rows that would be deleted: %w", err)
 	}
@@ -56,14 +70,44 @@ func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, w build.Work
 	return r, nil
 }
 
+// exists says whether there is a table of that name.
+func exists(ctx context.Context, env *cluster.Env, name string) (bool, error) {
+	t, err := loader.ParseTableName(name)
+	if err != nil {
+		return false, fail.With(fail.Config, err)
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	_, err = c.Describe(ctx, t)
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return false, nil
+	}
+	return err == nil, cluster.Failure(err)
+}
+
 func (r *replacePlan) print(w io.Writer) {
 	if r == nil {
 		return
 	}
+	gone := "deleted"
+	if r.Into != "" {
+		gone = "missing from table " + r.Into
+		fmt.Fprintf(w, "\ninto: table %s is made like table %s, which is left as it is until --drop-old\n", r.Into, r.Of)
+		if r.Exists {
+			fmt.Fprintf(w, "table %s is there already: run refuses that, unless an earlier attempt of the same job has made it\n", r.Into)
+		}
+	}
+	if r.Known == "never" {
+		fmt.Fprintf(w, "with --max-deletes %s the tables are not compared\n", r.MaxDeletes)
+		return
+	}
 	p := r.Prediction
 	if p == nil {
-		fmt.Fprintf(w, "\nreplace: how many rows of the table are deleted is known when the HFiles are built: run compares them with a snapshot before it loads anything,\n"+
-			"and refuses more than %s\n", r.text())
+		fmt.Fprintf(w, "\nreplace: how many rows of the table are %s is known when the HFiles are built: run compares them with a snapshot before it loads anything,\n"+
+			"and refuses more than %s\n", gone, r.text())
 		return
 	}
 	share := 0.0
@@ -78,7 +122,7 @@ func (r *replacePlan) print(w io.Writer) {
 	if p.Refused {
 		verdict = "refuses that: see that the export is complete, or give a higher limit; it allows"
 	}
-	fmt.Fprintf(w, "\nreplace: %s%d of the table's %s (%.2f%%) are not in the export and would be deleted (%s)\nrun %s at most %s\n", about, p.Deleted, setting.Count(p.Rows, "row"), share, how, verdict, r.text())
+	fmt.Fprintf(w, "\nreplace: %s%d of the table's %s (%.2f%%) are not in the export and would be %s (%s)\nrun %s at most %s\n", about, p.Deleted, setting.Count(p.Rows, "row"), share, gone, how, verdict, r.text())
 }
 
 // text is the limit in words.

@@ -21,6 +21,14 @@ import (
 	"bulkload/pkg/tablesource"
 )
 
+// CheckReplace refuses, without a cluster, a job that cannot replace its table as the options say.
+func CheckReplace(o RunOptions, s spec.Job) error {
+	if into, err := inPlaceOf(o, s); into != nil || err != nil {
+		return err
+	}
+	return checkReplace(o, s)
+}
+
 // checkReplace refuses a replacing run where it cannot work.
 func checkReplace(o RunOptions, s spec.Job) error {
 	if !s.Replace {
