@@ -33,7 +33,6 @@ type planOptions struct {
 	planFlags
 	splits string
 	tables []string
-	exact  bool
 	out    string
 	split  spec.Size
 	into   string
@@ -89,7 +88,6 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line; or with --into, auto, as run has it (default: the table's)`)
 	f.StringVar(&o.into, "into", "", "with --replace, plan for this table, which run --into would make in place of the job's")
 	f.StringArrayVar(&o.tables, "table-splits", nil, "with --splits, split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
-	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
 	o.planFlags.add(f, "")
 	o.split = 8 << 20
 	f.Var(&o.split, "split-size", "with --out, bytes of text that shares read at a time: a share is a number of such pieces")
@@ -143,7 +141,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	defer func() { err = errors.Join(err, unmount(cmd.Context())) }()
 	w := o.options(o.workOptions(logEvents(env.Log)))
-	w.Exact, w.TableSplits = o.exact, further
+	w.TableSplits = further
 	if auto {
 		_, now, _, err := estimate.Regions(cmd.Context(), env, spec, nil)
 		if err != nil {

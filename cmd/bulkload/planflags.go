@@ -18,6 +18,7 @@ import (
 
 // planFlags say for which regions a plan is, of what it warns, and how it is shown. Every command that has a plan has them.
 type planFlags struct {
+	exact   bool
 	suggest int
 	skew    float64
 	maxSize spec.Size
@@ -26,6 +27,7 @@ type planFlags struct {
 
 // add registers the flags; with stands before what each does.
 func (o *planFlags) add(f *pflag.FlagSet, with string) {
+	f.BoolVar(&o.exact, "exact", false, with+"count the keys of all rows, not of a sample")
 	f.IntVar(&o.suggest, "suggest", 0, with+"print split points for so many regions of about the same bytes")
 	f.Float64Var(&o.skew, "skew", 2, with+"warn of regions with more than so many times their fair share of rows")
 	f.Var(&o.maxSize, "max-file-size", with+"at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
@@ -55,7 +57,7 @@ func (o *planFlags) goWith(f *pflag.FlagSet, flag string) (err error) {
 }
 
 func (o *planFlags) options(w build.WorkOptions) estimate.Options {
-	return estimate.Options{WorkOptions: w, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
+	return estimate.Options{WorkOptions: w, Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
 }
 
 // show draws a plan and prints it: the text, with what more adds, or as JSON the object that has it. Split points that were suggested

@@ -58,8 +58,8 @@ What was written meanwhile comes with a second pass: --since TIME takes the cell
 from that time on. The end of each pass says which time that is. Rows that are
 deleted meanwhile are missed.
 
-With --plan nothing is made or loaded: it reads all rows of the snapshot, and says
-how many rows and bytes each region of the new table gets, how long the job takes,
+With --plan nothing is made or loaded: it reads a sample of the snapshot, or with
+--exact all of it, and says how many rows and bytes each region of the new table gets, how long the job takes,
 and what is wrong with the new key. The regions are those that the job would have,
 or with --suggest N, N regions of about the same bytes.` + "\n" + exitHelp,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'

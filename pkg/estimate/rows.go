@@ -18,11 +18,7 @@ import (
 type Rows struct{ t *tally }
 
 // NewRows counts for these regions.
-func NewRows(r *partition.Ranges) *Rows {
-	t := newTally(r.Len(), 0)
-	t.whole = true
-	return &Rows{t}
-}
+func NewRows(r *partition.Ranges) *Rows { return &Rows{newTally(r.Len(), 0)} }
 
 // Row is what is counted of a row beside its key.
 type Row struct {
@@ -41,28 +37,29 @@ func (r *Rows) Add(region int, key []byte, row Row) {
 	r.t.seen++
 }
 
-// Merge adds what others have counted.
-func (r *Rows) Merge(o *Rows) { r.t.merge(o.t, 1) }
+// Take adds what others have counted, each row for so many, and empties them.
+func (r *Rows) Take(o *Rows, factor float64) {
+	r.t.merge(o.t, factor)
+	o.t.reset(nil)
+}
 
-// Count is how many rows there are.
-func (r *Rows) Count() int64 { return r.t.seen }
-
-// Bytes are those of keys and cells.
-func (r *Rows) Bytes() int64 { return int64(r.t.bytes) }
+// Bytes are those of keys and cells of all rows.
+func (r *Rows) Bytes() float64 { return r.t.bytes }
 
 // A RowBuild is what is known of a build of packed rows beside their count.
 type RowBuild struct {
 	Plan       *build.Plan
 	MaxRegion  int64  // at which a region of its table splits, 0 if the table does not say
 	Query      string // column of the query key
-	Files      int    // that are read, in so many places
-	Places     int
+	Files      int    // that are there
+	Places     int    // that are read
+	Whole      bool   // they are all there is
 	InputBytes int64
 	Bad        int64 // rows without a key
 
 	SampledRows int64   // that were built
 	HFileBytes  int64   // of them, without what files have beside their blocks
-	Duplicates  int64   // rows among them that have the key of another
+	Duplicates  int64   // rows among them that have the key of another; of the rows that were read, all of a key are there or none
 	Part        float64 // of the bytes of all rows that they are
 
 	ReadTime, WriteTime time.Duration    // of all rows
@@ -79,7 +76,7 @@ func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, b.MaxRegion)
 	o = o.withDefaults()
 	t := r.t
-	t.bad, t.places = b.Bad, b.Places
+	t.bad, t.places, t.whole = b.Bad, b.Places, b.Whole
 	e := newEstimate(b.Plan, o)
 	e.Files, e.InputBytes, e.SampledRows, e.Places = b.Files, b.InputBytes, b.SampledRows, b.Places
 	e.tell(b.Plan, t)
@@ -108,7 +105,10 @@ func (b RowBuild) warnDuplicates(rows int64) preflight.Check {
 		return preflight.Check{}
 	}
 	about, all, of := "", b.Duplicates, fmt.Sprintf("of all %s", setting.Count(rows, "row"))
-	if b.SampledRows < rows {
+	switch {
+	case !b.Whole:
+		about, of = "at least ", fmt.Sprintf("in a sample of %s", setting.Count(b.SampledRows, "row"))
+	case b.SampledRows < rows:
 		about, all, of = "about ", int64(float64(b.Duplicates)*float64(rows)/float64(b.SampledRows)), fmt.Sprintf("in a sample of %s", setting.Count(b.SampledRows, "row"))
 	}
 	return preflight.Doubtful("duplicate keys", setting.Textf("make the key of more columns: the job fails, or leaves such rows out with %s first or last", setting.Duplicates),

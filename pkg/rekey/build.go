@@ -41,7 +41,7 @@ func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o}, nil
+	return &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o, parts: wholeParts(s)}, nil
 }
 
 // check holds the plan to the snapshot.

@@ -74,7 +74,7 @@ func (p *Plan) fileName(family string, region int) string {
 }
 
 // sequence numbers rows in the order of their old keys: those of a region, and
-// the regions in theirs.
+// the regions in theirs. A plan has parts of regions in their place.
 func sequence(region int, row int64) uint64 { return uint64(region)<<sequenceRows | uint64(row) }
 
 // sequenceRows is how many bits number the rows of a region.

@@ -3,6 +3,7 @@ package rekey
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
@@ -18,8 +19,8 @@ import (
 	"bulkload/pkg/tablesource"
 )
 
-// Estimate says what [Run] would come to: rows and bytes of the new table's regions, by all rows of a snapshot of the old one. The
-// regions are the new table's, else those that it would be made with; or so many as w suggests. A snapshot that it takes is deleted
+// Estimate says what [Run] would come to: rows and bytes of the new table's regions, by a sample of a snapshot's rows or, of a small table and
+// if w is exact, by all. The regions are the new table's, else those that it would be made with; or so many as w suggests. A snapshot that it takes is deleted
 // again, and nothing else is changed. What a run would refuse of the tables it refuses too. Splits of w are not used.
 func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate.Options) (_ *estimate.Estimate, err error) {
 	q, err := request.resolve()
@@ -44,114 +45,192 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 	if err := q.isOf(s); err != nil {
 		return nil, err
 	}
+	d := &prediction{snap: s, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
+	if err := d.choose(ctx); err != nil {
+		return nil, err
+	}
 	old, facts, err := q.tables(ctx, env, c, s)
 	var splits [][]byte
+	regions := w.Suggest
 	switch {
 	case err == nil:
 		err = errors.Join(fits(facts, old, q.Splits, q.Since > 0), q.vacant(ctx, c))
 		splits = facts.Splits
 	case old != nil && errors.Is(err, loader.ErrTableNotFound):
 		facts = &cluster.Facts{Table: old}
-		if facts.Families, err = cluster.FamiliesOf(env, old, familyNames(s)...); err == nil && w.Suggest == 0 {
+		facts.Families, err = cluster.FamiliesOf(env, old, familyNames(s)...)
+		switch _, salted := saltSplits(q.key); {
+		case err != nil || regions > 0:
+		case q.Splits == nil && !salted && !d.whole:
+			regions = len(s.Regions) // as the run finds them, by all rows
+		default:
 			splits, err = q.splits(ctx, s, now, o)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if w.Suggest > 0 {
-		if splits, err = suggest(ctx, s, q.key, q.oldKey, now, w.Suggest, o); err != nil {
-			return nil, err
-		}
-	}
 	p, err := q.plan(q.To.String(), facts.Families, splits, now)
+	if err == nil && regions > 1 {
+		err = d.suggest(ctx, p, regions)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return predict(ctx, env, s, p, facts.Table.MaxFileSize, o, w)
+	return d.estimate(ctx, p, facts.Table.MaxFileSize)
 }
 
-// suggest finds split points for so many regions of about the same bytes.
-func suggest(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, regions int, o Options) ([][]byte, error) {
-	o.Options = o.WithDefaults()
-	keys, err := newKeyColumns(key, old, s.Families)
-	if err != nil {
-		return nil, err
+const (
+	// placeBytes is how much of HFiles a plan reads at a place, and mostPlaces at how many: 128 MiB. Rows that are sorted by what their
+	// new key is made of are then as good as any others.
+	placeBytes = 512 << 10
+	mostPlaces = 256
+)
+
+// prediction is what a plan says by a snapshot.
+type prediction struct {
+	snap   *snapshot.Snapshot
+	o      Options
+	w      estimate.Options
+	env    *cluster.Env
+	place  int64
+	places int
+
+	parts []part
+	whole bool // they are all rows
+}
+
+// choose picks the parts that are read: all regions where that is not too much, or exact. Else regions are cut into parts of about the
+// same size, these are laid end to end and cut into as many pieces as there are to be places, and of each piece a part is drawn by lot.
+// So every row has the same chance, whatever the sizes of regions and parts are.
+func (d *prediction) choose(ctx context.Context) error {
+	d.parts, d.whole = wholeParts(d.snap), true
+	if d.w.Exact || bytesOf(d.snap) <= d.place*int64(d.places) {
+		return nil
 	}
-	least := 0
+	var all []part
+	for i, r := range d.snap.Regions {
+		cuts, err := d.snap.Cuts(ctx, i, int((r.Bytes+d.place-1)/d.place))
+		if err != nil {
+			return readError(err)
+		}
+		p := part{region: i}
+		for _, cut := range cuts {
+			p.stop = cut
+			all = append(all, p)
+			p = part{region: i, start: cut}
+		}
+		all = append(all, p)
+	}
+	if len(all) <= d.places {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(sampleSeed, uint64(len(all))))
+	d.parts, d.whole = nil, false
+	for k := range d.places {
+		from, to := k*len(all)/d.places, (k+1)*len(all)/d.places
+		p := all[from+rng.IntN(to-from)]
+		p.stands = to - from
+		d.parts = append(d.parts, p)
+	}
+	return nil
+}
+
+// saltWidth is how many digits a key's salt has, 0 for a key without one.
+func saltWidth(key keygen.Expr) int {
 	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && call.Func == "salt" && len(call.Ints) > 0 {
-		least = len(strconv.Itoa(call.Ints[0] - 1))
+		return len(strconv.Itoa(call.Ints[0] - 1))
 	}
-	return evenSplits(ctx, s, keys, regions, least, snapshot.View{Now: now}, o)
+	return 0
+}
+
+// suggest gives the plan so many regions of about the same bytes.
+func (d *prediction) suggest(ctx context.Context, p *Plan, regions int) error {
+	keys := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
+	if _, _, err := d.count(ctx, p, keys); err != nil {
+		return err
+	}
+	var err error
+	p.Ranges, err = partition.New(keys.keys.Splits(regions, saltWidth(p.Key)))
+	return err
 }
 
 // counter counts the rows of a pass, and keeps a sample of them to build.
 type counter struct {
 	ranges *partition.Ranges
 	sample *rowSample
+	keys   *sharedSample // nil: no split points are asked for
 
-	mu      sync.Mutex
-	workers []*countTaker
+	mu  sync.Mutex
+	all *estimate.Rows
 }
 
 // countTaker counts those of one worker.
 type countTaker struct {
 	*counter
-	rows *estimate.Rows
+	rows *estimate.Rows // of the part at hand
 }
 
-func (c *counter) taker() (rowTaker, error) {
-	t := &countTaker{c, estimate.NewRows(c.ranges)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.workers = append(c.workers, t)
-	return t, nil
-}
+func (c *counter) taker() (rowTaker, error) { return &countTaker{c, estimate.NewRows(c.ranges)}, nil }
 
 func (t *countTaker) take(w *readWorker, region int, key []byte) error {
-	t.sample.add(sequence(w.number, w.inside), key, w.pack.cells)
-	if w.cells > 0 { // else it has none that is late enough
-		t.rows.Add(region, key, estimate.Row{Bytes: int64(len(w.pack.cells)), Cells: w.cells, Names: w.names, Query: w.maker.fields[0]})
+	t.sample.add(w.sequence(), key, w.pack.cells)
+	if w.cells == 0 { // none is late enough
+		return nil
+	}
+	bytes := int64(len(w.pack.cells))
+	t.rows.Add(region, key, estimate.Row{Bytes: bytes, Cells: w.cells, Names: w.names, Query: w.maker.fields[0]})
+	if t.keys != nil {
+		t.keys.add(key, (bytes+int64(len(key)))*int64(w.parts[w.number].stands))
 	}
 	return nil
 }
 
-// total is what all workers have counted.
-func (c *counter) total() *estimate.Rows {
-	all := estimate.NewRows(c.ranges)
-	for _, t := range c.workers {
-		all.Merge(t.rows)
-	}
-	return all
+func (t *countTaker) end(p part) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.Take(t.rows, float64(p.stands))
 }
 
-// predict counts all rows for the plan's regions, builds a sample of them, and scales what that took.
-func predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, p *Plan, maxRegion int64, o Options, w estimate.Options) (*estimate.Estimate, error) {
-	r, err := newReader(s, p, o)
+// count makes the keys of all parts' rows.
+func (d *prediction) count(ctx context.Context, p *Plan, keys *sharedSample) (*reader, *counter, error) {
+	r, err := newReader(d.snap, p, d.o)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &counter{ranges: p.Ranges, sample: newSample(r.room.sort / int64(2*r.o.Workers)), keys: keys, all: estimate.NewRows(p.Ranges)}
+	r.taker, r.parts = c.taker, d.parts
+	r.o.Events.Phase("count keys")
+	if err := r.run(ctx); err != nil {
+		return nil, nil, err
+	}
+	return r, c, fail.With(fail.BadRows, r.o.Budget.Judge(r.bad.Load(), r.rows))
+}
+
+// estimate counts rows for the plan's regions, builds a sample of them, and scales what that took.
+func (d *prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*estimate.Estimate, error) {
+	start := time.Now()
+	r, c, err := d.count(ctx, p, nil)
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{ranges: p.Ranges, sample: newSample(r.room.sort / int64(2*r.o.Workers))}
-	r.taker = c.taker
-	start := time.Now()
-	r.o.Events.Phase("count keys")
-	if err := r.run(ctx); err != nil {
-		return nil, err
+	s := d.snap
+	b := estimate.RowBuild{Plan: p.buildPlan(s.Families), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.whole, InputBytes: bytesOf(s), Bad: r.bad.Load(),
+		Part: 1, Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
+	stand := 0
+	for _, part := range d.parts {
+		stand += part.stands
 	}
-	if err := r.o.Budget.Judge(r.bad.Load(), r.rows); err != nil {
-		return nil, fail.With(fail.BadRows, err)
-	}
-	all := c.total()
-	b := estimate.RowBuild{Plan: p.buildPlan(s.Families), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(s.Regions), InputBytes: bytesOf(s), Bad: r.bad.Load(), Part: 1,
-		Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
+	b.ReadTime = b.ReadTime * time.Duration(stand) / time.Duration(len(d.parts))
 	for _, region := range s.Regions {
 		b.Files += region.Files
 	}
-	if all.Count() > 0 {
-		if err := c.sample.build(ctx, r, all, &b); err != nil {
+	if c.all.Bytes() > 0 {
+		if err := c.sample.build(ctx, r, c.all, &b); err != nil {
 			return nil, err
 		}
 	}
+	w := d.w
 	w.Memory = r.o.Memory
-	return all.Estimate(env, b, w), nil
+	return c.all.Estimate(d.env, b, w), nil
 }

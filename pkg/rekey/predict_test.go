@@ -14,7 +14,6 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/partition"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -23,8 +22,14 @@ import (
 // predict is the prediction for a plan.
 func (l *lab) predict(s *snapshot.Snapshot, p *Plan, o Options) (*estimate.Estimate, error) {
 	l.t.Helper()
+	d := l.prediction(s, o)
+	testcheck.Must(l.t, d.choose(l.t.Context()))
+	return d.estimate(l.t.Context(), p, 0)
+}
+
+func (l *lab) prediction(s *snapshot.Snapshot, o Options) *prediction {
 	o.SpillDir = l.t.TempDir()
-	return predict(l.t.Context(), jobtest.Env(l.t), s, p, 0, o, estimate.Options{})
+	return &prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: mostPlaces}
 }
 
 // rowsOf are the rows that a build has in each region.
@@ -189,14 +194,13 @@ func TestSuggest(t *testing.T) {
 	s := l.open()
 	for key, n := range map[string]int{"id": 5, "salt(id, 8) + id": 8, "salt(id, 16) + id": 4} {
 		p := l.plan(key)
-		splits, err := suggest(t.Context(), s, p.Key, nil, labNow, n, Options{})
-		testcheck.Must(t, err)
-		p.Ranges, err = partition.New(splits)
-		testcheck.Must(t, err)
-		e, err := l.predict(s, p, Options{})
+		d := l.prediction(s, Options{})
+		testcheck.Must(t, d.choose(t.Context()))
+		testcheck.Must(t, d.suggest(t.Context(), p, n))
+		e, err := d.estimate(t.Context(), p, 0)
 		testcheck.Must(t, err)
 		if len(e.Regions) != n {
-			t.Errorf("key %s: %d regions at %q, not %d", key, len(e.Regions), splits, n)
+			t.Errorf("key %s: %d regions at %s, not %d", key, len(e.Regions), e.Splits, n)
 		}
 		total := int64(0)
 		for _, r := range e.Regions {

@@ -3,6 +3,7 @@ package rekey
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type reader struct {
 	plan   *Plan
 	keys   *keyColumns
 	names  *columnNames
+	parts  []part                   // that are read
 	taker  func() (rowTaker, error) // of a worker
 	skip   func(region int) bool    // regions of the new table whose files are written already; nil: none
 	room   memory
@@ -40,22 +42,41 @@ type reader struct {
 	sum  manifest.RowSum
 }
 
+// part is a region of the snapshot, or the rows of it from start up to stop.
+type part struct {
+	region      int
+	start, stop []byte
+	stands      int // for so many parts
+}
+
+// wholeParts are all regions.
+func wholeParts(s *snapshot.Snapshot) []part {
+	parts := make([]part, len(s.Regions))
+	for i := range parts {
+		parts[i] = part{region: i, stands: 1}
+	}
+	return parts
+}
+
 // A rowTaker takes the rows of a worker, which has the cells of the row at hand. It belongs to one goroutine.
 type rowTaker interface {
 	take(w *readWorker, region int, key []byte) error
+	end(p part) // all rows of a part are there
 }
 
 // sortTaker sorts rows in.
 type sortTaker struct{ *extsort.Writer }
 
 func (s sortTaker) take(w *readWorker, region int, key []byte) error {
-	room, err := s.Add(region, sequence(w.number, w.inside), key, len(w.pack.cells))
+	room, err := s.Add(region, w.sequence(), key, len(w.pack.cells))
 	if err != nil {
 		return err
 	}
 	copy(room, w.pack.cells)
 	return nil
 }
+
+func (sortTaker) end(part) {}
 
 // view is how every pass reads the snapshot.
 func (p *Plan) view() snapshot.View { return snapshot.View{Now: p.Now} }
@@ -69,10 +90,10 @@ func (r *reader) run(ctx context.Context) error {
 		}
 		for ctx.Err() == nil {
 			i := int(next.Add(1)) - 1
-			if i >= len(r.snap.Regions) {
+			if i >= len(r.parts) {
 				break
 			}
-			if err := w.region(ctx, i); err != nil {
+			if err := w.part(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -84,7 +105,7 @@ func (r *reader) run(ctx context.Context) error {
 	})
 }
 
-// readWorker reads one region after the other.
+// readWorker reads one part after the other.
 type readWorker struct {
 	*reader
 	maker *keyMaker
@@ -92,7 +113,7 @@ type readWorker struct {
 	hash  rowHash
 	rows  int64
 
-	number int // of the region
+	number int // of the part
 	inside int64
 	row    []byte // the old key of the row
 	pack   packer
@@ -114,11 +135,19 @@ func (r *reader) worker() (*readWorker, error) {
 	return w, err
 }
 
-func (w *readWorker) region(ctx context.Context, i int) (err error) {
+// sequence numbers the row at hand: parts are in the order of keys.
+func (w *readWorker) sequence() uint64 { return sequence(w.number, w.inside) }
+
+// encoded is the name of the region at hand.
+func (w *readWorker) encoded() string { return w.snap.Regions[w.parts[w.number].region].Encoded }
+
+func (w *readWorker) part(ctx context.Context, i int) (err error) {
 	if err := progress.Pass(ctx, w.o.Gate); err != nil {
 		return err
 	}
-	sc, err := w.snap.Scan(ctx, i, w.view)
+	p, view := w.parts[i], w.view
+	view.Start, view.Stop = p.start, p.stop
+	sc, err := w.snap.Scan(ctx, p.region, view)
 	if err != nil {
 		return readError(err)
 	}
@@ -142,6 +171,7 @@ func (w *readWorker) region(ctx context.Context, i int) (err error) {
 	if err := w.next(ctx); err != nil {
 		return err
 	}
+	w.taker.end(p)
 	w.tell()
 	return nil
 }
@@ -192,7 +222,7 @@ func (w *readWorker) add(c *hfile.Cell) error {
 		return nil
 	}
 	if n := len(w.pack.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {
-		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %s, in region %s: %w", setting.Count(len(w.row), "byte"), w.snap.Regions[w.number].Encoded, tooLarge(n, w.room.row)))
+		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %s, in region %s: %w", setting.Count(len(w.row), "byte"), w.encoded(), tooLarge(n, w.room.row)))
 	}
 	w.pack.add(w.family, c)
 	w.cells, w.names = w.cells+1, w.names+len(c.Family)+len(c.Qualifier)
@@ -229,8 +259,12 @@ func (w *readWorker) setAside(why error) error {
 			return nil
 		}
 	}
-	about := fail.AboutData(w.row, "a row has no new key: %w (row %d of region %s of snapshot %s, with an old key of %s)",
-		why, w.inside+1, w.snap.Regions[w.number].Encoded, w.snap.Name, setting.Count(len(w.row), "byte"))
+	which := fmt.Sprintf("row %d", w.inside+1)
+	if w.parts[w.number].start != nil {
+		which = "a row"
+	}
+	about := fail.AboutData(w.row, "a row has no new key: %w (%s of region %s of snapshot %s, with an old key of %s)",
+		why, which, w.encoded(), w.snap.Name, setting.Count(len(w.row), "byte"))
 	if w.o.Budget.None() {
 		return fail.With(fail.BadRows, setting.Errorf("%w: %s N or P%% sets such rows aside", about, setting.BadRecords))
 	}

@@ -22,24 +22,18 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	if err != nil {
 		return nil, err
 	}
-	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && len(call.Ints) > 0 {
-		if splits, ok := partition.SplitsOfSalt(call.Func, call.Ints[0]); ok {
-			return splits, nil
-		}
+	if splits, ok := saltSplits(key); ok {
+		return splits, nil
 	}
 	if len(s.Regions) == 1 {
 		return nil, nil
 	}
-	return evenSplits(ctx, s, keys, len(s.Regions), 0, snapshot.View{Now: now, Families: keys.read(), Versions: 1}, o)
-}
-
-// evenSplits cut the rows that a view has into regions of about the same bytes, by all their keys. least is the width of the keys' salt, 0 for none.
-func evenSplits(ctx context.Context, s *snapshot.Snapshot, keys *keyColumns, regions, least int, view snapshot.View, o Options) ([][]byte, error) {
-	o.Events.Note("rows are read for split points", "snapshot", s.Name, "key", keys.expr.String())
+	o.Events.Note("rows are read for split points", "snapshot", s.Name, "key", key.String())
 	n := min(o.Workers, len(s.Regions))
 	most := int(int64(o.Memory) / int64(n) / 8)
 	all := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
-	err := s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
+	view := snapshot.View{Now: now, Families: keys.read(), Versions: 1}
+	err = s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return err
 		}
@@ -52,7 +46,16 @@ func evenSplits(ctx context.Context, s *snapshot.Snapshot, keys *keyColumns, reg
 	if err != nil {
 		return nil, readError(err)
 	}
-	return all.keys.Splits(regions, least), nil
+	return all.keys.Splits(len(s.Regions), 0), nil
+}
+
+// saltSplits are those of a key that begins with a salt.
+func saltSplits(key keygen.Expr) ([][]byte, bool) {
+	call, ok := keygen.Parts(key)[0].(keygen.Call)
+	if !ok || len(call.Ints) == 0 {
+		return nil, false
+	}
+	return partition.SplitsOfSalt(call.Func, call.Ints[0])
 }
 
 // sampleSeed makes samples of the same rows in the same order the same.

@@ -96,7 +96,7 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 	if seen == 0 {
 		return nil
 	}
-	b.Part = float64(seen) / float64(all.Bytes())
+	b.Part = float64(seen) / all.Bytes()
 	one := *r.plan
 	one.Duplicates = extsort.KeepFirst // they are counted
 	var err error

@@ -1,0 +1,120 @@
+package rekey
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcheck"
+	"bulkload/internal/testsnapshot"
+	"bulkload/pkg/build"
+	"bulkload/pkg/hfile"
+)
+
+// sorted is a table whose rows come by the date that its new keys begin with: the worst order for a sample, of which few rows that
+// are neighbours are as good as one. Rows of later dates are longer.
+func sorted(t *testing.T, rows int) *lab {
+	l := newLab(t, []string{"2003", "2017", "2018"}, "f")
+	var cells []hfile.Cell
+	for i := range rows {
+		year := 2000 + i*20/rows
+		row := fmt.Sprintf("%d-%06d", year, i)
+		cells = append(cells, testsnapshot.Put(row, "f", "id", 900, fmt.Sprintf("%08x", uint32(i)*2654435761)), testsnapshot.Put(row, "f", "year", 900, fmt.Sprint(year)),
+			testsnapshot.Put(row, "f", "v", 900, strings.Repeat(fmt.Sprint(i*i), 1+(year-2000)/4)))
+	}
+	l.load(cells...)
+	return l
+}
+
+// TestPlaces predicts by a tenth of the rows, from places all over the table, and by all rows where it is to be exact.
+func TestPlaces(t *testing.T) {
+	const rows = 60_000
+	l := sorted(t, rows)
+	s, p := l.open(), l.plan("year + '-' + id", "2004", "2008", "2012", "2016")
+	o := Options{Options: build.Options{Workers: 2}}
+	m, _, err := l.build(s, p, o)
+	testcheck.Must(t, err)
+	near := func(what string, got, want int64, most float64) {
+		t.Helper()
+		if math.Abs(float64(got-want)) > most*float64(want) {
+			t.Errorf("%s: estimated %d, it is %d", what, got, want)
+		}
+	}
+	for _, exact := range []bool{false, true} {
+		d := l.prediction(s, o)
+		d.place, d.places, d.w.Exact = 4<<10, 40, exact
+		testcheck.Must(t, d.choose(t.Context()))
+		e, err := d.estimate(t.Context(), p, 0)
+		testcheck.Must(t, err)
+		bound, counted := 0.12, int64(rows)
+		if exact {
+			bound = 0
+		} else if counted = e.CountedRows; counted > rows/5 || counted < rows/50 || e.CountPlaces != 40 {
+			t.Fatalf("%d rows of %d places are counted: nothing is estimated", counted, e.CountPlaces)
+		}
+		if e.Exact != exact || e.CountedRows != counted || len(e.Regions) != len(m.Files) {
+			t.Errorf("exact is %t, %d rows are counted", e.Exact, e.CountedRows)
+		}
+		near("rows", e.Rows, m.Digest.Rows, bound)
+		near("cells", e.Cells, m.Digest.Cells, bound)
+		near("bytes", e.HFileBytes, m.Bytes, 0.15)
+		for i, f := range m.Files {
+			near(fmt.Sprintf("rows of region %d", i), e.Regions[i].Rows, f.Rows, 2*bound)
+		}
+	}
+}
+
+// TestPlacesCutTheTable: parts are in the order of keys, none overlaps another, and together they stand for all there are.
+func TestPlacesCutTheTable(t *testing.T) {
+	l := sorted(t, 20_000)
+	s := l.open()
+	for _, places := range []int{1, 2, 7, 30} {
+		d := l.prediction(s, Options{})
+		d.place, d.places = 4<<10, places
+		testcheck.Must(t, d.choose(t.Context()))
+		if d.whole || len(d.parts) != places {
+			t.Fatalf("%d parts, not %d", len(d.parts), places)
+		}
+		stand := 0
+		for i, p := range d.parts {
+			stand += p.stands
+			if i == 0 {
+				continue
+			}
+			if q := d.parts[i-1]; q.region > p.region || q.region == p.region && (p.start == nil || q.stop == nil || bytes.Compare(q.stop, p.start) > 0) {
+				t.Errorf("part %+v follows %+v", p, q)
+			}
+		}
+		all := 0
+		for i, r := range s.Regions {
+			cuts, err := s.Cuts(t.Context(), i, int((r.Bytes+4<<10-1)/(4<<10)))
+			testcheck.Must(t, err)
+			all += 1 + len(cuts)
+		}
+		if stand != all || all < 60 {
+			t.Errorf("%d places stand for %d of %d parts", places, stand, all)
+		}
+	}
+}
+
+// TestSuggestByPlaces finds split points by a part of the rows.
+func TestSuggestByPlaces(t *testing.T) {
+	l := sorted(t, 60_000)
+	s, p := l.open(), l.plan("id")
+	d := l.prediction(s, Options{})
+	d.place, d.places = 4<<10, 40
+	testcheck.Must(t, d.choose(t.Context()))
+	testcheck.Must(t, d.suggest(t.Context(), p, 5))
+	m, _, err := l.build(s, p, Options{})
+	testcheck.Must(t, err)
+	if len(m.Files) != 5 {
+		t.Fatalf("%d files", len(m.Files))
+	}
+	for _, f := range m.Files {
+		if fair := m.Bytes / 5; f.Bytes < fair*3/4 || f.Bytes > fair*5/4 {
+			t.Errorf("region %d has %d of %d bytes", f.Region, f.Bytes, m.Bytes)
+		}
+	}
+}
