@@ -45,11 +45,11 @@ func (o *planFlags) check() error {
 }
 
 // goWith refuses the flags where the one is missing that asks for a plan.
-func (o *planFlags) goWith(f *pflag.FlagSet, flag string) (err error) {
+func (o *planFlags) goWith(cmd *cobra.Command, flag string) (err error) {
 	var own pflag.FlagSet
 	(&planFlags{}).add(&own, "")
 	own.VisitAll(func(one *pflag.Flag) {
-		if f.Changed(one.Name) {
+		if settings.Of(cmd).Given(one.Name) {
 			err = errors.Join(err, usageError{settings.AboutFlags(fmt.Errorf("--%s goes with --%s", one.Name, flag), one.Name, flag)})
 		}
 	})

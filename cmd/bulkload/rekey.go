@@ -133,7 +133,7 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	}
 	o.state.Version = version
 	if !o.plan {
-		err = o.goWith(cmd.Flags(), "plan")
+		err = o.goWith(cmd, "plan")
 	}
 	return errors.Join(err, o.planFlags.check(), o.workFlags.check(), o.limitFlags.check(cmd))
 }

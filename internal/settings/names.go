@@ -34,6 +34,8 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
 		own = slices.Contains(path, "rekey") || // of rows of a table, not of records
 			slices.Contains(path, "export") && f.Name == "to" // a directory, not a key
+	case "plan":
+		own = slices.Contains(path, "rekey") // no file of a plan
 	case "splits":
 		own = slices.Contains(path, "run") // of a table that this one makes
 	case "family":
