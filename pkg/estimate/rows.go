@@ -43,6 +43,9 @@ func (r *Rows) Take(o *Rows, factor float64) {
 	o.t.reset(nil)
 }
 
+// Mean is how many bytes a row has on average, 0 if there is none.
+func (r *Rows) Mean() float64 { return r.t.bytes / max(r.t.rows, 1) }
+
 // Bytes are those of keys and cells of all rows.
 func (r *Rows) Bytes() float64 { return r.t.bytes }
 
@@ -59,7 +62,7 @@ type RowBuild struct {
 
 	SampledRows int64   // that were built
 	HFileBytes  int64   // of them, without what files have beside their blocks
-	Duplicates  int64   // rows among them that have the key of another; of the rows that were read, all of a key are there or none
+	Duplicates  int64   // rows among them that have the key of another; rows of one key are there together
 	Part        float64 // of the bytes of all rows that they are
 
 	ReadTime, WriteTime time.Duration    // of all rows

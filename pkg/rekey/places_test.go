@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"bulkload/internal/testsnapshot"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/spec"
 )
 
 // sorted is a table whose rows come by the date that its new keys begin with: the worst order for a sample, of which few rows that
@@ -45,8 +47,7 @@ func TestPlaces(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		d := l.prediction(s, o)
 		d.place, d.places, d.w.Exact = 4<<10, 40, exact
-		testcheck.Must(t, d.choose(t.Context()))
-		e, err := d.estimate(t.Context(), p, 0)
+		e, err := d.of(t, p, 0)
 		testcheck.Must(t, err)
 		bound, counted := 0.12, int64(rows)
 		if exact {
@@ -73,17 +74,18 @@ func TestPlacesCutTheTable(t *testing.T) {
 	for _, places := range []int{1, 2, 7, 30} {
 		d := l.prediction(s, Options{})
 		d.place, d.places = 4<<10, places
-		testcheck.Must(t, d.choose(t.Context()))
-		if d.whole || len(d.parts) != places {
-			t.Fatalf("%d parts, not %d", len(d.parts), places)
+		parts, whole, err := d.choose(t.Context(), false)
+		testcheck.Must(t, err)
+		if whole || len(parts) != places {
+			t.Fatalf("%d parts, not %d", len(parts), places)
 		}
 		stand := 0
-		for i, p := range d.parts {
+		for i, p := range parts {
 			stand += p.stands
 			if i == 0 {
 				continue
 			}
-			if q := d.parts[i-1]; q.region > p.region || q.region == p.region && (p.start == nil || q.stop == nil || bytes.Compare(q.stop, p.start) > 0) {
+			if q := parts[i-1]; q.region > p.region || q.region == p.region && (p.start == nil || q.stop == nil || bytes.Compare(q.stop, p.start) > 0) {
 				t.Errorf("part %+v follows %+v", p, q)
 			}
 		}
@@ -105,8 +107,8 @@ func TestSuggestByPlaces(t *testing.T) {
 	s, p := l.open(), l.plan("id")
 	d := l.prediction(s, Options{})
 	d.place, d.places = 4<<10, 40
-	testcheck.Must(t, d.choose(t.Context()))
-	testcheck.Must(t, d.suggest(t.Context(), p, 5))
+	_, err := d.of(t, p, 5)
+	testcheck.Must(t, err)
 	m, _, err := l.build(s, p, Options{})
 	testcheck.Must(t, err)
 	if len(m.Files) != 5 {
@@ -116,5 +118,34 @@ func TestSuggestByPlaces(t *testing.T) {
 		if fair := m.Bytes / 5; f.Bytes < fair*3/4 || f.Bytes > fair*5/4 {
 			t.Errorf("region %d has %d of %d bytes", f.Region, f.Bytes, m.Bytes)
 		}
+	}
+}
+
+// TestPredictNeighbours has rows that share values with those that come next under their new keys only: a sample of single rows would
+// pack much worse.
+func TestPredictNeighbours(t *testing.T) {
+	const groups, each = 2000, 20
+	l, r := newLab(t, []string{"m"}, "f"), rand.New(rand.NewPCG(5, 5))
+	values := make([]string, groups)
+	for i := range values {
+		for range 12 {
+			values[i] += fmt.Sprintf("%016x", r.Uint64())
+		}
+	}
+	var cells []hfile.Cell
+	for i := range groups * each {
+		row, group := fmt.Sprintf("%c%06d", 'a'+i*26/(groups*each), i), i%groups
+		cells = append(cells, testsnapshot.Put(row, "f", "group", 900, fmt.Sprintf("%04d", group)), testsnapshot.Put(row, "f", "v", 900, values[group]))
+	}
+	l.load(cells...)
+	s, p := l.open(), l.plan("group + `$row`", "1000")
+	p.Families[0].Compression = hfile.CompressionSnappy
+	o := Options{Options: build.Options{Workers: 1, Memory: spec.Size(16 << 20)}}
+	e, err := l.predict(s, p, o)
+	testcheck.Must(t, err)
+	m, _, err := l.build(s, p, o)
+	testcheck.Must(t, err)
+	if off := math.Abs(float64(e.HFileBytes)/float64(m.Bytes) - 1); off > 0.1 || e.SampledRows > groups*each/2 {
+		t.Errorf("by %d rows %d bytes are estimated, there are %d", e.SampledRows, e.HFileBytes, m.Bytes)
 	}
 }

@@ -46,7 +46,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 		return nil, err
 	}
 	d := &prediction{snap: s, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
-	if err := d.choose(ctx); err != nil {
+	if d.parts, d.whole, err = d.choose(ctx, w.Exact); err != nil {
 		return nil, err
 	}
 	old, facts, err := q.tables(ctx, env, c, s)
@@ -71,8 +71,8 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 		return nil, err
 	}
 	p, err := q.plan(q.To.String(), facts.Families, splits, now)
-	if err == nil && regions > 1 {
-		err = d.suggest(ctx, p, regions)
+	if err == nil {
+		err = d.look(ctx, p, regions)
 	}
 	if err != nil {
 		return nil, err
@@ -97,22 +97,22 @@ type prediction struct {
 	places int
 
 	parts []part
-	whole bool // they are all rows
+	whole bool              // they are all rows
+	runs  *partition.Ranges // of new keys, of each of which some rows are built
 }
 
 // choose picks the parts that are read: all regions where that is not too much, or exact. Else regions are cut into parts of about the
 // same size, these are laid end to end and cut into as many pieces as there are to be places, and of each piece a part is drawn by lot.
 // So every row has the same chance, whatever the sizes of regions and parts are.
-func (d *prediction) choose(ctx context.Context) error {
-	d.parts, d.whole = wholeParts(d.snap), true
-	if d.w.Exact || bytesOf(d.snap) <= d.place*int64(d.places) {
-		return nil
+func (d *prediction) choose(ctx context.Context, exact bool) (parts []part, whole bool, err error) {
+	if exact || bytesOf(d.snap) <= d.place*int64(d.places) {
+		return wholeParts(d.snap), true, nil
 	}
 	var all []part
 	for i, r := range d.snap.Regions {
 		cuts, err := d.snap.Cuts(ctx, i, int((r.Bytes+d.place-1)/d.place))
 		if err != nil {
-			return readError(err)
+			return nil, false, readError(err)
 		}
 		p := part{region: i}
 		for _, cut := range cuts {
@@ -123,17 +123,16 @@ func (d *prediction) choose(ctx context.Context) error {
 		all = append(all, p)
 	}
 	if len(all) <= d.places {
-		return nil
+		return wholeParts(d.snap), true, nil
 	}
 	rng := rand.New(rand.NewPCG(sampleSeed, uint64(len(all))))
-	d.parts, d.whole = nil, false
 	for k := range d.places {
 		from, to := k*len(all)/d.places, (k+1)*len(all)/d.places
 		p := all[from+rng.IntN(to-from)]
 		p.stands = to - from
-		d.parts = append(d.parts, p)
+		parts = append(parts, p)
 	}
-	return nil
+	return parts, false, nil
 }
 
 // saltWidth is how many digits a key's salt has, 0 for a key without one.
@@ -144,22 +143,34 @@ func saltWidth(key keygen.Expr) int {
 	return 0
 }
 
-// suggest gives the plan so many regions of about the same bytes.
-func (d *prediction) suggest(ctx context.Context, p *Plan, regions int) error {
+// look reads keys to find from where on rows are built; and if so many regions are to be found, it gives them to the plan: they get about
+// the same bytes.
+func (d *prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
+	parts := d.parts
+	if d.w.Exact && regions < 2 {
+		if parts, _, err = d.choose(ctx, false); err != nil {
+			return err
+		}
+	}
 	keys := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
-	if _, _, err := d.count(ctx, p, keys); err != nil {
+	r, c, err := d.count(ctx, p, parts, keys)
+	if err != nil {
 		return err
 	}
-	var err error
-	p.Ranges, err = partition.New(keys.keys.Splits(regions, saltWidth(p.Key)))
+	if regions > 1 {
+		p.Ranges, err = partition.New(keys.keys.Splits(regions, saltWidth(p.Key)))
+	}
+	if err == nil {
+		d.runs, err = partition.New(keys.keys.Splits(r.runsOf(c.all.Mean()), 0))
+	}
 	return err
 }
 
 // counter counts the rows of a pass, and keeps a sample of them to build.
 type counter struct {
 	ranges *partition.Ranges
-	sample *rowSample
-	keys   *sharedSample // nil: no split points are asked for
+	sample *rowSample    // nil: none is built
+	keys   *sharedSample // nil: they are known
 
 	mu  sync.Mutex
 	all *estimate.Rows
@@ -174,7 +185,9 @@ type countTaker struct {
 func (c *counter) taker() (rowTaker, error) { return &countTaker{c, estimate.NewRows(c.ranges)}, nil }
 
 func (t *countTaker) take(w *readWorker, region int, key []byte) error {
-	t.sample.add(w.sequence(), key, w.pack.cells)
+	if t.sample != nil {
+		t.sample.add(w.sequence(), key, w.pack.cells)
+	}
 	if w.cells == 0 { // none is late enough
 		return nil
 	}
@@ -192,25 +205,28 @@ func (t *countTaker) end(p part) {
 	t.all.Take(t.rows, float64(p.stands))
 }
 
-// count makes the keys of all parts' rows.
-func (d *prediction) count(ctx context.Context, p *Plan, keys *sharedSample) (*reader, *counter, error) {
+// count makes the keys of the parts' rows. Where they are asked for it keeps them, and else a sample of the rows.
+func (d *prediction) count(ctx context.Context, p *Plan, parts []part, keys *sharedSample) (*reader, *counter, error) {
 	r, err := newReader(d.snap, p, d.o)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &counter{ranges: p.Ranges, sample: newSample(r.room.sort / int64(2*r.o.Workers)), keys: keys, all: estimate.NewRows(p.Ranges)}
-	r.taker, r.parts = c.taker, d.parts
-	r.o.Events.Phase("count keys")
-	if err := r.run(ctx); err != nil {
-		return nil, nil, err
+	c := &counter{ranges: p.Ranges, keys: keys, all: estimate.NewRows(p.Ranges)}
+	if keys == nil {
+		c.sample = newSample(d.runs, r.sampleRoom())
 	}
-	return r, c, fail.With(fail.BadRows, r.o.Budget.Judge(r.bad.Load(), r.rows))
+	r.taker, r.parts = c.taker, parts
+	r.o.Events.Phase("count keys")
+	return r, c, r.run(ctx)
 }
 
 // estimate counts rows for the plan's regions, builds a sample of them, and scales what that took.
 func (d *prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*estimate.Estimate, error) {
 	start := time.Now()
-	r, c, err := d.count(ctx, p, nil)
+	r, c, err := d.count(ctx, p, d.parts, nil)
+	if err == nil {
+		err = fail.With(fail.BadRows, r.o.Budget.Judge(r.bad.Load(), r.rows))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -22,9 +24,19 @@ import (
 // predict is the prediction for a plan.
 func (l *lab) predict(s *snapshot.Snapshot, p *Plan, o Options) (*estimate.Estimate, error) {
 	l.t.Helper()
-	d := l.prediction(s, o)
-	testcheck.Must(l.t, d.choose(l.t.Context()))
-	return d.estimate(l.t.Context(), p, 0)
+	return l.prediction(s, o).of(l.t, p, 0)
+}
+
+// of is what is said of a plan, or of so many regions.
+func (d *prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate, error) {
+	t.Helper()
+	var err error
+	d.parts, d.whole, err = d.choose(t.Context(), d.w.Exact)
+	testcheck.Must(t, err)
+	if err := d.look(t.Context(), p, regions); err != nil {
+		return nil, err
+	}
+	return d.estimate(t.Context(), p, 0)
 }
 
 func (l *lab) prediction(s *snapshot.Snapshot, o Options) *prediction {
@@ -115,36 +127,61 @@ func TestPredictSample(t *testing.T) {
 	}
 }
 
-// TestSampleIsTheSame in whatever order rows come, and has all rows of a key or none.
+// TestSampleIsTheSame in whatever order rows come: it has the first rows of each range of keys, those of one key together.
 func TestSampleIsTheSame(t *testing.T) {
 	r := testcheck.Rand(t)
-	type row struct{ key, cells []byte }
-	var rows []row
+	var rows []sampledRow
 	for i := range 2000 {
-		rows = append(rows, row{fmt.Appendf(nil, "key %d", i/2), make([]byte, 1+r.IntN(100))})
+		rows = append(rows, sampledRow{uint64(i), fmt.Appendf(nil, "key %04d", i*7919%1000), make([]byte, 1+r.IntN(100))})
 	}
-	var first map[string]int
-	for range 5 {
-		s := newSample(10_000)
-		for _, i := range r.Perm(len(rows)) {
-			s.add(uint64(i), rows[i].key, rows[i].cells)
-		}
-		keys, bytes := map[string]int{}, int64(0)
-		for _, r := range s.rows {
-			keys[string(r.key)]++
-			bytes += r.size()
-		}
-		for key, n := range keys {
-			if n != 2 || first != nil && first[key] != 2 {
-				t.Errorf("%s is in the sample %d times", key, n)
+	ranges, err := partition.New([][]byte{[]byte("key 0300"), []byte("key 0800")})
+	testcheck.Must(t, err)
+	var want []sampledRow
+	for i := range ranges.Len() {
+		bytes := int64(0)
+		for _, row := range slices.SortedFunc(slices.Values(rows), sampledRow.compare) {
+			if ranges.Find(row.key) != i {
+				continue
+			}
+			if bytes += row.size(); bytes <= 2000 {
+				want = append(want, row)
 			}
 		}
-		if first == nil {
-			first = keys
+	}
+	for range 5 {
+		s := newSample(ranges, 6000)
+		for _, i := range r.Perm(len(rows)) {
+			s.add(rows[i].seq, rows[i].key, rows[i].cells)
 		}
-		if bytes != s.bytes || bytes > 10_000 || bytes < 2_000 || len(keys) != len(first) {
-			t.Errorf("%d bytes of %d keys, not %d", bytes, len(keys), len(first))
+		if got := slices.SortedFunc(slices.Values(s.all()), sampledRow.compare); !slices.EqualFunc(got, want, func(a, b sampledRow) bool { return a.compare(b) == 0 && len(a.cells) == len(b.cells) }) || len(got) < 60 {
+			t.Errorf("%d rows, not %d", len(got), len(want))
 		}
+	}
+}
+
+// TestPredictLongRows has rows of which few have room in a sample.
+func TestPredictLongRows(t *testing.T) {
+	l := newLab(t, []string{"m"}, "f")
+	r := rand.New(rand.NewPCG(3, 3))
+	for file := range 3 {
+		var cells []hfile.Cell
+		for i := range 40 {
+			value := make([]byte, 100_000+r.IntN(100_000))
+			for j := range value {
+				value[j] = byte(r.Uint64())
+			}
+			cells = append(cells, testsnapshot.Put(fmt.Sprintf("%c%04d%d", 'a'+i*26/40, i, file), "f", "v", 900, string(value)))
+		}
+		l.load(cells...)
+	}
+	s, p := l.open(), l.plan("substr($row, 1)", "0020")
+	o := Options{Options: build.Options{Workers: 1, Memory: spec.Size(16 << 20)}}
+	e, err := l.predict(s, p, o)
+	testcheck.Must(t, err)
+	m, _, err := l.build(s, p, o)
+	testcheck.Must(t, err)
+	if off := math.Abs(float64(e.HFileBytes)/float64(m.Bytes) - 1); off > 0.02 || e.SampledRows < 5 || e.SampledRows > 60 {
+		t.Errorf("by %d rows %d bytes are estimated, there are %d", e.SampledRows, e.HFileBytes, m.Bytes)
 	}
 }
 
@@ -194,10 +231,7 @@ func TestSuggest(t *testing.T) {
 	s := l.open()
 	for key, n := range map[string]int{"id": 5, "salt(id, 8) + id": 8, "salt(id, 16) + id": 4} {
 		p := l.plan(key)
-		d := l.prediction(s, Options{})
-		testcheck.Must(t, d.choose(t.Context()))
-		testcheck.Must(t, d.suggest(t.Context(), p, n))
-		e, err := d.estimate(t.Context(), p, 0)
+		e, err := l.prediction(s, Options{}).of(t, p, n)
 		testcheck.Must(t, err)
 		if len(e.Regions) != n {
 			t.Errorf("key %s: %d regions at %s, not %d", key, len(e.Regions), e.Splits, n)

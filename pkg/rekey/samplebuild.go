@@ -3,11 +3,10 @@ package rekey
 import (
 	"bytes"
 	"cmp"
+	"container/heap"
 	"context"
-	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bulkload/pkg/build"
@@ -17,78 +16,108 @@ import (
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
-
-	"github.com/cespare/xxhash/v2"
 )
 
-// sampleBytes is how much of the rows a plan builds: half a second's work.
-const sampleBytes = 48 << 20
+const (
+	// sampleBytes is how much of the rows a plan builds: half a second's work.
+	sampleBytes = 48 << 20
+	// sampleRuns is in how many runs of rows that follow each other under their new keys. What neighbours have in common packs well: of
+	// single rows, drawn by lot, the files of a million check rows would be a quarter larger than they are.
+	sampleRuns = 24
+	// runRows is how many rows a run has room for at least, of average size.
+	runRows = 16
+)
 
-// rowSample keeps the rows whose new keys have a low hash, as many as there is room for. Rows of one key are in it together or not at
-// all, and it is the same in whatever order rows come. Safe for concurrent use.
+// sampleRoom is how many bytes a sample may have, one row at least.
+func (r *reader) sampleRoom() int64 {
+	return min(r.room.sort/int64(2*r.o.Workers), max(sampleBytes, int64(r.room.row)))
+}
+
+// runsOf is how many runs a sample of rows of an average size has.
+func (r *reader) runsOf(mean float64) int {
+	return max(1, int(min(sampleRuns, float64(r.sampleRoom())/(runRows*max(mean, 1)))))
+}
+
+// rowSample keeps, in each range of new keys, the first rows. It is the same in whatever order rows come. Safe for concurrent use.
 type rowSample struct {
-	most  int64         // bytes
-	below atomic.Uint64 // hashes that it takes
+	ranges *partition.Ranges
+	runs   []sampleRun
+}
 
+func newSample(ranges *partition.Ranges, most int64) *rowSample {
+	s := &rowSample{ranges: ranges, runs: make([]sampleRun, ranges.Len())}
+	for i := range s.runs {
+		s.runs[i].most = most / int64(len(s.runs))
+	}
+	return s
+}
+
+// sampleRun has the rows of the least keys, as many as come to so many bytes.
+type sampleRun struct {
 	mu    sync.Mutex
-	bytes int64 // of keys and cells
-	rows  []sampledRow
+	most  int64
+	bytes int64       // of keys and cells
+	rows  sampleHeap  // the row of the greatest key first
+	end   *sampledRow // the least that there was no room for; nil: none
 }
 
 type sampledRow struct {
-	hash, seq  uint64
+	seq        uint64
 	key, cells []byte
 }
 
-func (r *sampledRow) size() int64 { return int64(len(r.key) + len(r.cells)) }
+func (r sampledRow) size() int64 { return int64(len(r.key) + len(r.cells)) }
 
-func newSample(most int64) *rowSample {
-	s := &rowSample{most: min(most, sampleBytes)}
-	s.below.Store(math.MaxUint64)
-	return s
+func (r sampledRow) compare(o sampledRow) int {
+	return cmp.Or(bytes.Compare(r.key, o.key), cmp.Compare(r.seq, o.seq))
 }
 
 // add sees a row, whose key and cells are copied if it is taken.
 func (s *rowSample) add(seq uint64, key, cells []byte) {
-	hash := xxhash.Sum64(key)
-	if hash > s.below.Load() {
+	run, row := &s.runs[s.ranges.Find(key)], sampledRow{seq, key, cells}
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	if row.size() > run.most || run.end != nil && row.compare(*run.end) > 0 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if hash > s.below.Load() {
-		return
-	}
-	row := sampledRow{hash, seq, bytes.Clone(key), bytes.Clone(cells)}
-	s.rows, s.bytes = append(s.rows, row), s.bytes+row.size()
-	for s.bytes > s.most && len(s.rows) > 1 {
-		s.halve()
+	row.key, row.cells = bytes.Clone(key), bytes.Clone(cells)
+	heap.Push(&run.rows, row)
+	for run.bytes += row.size(); run.bytes > run.most; {
+		last := heap.Pop(&run.rows).(sampledRow)
+		run.bytes -= last.size()
+		run.end = &sampledRow{seq: last.seq, key: last.key}
 	}
 }
 
-// halve leaves the rows of the lower half of hashes, or one.
-func (s *rowSample) halve() {
-	least := slices.MinFunc(s.rows, func(a, b sampledRow) int { return cmp.Compare(a.hash, b.hash) })
-	below := max(s.below.Load()/2, least.hash)
-	s.below.Store(below)
-	kept := s.rows[:0]
-	for _, r := range s.rows {
-		if r.hash <= below {
-			kept = append(kept, r)
-		} else {
-			s.bytes -= r.size()
-		}
+// all are the rows of all runs, by their numbers.
+func (s *rowSample) all() (rows []sampledRow) {
+	for i := range s.runs {
+		rows = append(rows, s.runs[i].rows...)
 	}
-	clear(s.rows[len(kept):])
-	s.rows = kept
+	slices.SortFunc(rows, func(a, b sampledRow) int { return cmp.Compare(a.seq, b.seq) })
+	return rows
+}
+
+// sampleHeap implements [heap.Interface].
+type sampleHeap []sampledRow
+
+func (h sampleHeap) Len() int           { return len(h) }
+func (h sampleHeap) Less(i, j int) bool { return h[i].compare(h[j]) > 0 }
+func (h sampleHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *sampleHeap) Push(row any)      { *h = append(*h, row.(sampledRow)) }
+func (h *sampleHeap) Pop() any {
+	last := len(*h) - 1
+	row := (*h)[last]
+	(*h)[last] = sampledRow{}
+	*h = (*h)[:last]
+	return row
 }
 
 // build builds the rows into one region, in memory, and says what all rows take by what these have taken. Rows without a cell that is
 // late enough are in it for their keys alone.
 func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b *estimate.RowBuild) error {
-	slices.SortFunc(s.rows, func(a, b sampledRow) int { return cmp.Compare(a.seq, b.seq) })
-	seen := int64(0)
-	for _, row := range s.rows {
+	rows, seen := s.all(), int64(0)
+	for _, row := range rows {
 		if len(row.cells) > 0 {
 			b.SampledRows, seen = b.SampledRows+1, seen+row.size()
 		}
@@ -112,7 +141,7 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 		}
 	}}
 	out := build.Output{FS: hdfsio.NewMemory(), Dir: "/sample"}
-	m, err := build.RunPacked(ctx, one.buildPlan(r.snap.Families), &sampleSource{s, r, b}, r.room.sort, out, o, nil)
+	m, err := build.RunPacked(ctx, one.buildPlan(r.snap.Families), &sampleSource{rows, r, b}, r.room.sort, out, o, nil)
 	if err != nil {
 		return err
 	}
@@ -125,9 +154,9 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 
 // sampleSource gives a sample's rows to its build.
 type sampleSource struct {
-	*rowSample
-	r *reader
-	b *estimate.RowBuild
+	rows []sampledRow
+	r    *reader
+	b    *estimate.RowBuild
 }
 
 // Read implements [build.PackedSource]. It spills if the sort of all rows would.
