@@ -98,7 +98,7 @@ type prediction struct {
 
 	parts []part
 	whole bool              // they are all rows
-	runs  *partition.Ranges // of new keys, of each of which some rows are built
+	runs  *partition.Ranges // of new keys: some rows of each are built
 }
 
 // choose picks the parts that are read: all regions where that is not too much, or exact. Else regions are cut into parts of about the

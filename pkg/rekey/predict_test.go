@@ -159,7 +159,7 @@ func TestSampleIsTheSame(t *testing.T) {
 	}
 }
 
-// TestPredictLongRows has rows of which few have room in a sample.
+// TestPredictLongRows has long rows: a few of them have room in a sample.
 func TestPredictLongRows(t *testing.T) {
 	l := newLab(t, []string{"m"}, "f")
 	r := rand.New(rand.NewPCG(3, 3))
