@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"bulkload/internal/race"
 	"bulkload/internal/testcheck"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/result"
 )
@@ -131,37 +133,79 @@ func TestStoppedOwner(t *testing.T) {
 	name := buildProgram(t)
 	at := []string{"sorted", "sending:1", "loaded:3"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {
-		at = append(at, "attempt", "written:5", "built", "loading", "prepared", "sending:4", "loaded:9", "verified")
+		at = append(at, "attempt", "written:5", "built", "loading", "prepared", "loaded:9", "verified")
 	}
 	for _, at := range at {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
-			h := newHosts(t, name)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			first := h.on("first").command(ctx, at+freezeSuffix(at))
-			var stderr strings.Builder
-			first.Stderr = &stderr
-			testcheck.Must(t, first.Start())
-			testcheck.Eventually(t, time.Minute, "the first owner stands still", func() (bool, any) {
-				b, err := os.ReadFile("/proc/" + strconv.Itoa(first.Process.Pid) + "/stat")
-				return err == nil && strings.Contains(string(b), ") T "), string(b)
-			})
-			code, _, second := h.on("second").run("")
-			if code != 0 {
-				t.Errorf("exit code %d: %s", code, second)
-			}
-			h.judge(10)
-			testcheck.Must(t, first.Process.Signal(syscall.SIGCONT))
-			err := first.Wait()
-			if first.ProcessState.ExitCode() != 75 || !strings.Contains(stderr.String(), "has taken over this job") {
-				t.Errorf("the first owner ends with %v: %s", err, stderr.String())
-			}
-			h.judge(10)
-			if s := h.on("third").status(); s.State != checkpoint.JobDone {
-				t.Errorf("a third host says %s", s.State)
-			}
+			newHosts(t, name).takeOver(at+freezeSuffix(at), nil)
 		})
+	}
+}
+
+// TestStoppedWhileItSends: the owner is stopped while its requests to load files are under way, or just before or after.
+func TestStoppedWhileItSends(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	name := buildProgram(t)
+	rounds := 1
+	if os.Getenv("BULKLOAD_FAULTS") != "" {
+		rounds = 12
+	}
+	for round := range rounds {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			h := newHosts(t, name)
+			h.takeOver("", func(first *exec.Cmd) {
+				journals := filepath.Join(h.state, "first", "cache", "bulkload", "state", "*", "*", journal.FileName)
+				testcheck.Eventually(t, time.Minute, "the first owner sends", func() (bool, any) {
+					names, err := filepath.Glob(journals)
+					testcheck.Must(t, err)
+					b := []byte(nil)
+					for _, name := range names {
+						b, _ = os.ReadFile(name)
+					}
+					return bytes.Count(b, []byte(`"event":"sending"`)) > 0, len(b)
+				})
+				testcheck.Must(t, first.Process.Signal(syscall.SIGSTOP))
+			})
+		})
+	}
+}
+
+// takeOver has a second host finish a job whose first owner is stopped, by itself after a record or else by stop, and lets the first one
+// continue then. If it was done before it was stopped, there is nothing to take over.
+func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
+	t := h.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	first := h.on("first").command(ctx, after)
+	var stderr strings.Builder
+	first.Stderr = &stderr
+	testcheck.Must(t, first.Start())
+	if stop != nil {
+		stop(first)
+	}
+	testcheck.Eventually(t, time.Minute, "the first owner stands still", func() (bool, any) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(first.Process.Pid) + "/stat")
+		return err == nil && strings.Contains(string(b), ") T "), string(b)
+	})
+	code, stdout, second := h.on("second").run("")
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, second)
+	}
+	r := result.Result{}
+	testcheck.Must(t, json.Unmarshal([]byte(stdout), &r))
+	h.judge(10)
+	testcheck.Must(t, first.Process.Signal(syscall.SIGCONT))
+	err := first.Wait()
+	if lost := first.ProcessState.ExitCode() == 75 && strings.Contains(stderr.String(), "has taken over this job"); !lost && !(r.Already && err == nil) {
+		t.Errorf("the first owner ends with %v: %s", err, stderr.String())
+	}
+	h.judge(10)
+	if s := h.on("third").status(); s.State != checkpoint.JobDone {
+		t.Errorf("a third host says %s", s.State)
 	}
 }
 
