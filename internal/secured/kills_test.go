@@ -2,6 +2,7 @@ package secured
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"bulkload/internal/testcluster"
@@ -49,6 +50,30 @@ func testKills(t *testing.T, s *site) {
 	}
 	t.Logf("%d kills", n)
 	s.tokenCanceled(t, e)
+}
+
+// testState keeps the state of a job in a table, of which the user may read and write no other cell than by grant. The job is killed, and
+// resumed where nothing of the killed one is.
+func testState(t *testing.T, s *site) {
+	const states, table = "job_states", "stated"
+	e := small(t)[0]
+	s.create(t, table, e.salts)
+	args := s.loading(e, table, "--state", "hbase:"+states)
+	if r := s.do(t, args...); r.code != 9 || !strings.Contains(r.err, "needs the right CREATE") {
+		t.Errorf("a user who may not make the table of states: exit code %d: %s", r.code, r.err)
+	}
+	s.create(t, states, 1, "--family", "j,o")
+	for i, event := range []string{"built:1", "sending:1", ""} {
+		r := s.with("BULKLOAD_TEST_STOP_AFTER="+event, "XDG_CACHE_HOME="+t.TempDir()).do(t, args...)
+		if want := map[bool]int{true: killed, false: 0}[event != ""]; r.code != want {
+			t.Fatalf("run %d: exit code %d\n%s", i, r.code, r.err)
+		}
+	}
+	s.holds(t, e, table)
+	s.loadedOnce(t, table)
+	if r := s.with("XDG_CACHE_HOME="+t.TempDir()).must(t, "status", "--state", "hbase:"+states); !strings.Contains(r.out, "done") {
+		t.Errorf("status prints %s", r.out)
+	}
 }
 
 // tokens counts the delegation tokens that the user was given, and those that were canceled.

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -137,6 +138,19 @@ func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	}
 	if now.Columns = s.Columns; len(now.Columns) == 0 {
 		now.Columns = p.Columns
+	}
+	now.Tables = AskedTables(s, p.Formats())
+	for i, t := range s.Targets()[1:] {
+		if i == len(p.Tables) {
+			break
+		}
+		own, was := &now.Tables[i], p.Tables[i]
+		if name, err := loader.ParseTableName(own.Table); err == nil {
+			own.Table = name.String()
+		}
+		if own.Family, _ = t.ApplyTo(was.Family); own.Mapping != nil {
+			own.Families, _ = t.ApplyToAll(was.Families)
+		}
 	}
 	return now
 }

@@ -37,9 +37,6 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}
-	if err := s.OneTable("a job for each directory"); err != nil {
-		return nil, err
-	}
 	c, cluster, unreached := clusterOf(ctx, env, o.State)
 	if c != nil {
 		defer c.Close()

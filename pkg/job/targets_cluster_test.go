@@ -15,10 +15,12 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -66,6 +68,52 @@ func TestIndexOfReplacedValues(t *testing.T) {
 		}
 		if got, err := c.AdminT(t).Run(t.Context(), "get", s.Tables[0].Table, digest); err != nil || !strings.Contains(got, "k1") {
 			t.Errorf("%s: the entry %s is %q, %v", duplicates, digest, got, err)
+		}
+	}
+}
+
+// TestTablesByDirectory loads one directory after the other into a table and its index, is stopped after the first, and says at the end what all
+// of them have come to in each table.
+func TestTablesByDirectory(t *testing.T) {
+	t.Parallel()
+	c := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, c)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		testcheck.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		testcheck.Must(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	write("1/x.csv", "k,v\nk1,v1\nk2,v2\n")
+	write("2/x.csv", "k,v\nk3,v2\nk4,v4\nk5,v5\n")
+	s := spec.Spec{Table: jobtest.FreshTableAt(t, env, points("k3"), nil), Inputs: []string{dir}, Key: "k", Verify: "full",
+		Tables: []spec.TableSpec{{Index: "by_v", Table: jobtest.FreshTableAt(t, env, points("v2"), nil), Key: `v + "|" + k`}}}
+	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
+	bad := write("2/y.csv", "k,v\nk6\n")
+	r, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o)
+	if fail.KindOf(err) != fail.BadRows || r.Parts[0].Status != result.PartDone || r.Parts[1].Status != result.PartFailed {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	testcheck.Must(t, os.Remove(bad))
+	for again, statuses := range [][]result.PartStatus{{result.PartAlready, result.PartDone}, {result.PartAlready, result.PartAlready}} {
+		r, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o)
+		testcheck.Must(t, err)
+		if r.Parts[0].Status != statuses[0] || r.Parts[1].Status != statuses[1] || r.Already != (again == 1) {
+			t.Errorf("time %d: %+v", again, r.Parts)
+		}
+		if len(r.Tables) != 1 || r.Tables[0].Index != "by_v" || r.Manifest.Digest.Rows != 5 || r.Tables[0].Manifest.Digest.Rows != 5 {
+			t.Fatalf("time %d: %+v", again, r)
+		}
+		for _, v := range []*result.Verification{r.Verify, r.Tables[0].Verify} {
+			if v == nil || v.Got != v.Want || v.Want.Rows != 5 {
+				t.Errorf("time %d: verified %+v", again, v)
+			}
+		}
+	}
+	for _, table := range []string{s.Table, s.Tables[0].Table} {
+		if got, err := c.AdminT(t).Run(t.Context(), "count", table); err != nil || strings.TrimSpace(got) != "5" {
+			t.Errorf("table %s has %s rows, %v", table, got, err)
 		}
 	}
 }

@@ -82,14 +82,6 @@ func (j Job) Index(name string) (Target, error) {
 	return Target{}, fail.Errorf(fail.Config, "no index is called %q: the job file has %s", name, strings.Join(names, ", "))
 }
 
-// OneTable refuses a job of several tables for work that knows one only; what names the work.
-func (j Job) OneTable(what string) error {
-	if !j.Several() {
-		return nil
-	}
-	return &FieldError{"tables", fail.Errorf(fail.Config, "%s takes one table, and the job file has %d: give a job file of each table alone", what, 1+len(j.further))}
-}
-
 // Divisible refuses a job that only one process can build; what names the work. An index has no entry of a record that duplicates leave out of
 // the job's table, and processes that each decide a part of them do not know all of these. Names below an output that begin with _ are for notes.
 func (j Job) Divisible(what string) error {

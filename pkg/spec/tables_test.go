@@ -73,9 +73,6 @@ func TestTablesOfAJobFile(t *testing.T) {
 	if _, err := j.Index("by_day"); err == nil || !strings.Contains(err.Error(), "by_date") {
 		t.Errorf("%v", err)
 	}
-	if err := j.OneTable("plan"); err == nil || !strings.Contains(err.Error(), "plan takes one table, and the job file has 4") {
-		t.Errorf("%v", err)
-	}
 }
 
 // TestDivisible: several processes make tables and indexes, but no index whose entries duplicates may leave out, and no table in a directory of notes.
@@ -110,7 +107,7 @@ func TestOneTableIsAsBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := j.Targets(); len(x) != 1 || x[0].Dir != "" || x[0].Table != "a:b" || j.Several() || j.OneTable("plan") != nil {
+	if x := j.Targets(); len(x) != 1 || x[0].Dir != "" || x[0].Table != "a:b" || j.Several() {
 		t.Errorf("%+v", x)
 	}
 }
