@@ -19,6 +19,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
+	"bulkload/pkg/journal"
 )
 
 // airflowVersions are the lines of Airflow that the examples are for; requirements-VERSION.txt pins all packages.
@@ -249,6 +250,32 @@ func TestAirflowResume(t *testing.T) {
 		// Ten regions, ten files: the six of the first try were not written again.
 		if e := s.events(t, "check"); e["written"] != 10 || e["attempt"] != 2 || e["done"] != 1 {
 			t.Errorf("journal %v", e)
+		}
+		s.judge(t, "check")
+	})
+}
+
+// TestAirflowOtherWorker kills the program while it sends files; the retry is on a worker that has nothing of the first one's, and resumes by the
+// table of states.
+func TestAirflowOtherWorker(t *testing.T) {
+	eachAirflow(t, func(t *testing.T, a *airflow) {
+		s := newSite(t, day)
+		states := testcheck.Name(t) + "_states"
+		s.state = "hbase:" + states
+		t.Cleanup(func() {
+			_, err := s.cluster.AdminT(t).Run(context.WithoutCancel(t.Context()), "drop", states)
+			testcheck.Must(t, err)
+		})
+		r := a.run(t, s, "other_worker", "2026-11-20T00:00:00+00:00", "{}")
+		ti := r.Tasks["load_check"]
+		if ti.State != "success" || ti.Try != 2 || ti.XCom["attempt"] != 2.0 || !strings.Contains(r.log, "was killed by SIGKILL") {
+			t.Fatalf("%+v: %s", ti, r.log)
+		}
+		for _, worker := range []string{"1", "2"} {
+			names, err := filepath.Glob(filepath.Join(s.jobs, "worker-"+worker, "bulkload", "state", "*", "*", journal.FileName))
+			if err != nil || len(names) != 1 {
+				t.Errorf("worker %s has journals %q: %v", worker, names, err)
+			}
 		}
 		s.judge(t, "check")
 	})
