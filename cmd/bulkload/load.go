@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/settings"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
@@ -41,8 +42,8 @@ there is something else in DIR.` + "\n" + exitHelp,
 			if table == "" {
 				return usageError{errors.New("no table: name it with --table")}
 			}
-			if verify != "full" && verify != "off" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is invalid: want full or off", verify), "verify")}
+			if err := abilities.Verifies(abilities.Load, verify, "full", "off"); err != nil {
+				return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
 			}
 			if replicate != "yes" && replicate != "no" {
 				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is invalid: want yes or no", replicate), "replicate")}

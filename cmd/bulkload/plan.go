@@ -7,15 +7,18 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/estimate"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
@@ -192,12 +195,22 @@ func (o *planOptions) check() error {
 // checkTables refuses what is of one table only, or of one process.
 func (o *planOptions) checkTables(s spec.Job) error {
 	switch {
+	case o.out != "" && s.Replace:
+		return fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.Shares))
 	case o.out != "":
-		return s.Divisible("a build by several processes")
+		return divisible(s, abilities.Shares)
 	case o.engine == "yarn":
-		return s.Divisible("a build on YARN")
+		return divisible(s, abilities.YARN)
 	}
 	return nil
+}
+
+// divisible refuses what only one process can read or build.
+func divisible(s spec.Job, c abilities.Column) error {
+	if i := slices.IndexFunc(s.Inputs, cluster.IsTable); i >= 0 {
+		return fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, c))
+	}
+	return s.Divisible(c)
 }
 
 // write writes the plan for shares.

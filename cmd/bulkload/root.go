@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/setting"
@@ -101,6 +102,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	name := unknown.GetSpecifiedName()
+	if why := abilities.Lacks(cmd.Name(), setting.Name(settings.FieldName(name))); why != nil {
+		return usageError{settings.SpokenError(fmt.Errorf("unknown flag --%s: %w", name, why))}
+	}
 	if near := settings.Nearest(name, known); near != "" && len(name) > 1 {
 		return usageError{fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near)}
 	}

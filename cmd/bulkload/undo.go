@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/loader"
@@ -68,11 +69,12 @@ table: run refuses it.` + "\n" + exitHelp,
 
 func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	stage, err := loader.ParseStage(o.stage)
+	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
+		return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
+	}
 	switch {
 	case err != nil:
 		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
-	case o.verify != "full" && o.verify != "range":
-		return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is invalid: want full or range", o.verify), "verify")}
 	case o.calls < 0:
 		return usageError{settings.AboutFlags(fmt.Errorf("--load-concurrency %d is below 0", o.calls), "load-concurrency")}
 	case o.lockWait < 0:

@@ -70,7 +70,7 @@ func longMessages(t *testing.T, roots ...string) []string {
 // TestMessageLength: a message is one line of at most 160 characters. testdata/long.txt has those that are still longer; it only
 // gets shorter.
 func TestMessageLength(t *testing.T) {
-	long := longMessages(t, "../../cmd", "../../pkg", "../../internal/settings", "../../internal/ui")
+	long := longMessages(t, "../../cmd", "../../pkg", "../../internal/settings", "../../internal/ui", "../../internal/abilities")
 	const list = "testdata/long.txt"
 	b, err := os.ReadFile(list)
 	if err != nil {

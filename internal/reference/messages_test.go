@@ -123,7 +123,7 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code []string
-	for _, l := range literals(t, "../../cmd", "../../pkg", "../../internal/settings", "../../internal/ui") {
+	for _, l := range literals(t, "../../cmd", "../../pkg", "../../internal/settings", "../../internal/ui", "../../internal/abilities") {
 		code = append(code, verb.ReplaceAllString(l, "…"))
 	}
 	messages := regexp.MustCompile("(?m)^### `(.+)`$").FindAllStringSubmatch(string(b), -1)

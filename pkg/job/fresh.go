@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -34,7 +35,7 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	case !s.Replace:
 		return wrong("%s names a table that takes the place of the job's: give %s with it, or name the table to be loaded with %s", setting.Into, setting.Replace, setting.Table)
 	case s.Several():
-		return wrong("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace)
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Into, abilities.Several))
 	}
 	old, err := loader.ParseTableName(s.Table)
 	if err != nil {

@@ -213,7 +213,7 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 		"without replace": {func(s *spec.Spec, _ *RunOptions) { s.Replace = false }, "`replace`"},
 		"no name":         {func(_ *spec.Spec, o *RunOptions) { o.Into = "a:b:c" }, "`into`"},
 		"splits alone":    {func(_ *spec.Spec, o *RunOptions) { o.Into, o.Splits = "", splitAt("k") }, "`into`"},
-		"several":         {func(s *spec.Spec, _ *RunOptions) { s.Tables = []spec.TableSpec{{Table: "other", Key: "v"}} }, "takes one table"},
+		"several":         {func(s *spec.Spec, _ *RunOptions) { s.Tables = []spec.TableSpec{{Table: "other", Key: "v"}} }, "makes one table"},
 	} {
 		s, o := replacing(first, ""), RunOptions{State: checkpoint.Options{Dir: l.state}, Into: freshName(t).String()}
 		c.change(&s, &o)

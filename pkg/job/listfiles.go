@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
@@ -91,7 +92,7 @@ func checkMergeDir(ctx context.Context, fsys hdfsio.FS, dir string, t *loader.Ta
 func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (manifest.File, error) {
 	name := path.Join(dir, family, info.Name())
 	if info.IsDir() {
-		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be", name)
+		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be: %w", name, abilities.Refusal(abilities.Load, abilities.Several))
 	}
 	m, err := filecheck.ReadMeta(ctx, fsys, name)
 	if err != nil {

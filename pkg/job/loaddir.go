@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -45,6 +47,9 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	d.env, d.result, d.run.o.Events = env, &result.Result{Schema: 1, Table: table}, o.Events
 	name, err := loader.ParseTableName(table)
 	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if err := abilities.Verifies(abilities.Load, cmp.Or(o.Verify, "off"), "full", "off"); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
 	if err := d.open(ctx); err != nil {

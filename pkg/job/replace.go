@@ -7,6 +7,7 @@ import (
 	"path"
 	"sync/atomic"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -35,7 +36,7 @@ func checkReplace(o RunOptions, s spec.Job) error {
 		return nil
 	}
 	if s.Several() {
-		return fail.With(fail.Config, setting.Errorf("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace))
+		return fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.Several))
 	}
 	if s.Mapping.CellTimestamp != nil {
 		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, older than which the rest is hidden: cell_timestamp cannot be used with it", setting.Replace))

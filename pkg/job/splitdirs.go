@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -31,11 +33,17 @@ import (
 // of each.
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
-	if s.Replace {
-		return nil, fail.With(fail.Config, setting.Errorf("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace))
+	switch {
+	case s.Replace && o.Into != "":
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Into, abilities.SplitBy))
+	case s.Replace:
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.SplitBy))
 	}
 	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
+	}
+	if i := slices.IndexFunc(s.Inputs, cluster.IsTable); i >= 0 {
+		return nil, fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.SplitBy))
 	}
 	c, cluster, unreached := clusterOf(ctx, env, o.State)
 	if c != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -32,7 +33,7 @@ func checkTables(o RunOptions, s spec.Job) error {
 	case o.Snapshot != "":
 		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, and the job has several: take snapshots of them before", setting.Snapshot))
 	case o.YARN != nil:
-		return s.Divisible("a build on YARN")
+		return s.Divisible(abilities.YARN)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
@@ -184,7 +185,7 @@ func RefuseInputs(env *cluster.Env, inputs []string) error {
 	places := build.StreamPlaces(inputs)
 	for i, input := range inputs {
 		if cluster.IsTable(input) {
-			return fail.With(fail.Config, setting.Errorf("%s is a table, which is read on this machine: build with %s local", input, setting.Engine))
+			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))
 		}
 		l, err := env.Conf.Resolve(input)
 		if err != nil && places[i] == "" {

@@ -1,9 +1,11 @@
 package rekey
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
@@ -72,12 +74,9 @@ func (r Request) resolve() (*resolved, error) {
 	if q.Duplicates == "" {
 		q.Duplicates = "fail"
 	}
-	switch q.Verify {
-	case "":
-		q.Verify = "full"
-	case "full", "off":
-	default:
-		return nil, fail.Errorf(fail.Config, "%s %q is invalid: want full or off", setting.Verify, r.Verify)
+	q.Verify = cmp.Or(q.Verify, "full")
+	if err := abilities.Verifies(abilities.Rekey, q.Verify, "full", "off"); err != nil {
+		return nil, fail.With(fail.Config, err)
 	}
 	switch {
 	case r.From == (loader.TableName{}) || r.To == (loader.TableName{}):

@@ -25,8 +25,8 @@ const (
 	Format         Name = "format"
 	From           Name = "from"
 	Full           Name = "full"
-	HDFS           Name = "hdfs"
 	Hadoop         Name = "hadoop"
+	HDFS           Name = "hdfs"
 	Header         Name = "header"
 	InsertOnly     Name = "insert_only"
 	Into           Name = "into"
@@ -39,9 +39,12 @@ const (
 	MaxDeletes     Name = "max_deletes"
 	MaxFileSize    Name = "max_file_size"
 	Memory         Name = "memory"
+	MetricsFile    Name = "metrics_file"
 	Missing        Name = "missing"
 	OlderThan      Name = "older_than"
+	OnlyBetween    Name = "only_between"
 	OnStop         Name = "on_stop"
+	OpenLineage    Name = "openlineage"
 	Page           Name = "page"
 	ParseKey       Name = "parse"
 	PhoenixIndexes Name = "phoenix_indexes"
@@ -53,12 +56,15 @@ const (
 	RejectFile     Name = "reject_file"
 	Replace        Name = "replace"
 	Replicate      Name = "replicate"
+	Report         Name = "report"
 	Restart        Name = "restart"
 	SaltBuckets    Name = "salt_buckets"
+	Share          Name = "share"
 	Since          Name = "since"
 	Snapshot       Name = "snapshot"
 	SpillDir       Name = "spill_dir"
 	SpillLimit     Name = "spill_limit"
+	SplitBy        Name = "split_by"
 	Splits         Name = "splits"
 	Staging        Name = "staging"
 	State          Name = "state"
@@ -80,8 +86,8 @@ const (
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
-		Header, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
-		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
+		Header, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
+		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,
 	}
 }

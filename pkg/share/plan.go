@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -92,7 +93,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 			return nil, err
 		}
 		if source.IsTable(fsys) {
-			return nil, fail.Errorf(fail.Config, "the input %s is a table, which one process reads: build it without shares", s.Inputs[i])
+			return nil, fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.Shares))
 		}
 		if _, local := fsys.(hdfsio.Local); local {
 			s.Inputs[i] = name // shares may begin elsewhere
@@ -150,7 +151,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 func (p *Plan) Resolve() (spec.Job, []*build.Plan, error) {
 	j, err := p.Job.Resolve()
 	if err == nil {
-		err = j.Divisible("a build by several processes")
+		err = j.Divisible(abilities.Shares)
 	}
 	if err != nil {
 		return j, nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/setting"
 )
 
@@ -30,7 +31,7 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Opt
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
 		if fsys, _, err := resolve(input); err == nil && IsTable(fsys) {
-			return nil, fmt.Errorf("input %s is a table, which has no directories: load it as one job", input)
+			return nil, fmt.Errorf("input %s: %w", input, abilities.Refusal(abilities.Input, abilities.SplitBy))
 		}
 		if trimmed[i] = strings.TrimRight(input, "/"); trimmed[i] == "" || strings.HasSuffix(trimmed[i], ":") {
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"bulkload/internal/abilities"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 )
@@ -82,18 +83,18 @@ func (j Job) Index(name string) (Target, error) {
 	return Target{}, fail.Errorf(fail.Config, "no index is called %q: the job file has %s", name, strings.Join(names, ", "))
 }
 
-// Divisible refuses a job that only one process can build; what names the work. An index has no entry of a record that duplicates leave out of
+// Divisible refuses a job that only one process can build for the ability of several. An index has no entry of a record that duplicates leave out of
 // the job's table, and processes that each decide a part of them do not know all of these. Names below an output that begin with _ are for notes.
-func (j Job) Divisible(what string) error {
+func (j Job) Divisible(c abilities.Column) error {
 	for _, t := range j.Targets() {
 		if strings.HasPrefix(t.Dir, "_") {
-			return &FieldError{"tables", fail.Errorf(fail.Config, "%s has no directory of the name %s for a table among several: give a job file of it alone", what, t.Dir)}
+			return &FieldError{"tables", fail.Errorf(fail.Config, "several processes have no directory of the name %s for a table among others: give a job file of it alone", t.Dir)}
 		}
 	}
 	if j.policy == extsort.Fail || !slices.ContainsFunc(j.further, func(t Target) bool { return t.Index != "" }) {
 		return nil
 	}
-	return &FieldError{"duplicates", fail.Errorf(fail.Config, "%s makes an index only with fail, not with %s: build in one process", what, j.Duplicates())}
+	return &FieldError{"duplicates", fail.With(fail.Config, abilities.Refusal(abilities.Tables, c))}
 }
 
 // resolveTables makes the further targets of a job that is right otherwise.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bulkload/internal/abilities"
 )
 
 const tablesFile = `
@@ -85,8 +87,8 @@ func TestDivisible(t *testing.T) {
 		want       string
 	}{
 		{"last", nil, ""}, {"last", []TableSpec{table}, ""}, {"", []TableSpec{index, wide}, ""}, {"fail", []TableSpec{index}, ""},
-		{"first", []TableSpec{wide, index}, "duplicates: the work makes an index only with fail, not with first"},
-		{"fail", []TableSpec{hidden}, "tables: the work has no directory of the name _x"},
+		{"first", []TableSpec{wide, index}, "duplicates: an index is built by several processes only with `duplicates` fail"},
+		{"fail", []TableSpec{hidden}, "tables: several processes have no directory of the name _x"},
 	} {
 		j, err := Spec{Table: "_t", Key: "id", Duplicates: c.duplicates, Tables: c.tables}.Resolve()
 		if err != nil {
@@ -95,7 +97,7 @@ func TestDivisible(t *testing.T) {
 		if j.Table = "t"; len(c.tables) == 0 {
 			j.Table = "_t" // alone it has no directory of its own
 		}
-		if err := j.Divisible("the work"); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := j.Divisible(abilities.Shares); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

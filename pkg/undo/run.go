@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/abilities"
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -59,6 +60,9 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	dir = filepath.Clean(dir)
 	u := &undo{env: env, o: o, state: filepath.Dir(dir)}
 	u.o.Verify = cmp.Or(o.Verify, "full")
+	if err := abilities.Verifies(abilities.Undo, u.o.Verify, "full", "range"); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
 	u.read = reading{workers: cmp.Or(o.Readers, readers), now: started, events: o.Events}
 	if o.DryRun {
 		trace, err := checkpoint.ReadTrace(dir)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/abilities"
+	"bulkload/internal/settings"
+	"bulkload/internal/testcheck"
+)
+
+type cellOf struct {
+	row    abilities.Row
+	column abilities.Column
+}
+
+// refusedRuns are the command lines of runs and of loads that the table refuses, in part or as a whole.
+func refusedRuns(t *testing.T) map[cellOf][]string {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		testcheck.Must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		testcheck.Must(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	input := write("days/1/in.csv", "id,v\na,1\n")
+	write("tables/t/f/0", "")
+	state := "--state=" + filepath.Join(dir, "state")
+	one := []string{"--key=id", "--columns=id,v", "--table=t"}
+	several := []string{"--job=" + write("several.yaml", "table: t\nkey: id\ntables:\n  - {index: i, table: u, key: v + id}\n")}
+	run := func(job []string, input string, more ...string) []string {
+		return append(append([]string{"run", "--zookeeper=127.0.0.1:1", state, "--input=" + input}, job...), more...)
+	}
+	plan := func(job []string, input string, more ...string) []string {
+		return append(append([]string{"plan", "--splits=m", "--input=" + input}, job...), more...)
+	}
+	const byDirectory, yarn = "--split-by=directory", "--engine=yarn"
+	out := "--out=" + filepath.Join(dir, "plan")
+	return map[cellOf][]string{
+		{abilities.Tables, abilities.Shares}:   plan(several, input, out, "--duplicates=last"),
+		{abilities.Tables, abilities.YARN}:     run(several, "hdfs://nn/x", yarn, "--duplicates=first"),
+		{abilities.Tables, abilities.SplitBy}:  run(several, dir+"/days", byDirectory),
+		{abilities.Tables, abilities.Plan}:     plan(several, input, "--suggest=3"),
+		{abilities.Replace, abilities.Several}: run(several, input, "--replace"),
+		{abilities.Replace, abilities.Shares}:  plan(one, input, out, "--replace"),
+		{abilities.Replace, abilities.SplitBy}: run(one, dir+"/days", byDirectory, "--replace"),
+		{abilities.Into, abilities.Several}:    run(several, input, "--replace", "--into=new"),
+		{abilities.Into, abilities.SplitBy}:    run(one, dir+"/days", byDirectory, "--replace", "--into=new"),
+		{abilities.Input, abilities.Shares}:    plan(one, "snapshot:s", out),
+		{abilities.Input, abilities.YARN}:      run(one, "hbase:s", yarn),
+		{abilities.Input, abilities.SplitBy}:   run(one, "hbase:s", byDirectory),
+		{abilities.Load, abilities.Several}:    {"load", "--zookeeper=127.0.0.1:1", state, "--table=t", filepath.Join(dir, "tables")},
+	}
+}
+
+// refusedFlag is the command line of another command, with the flag of an ability that it lacks. It is nil where no flag asks for that.
+func refusedFlag(c cellOf) []string {
+	name, value := c.column.Setting()
+	args, ok := map[abilities.Row][]string{abilities.Rekey: {"rekey", "--from=a", "--to=b", "--key=id"}, abilities.Undo: {"undo", "--job=j"},
+		abilities.Load: {"load", "--table=t", "d"}, abilities.Export: {"export", "t", "--to=d", "--format=jsonl"}}[c.row]
+	if name == "" || !ok {
+		return nil
+	}
+	return append(args, settings.Flag(name)+"="+value)
+}
+
+// TestRefusedAbilities: what the table of abilities refuses the program refuses, with that reason, before it asks a cluster.
+func TestRefusedAbilities(t *testing.T) {
+	for _, name := range []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "OPENLINEAGE_URL", "BULKLOAD_METRICS_PUSH"} {
+		t.Setenv(name, "")
+	}
+	runs := refusedRuns(t)
+	var untried []string
+	for _, r := range abilities.Rows() {
+		for _, c := range abilities.Columns() {
+			why, cell := abilities.Refusal(r, c), cellOf{r, c}
+			if why == nil {
+				continue
+			}
+			args := runs[cell]
+			if delete(runs, cell); args == nil {
+				args = refusedFlag(cell)
+			}
+			if args == nil {
+				untried = append(untried, r.String()+": "+c.String())
+				continue
+			}
+			_, err := execute(t.Context(), &globals{}, args)
+			if want := settings.SpokenError(why).Error(); err == nil || exitCode(err) != exitUsage && exitCode(err) != exitInput || !strings.Contains(settings.SpokenError(err).Error(), want) {
+				t.Errorf("%s, %s: %q ends with %v, want %q", r, c, args, err, want)
+			}
+		}
+	}
+	for c := range runs {
+		t.Errorf("%s, %s is tried, and the table does not refuse it", c.row, c.column)
+	}
+	if len(untried) > 9 {
+		t.Errorf("of the refusals %d are not tried: %s", len(untried), strings.Join(untried, ", "))
+	}
+	t.Logf("no command asks for these: %s", strings.Join(untried, ", "))
+}

@@ -1,0 +1,82 @@
+package abilities
+
+import "bulkload/pkg/setting"
+
+func runCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("pkg/job: TestRun"),
+		Several: by("pkg/job: TestTablesOnACluster"),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild", "cmd/bulkload: TestClusterScripts/shares"),
+		YARN:    by("internal/onyarn: TestQuick", "internal/onyarn: TestYARN"),
+		SplitBy: by("cmd/bulkload: TestSplitByDirectoryGoesOn", "cmd/bulkload: TestClusterScripts/migration"),
+		Resume:  by("pkg/job: TestKilledAfterAnyRecordIsResumed"),
+		Host:    by("pkg/job: TestResumedOnAnotherHost", "pkg/job: TestStoppedOwner"),
+		Sample:  by("pkg/job: TestRun"),
+		Files:   by("pkg/job: TestFilesMode", "pkg/job: TestFilesModeAfterRewrites"),
+		Full:    by("pkg/job: TestRun"),
+		Plan:    by("pkg/estimate: TestEstimate", "pkg/estimate: TestPlanOfTable"),
+		Pause:   by("cmd/bulkload: TestPauseAndGoOn", "cmd/bulkload: TestOnlyBetween"),
+		Report:  by("cmd/bulkload: TestClusterScripts/result"),
+		Metrics: by("cmd/bulkload: TestClusterScripts/telemetry"),
+		Lineage: by("cmd/bulkload: TestClusterScripts/telemetry"),
+		Status:  by("cmd/bulkload: TestClusterScripts/result"),
+		Clean:   by("pkg/job: TestCleanKilled"),
+
+		Kerberos: by("internal/secured: TestLevels"),
+	}
+}
+
+func tablesCells() [columns]Cell {
+	const index = "an index is built by several processes only with %s fail, since one process alone knows all records that are left out: build in one process"
+	return [columns]Cell{
+		Process: by("pkg/job: TestTablesOnACluster"),
+		Several: by("pkg/job: TestTablesOnACluster"),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a table and an index").but(index, setting.Duplicates),
+		YARN:    by("internal/onyarn: TestQuick/several tables").but(index, setting.Duplicates),
+		SplitBy: by("pkg/job: TestTablesByDirectory"),
+		Resume:  by("pkg/job: TestTablesOnACluster/killed"),
+		Files:   by("pkg/job: TestTablesOnACluster/verified by files"),
+		Full:    by("pkg/job: TestTablesOnACluster/one run"),
+		Plan:    by("pkg/estimate: TestEstimateTables", "pkg/estimate: TestSuggestTables", "cmd/bulkload: TestScripts/tables"),
+	}
+}
+
+func replaceCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("pkg/job: TestReplaceTable"),
+		Several: no("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace),
+		Shares:  no("%s is of run, which compares the table with the whole export: load adds what shares have built, and removes nothing", setting.Replace),
+		YARN:    by("internal/onyarn: TestQuick/replace"),
+		SplitBy: no("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace),
+		Resume:  by("pkg/job: TestReplaceKilled"),
+		Sample:  by("pkg/job: TestReplaceCompacted"),
+		Files:   by("pkg/job: TestReplaceVerifiedByFiles"),
+		Full:    by("pkg/job: TestReplaceTable"),
+		Plan:    by("pkg/job: TestReplaceTable", "cmd/bulkload: TestClusterScripts/fresh"),
+	}
+}
+
+func intoCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("pkg/job: TestFreshTable"),
+		Several: no("%s makes one table, and the job file has several: replace each by a job of its own", setting.Into),
+		Shares:  no("%s is of run, which makes the table and compares it with the old one: load fills a table that is there", setting.Into),
+		YARN:    by("internal/onyarn: TestQuick/replace"),
+		SplitBy: no("%s makes one table of one export, and this job is split into one for each directory: give the whole export to one job", setting.Into),
+		Resume:  by("pkg/job: TestFreshTableKilled"),
+		Full:    by("pkg/job: TestFreshTable"),
+		Plan:    by("cmd/bulkload: TestClusterScripts/fresh"),
+		Status:  by("pkg/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
+	}
+}
+
+func inputCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("pkg/job: TestTableAsInput"),
+		Shares:  no("a table is read by one process: build it without shares"),
+		YARN:    no("a table is read on this machine: build with %s local", setting.Engine),
+		SplitBy: no("a table has no directories: load it as one job"),
+		Resume:  by("pkg/job: TestTableAsInput/hbase", "pkg/job: TestTableAsInput/snapshot", "pkg/job: TestTableAsInput/scan"),
+		Full:    by("pkg/job: TestTableAsInput"),
+	}
+}

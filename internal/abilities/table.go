@@ -1,0 +1,29 @@
+package abilities
+
+import "bulkload/pkg/setting"
+
+// by is a cell that tests show.
+func by(tests ...string) Cell { return Cell{Tests: tests} }
+
+// no is a cell of what there is not, and why.
+func no(why string, names ...any) Cell { return Cell{Why: setting.Textf(why, names...)} }
+
+// but is a cell of which a part is refused.
+func (c Cell) but(why string, names ...any) Cell {
+	c.Why = setting.Textf(why, names...)
+	return c
+}
+
+// table has all cells that tests show or that have a reason.
+func table() (t [rows][columns]Cell) {
+	t[Run] = runCells()
+	t[Tables] = tablesCells()
+	t[Replace] = replaceCells()
+	t[Into] = intoCells()
+	t[Rekey] = rekeyCells()
+	t[Undo] = undoCells()
+	t[Load] = loadCells()
+	t[Export] = exportCells()
+	t[Input] = inputCells()
+	return t
+}
