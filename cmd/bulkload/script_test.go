@@ -82,7 +82,7 @@ func TestClusterScripts(t *testing.T) {
 			"nextpage":    nextpage,
 			"validresult": validresult,
 			"lockedby":    lockedby,
-			"droptable":   func(ts *testscript.TestScript, _ bool, _ []string) { dropTable(t, conf, ts.Getenv("NAME")) },
+			"droptable":   func(ts *testscript.TestScript, _ bool, suffix []string) { dropTable(t, conf, ts.Getenv("NAME")+strings.Join(suffix, "")) },
 		},
 	})
 }

@@ -19,10 +19,10 @@ const documentHead = `# What goes with what
 
 <!-- Written from internal/abilities by make docs: change it there. -->
 
-Which kind of work has which ability. A test shows each *yes*, and the program gives each reason where it is asked for what it has not.
+Which kind of work has which ability. A test shows each *yes*. The reason of a *no* is what the program says where a command can ask for that.
 
 - **part**: a part of it is refused; the reason is below.
-- **no**: it is refused, or has no meaning; the reason is below.
+- **no**: it is refused, has no meaning, or is not there; the reason is below.
 - **untested**: nothing refuses it, and no test shows it.
 
 `
@@ -59,7 +59,7 @@ func document() string {
 		b.WriteString("\n")
 	}
 	for _, r := range Rows() {
-		fmt.Fprintf(&b, "\n## %s\n\n| ability | shown by | refused |\n|---|---|---|\n", strings.ToUpper(r.String()[:1])+r.String()[1:])
+		fmt.Fprintf(&b, "\n## %s\n\n| ability | shown by | why not |\n|---|---|---|\n", strings.ToUpper(r.String()[:1])+r.String()[1:])
 		for _, c := range Columns() {
 			cell := Of(r, c)
 			var tests []string

@@ -15,9 +15,11 @@ func rekeyCells() [columns]Cell {
 		Files:        no("rekey compares a sum over all rows without their keys, which names of files do not show"),
 		Full:         by("pkg/rekey: TestRekey"),
 		Plan:         by("pkg/rekey: TestPlan", "pkg/rekey: TestPredict"),
+		Pause:        by("pkg/rekey: TestRekeyAsksItsGate"),
 		Report:       no("rekey has no report: its result has the counts and times"),
 		Metrics:      no("rekey has no metrics, which are of jobs that come back each night: its result has the counts"),
 		Lineage:      no("rekey sends no events of OpenLineage, which say what a table is loaded from night by night"),
+		Status:       seen(),
 		Clean:        by("pkg/rekey: TestCleanDropsSnapshot"),
 		Unreplicated: no("rekey loads for peers too where the new table's families are replicated: set their REPLICATION_SCOPE to 0 for the load"),
 	}
@@ -60,7 +62,12 @@ func loadCells() [columns]Cell {
 		Files:   no("only run looks for its files in HBase's directory"),
 		Full:    by("pkg/job: TestBuildThenLoad"),
 		Plan:    no("load builds nothing that could be estimated: hfile check says whether the files are good"),
+		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/load"),
 		Report:  by("cmd/bulkload: TestClusterScripts/result"),
+		Metrics: seen(),
+		Lineage: seen(),
+		Status:  seen(),
+		Clean:   seen(),
 	}
 }
 

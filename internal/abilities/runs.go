@@ -35,9 +35,17 @@ func tablesCells() [columns]Cell {
 		YARN:    by("internal/onyarn: TestQuick/several tables").but(index, setting.Duplicates),
 		SplitBy: by("pkg/job: TestTablesByDirectory"),
 		Resume:  by("pkg/job: TestTablesOnACluster/killed"),
+		Host:    by("pkg/job: TestKindsOfRunsOnAnotherHost/tables"),
+		Sample:  by("pkg/job: TestKindsOfRunsVerified/tables"),
 		Files:   by("pkg/job: TestTablesOnACluster/verified by files"),
 		Full:    by("pkg/job: TestTablesOnACluster/one run"),
 		Plan:    by("pkg/estimate: TestEstimateTables", "pkg/estimate: TestSuggestTables", "cmd/bulkload: TestScripts/tables"),
+		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/tables"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: no("events of OpenLineage have the job's own table as output, and not yet further tables and indexes"),
+		Status:  seen(),
+		Clean:   seen(),
 	}
 }
 
@@ -49,10 +57,17 @@ func replaceCells() [columns]Cell {
 		YARN:    by("internal/onyarn: TestQuick/replace"),
 		SplitBy: no("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace),
 		Resume:  by("pkg/job: TestReplaceKilled"),
-		Sample:  by("pkg/job: TestReplaceCompacted"),
+		Host:    by("pkg/job: TestKindsOfRunsOnAnotherHost/replace"),
+		Sample:  by("pkg/job: TestKindsOfRunsVerified/replace", "pkg/job: TestReplaceCompacted"),
 		Files:   by("pkg/job: TestReplaceVerifiedByFiles"),
 		Full:    by("pkg/job: TestReplaceTable"),
 		Plan:    by("pkg/job: TestReplaceTable", "cmd/bulkload: TestClusterScripts/fresh"),
+		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/replace"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: seen(),
+		Status:  seen(),
+		Clean:   seen(),
 	}
 }
 
@@ -64,8 +79,16 @@ func intoCells() [columns]Cell {
 		YARN:    by("internal/onyarn: TestQuick/replace"),
 		SplitBy: no("%s makes one table of one export, and this job is split into one for each directory: give the whole export to one job", setting.Into),
 		Resume:  by("pkg/job: TestFreshTableKilled"),
+		Host:    by("pkg/job: TestKindsOfRunsOnAnotherHost/into"),
+		Sample:  by("pkg/job: TestKindsOfRunsVerified/into"),
+		Files:   by("pkg/job: TestKindsOfRunsVerified/into"),
 		Full:    by("pkg/job: TestFreshTable"),
 		Plan:    by("cmd/bulkload: TestClusterScripts/fresh"),
+		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/replace"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: no("events of OpenLineage have the table that the job names as output, and not yet the new one that is loaded"),
+		Clean:   seen(),
 		Status:  by("pkg/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 	}
 }
@@ -73,10 +96,21 @@ func intoCells() [columns]Cell {
 func inputCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("pkg/job: TestTableAsInput"),
+		Several: seen(),
 		Shares:  no("a table is read by one process: build it without shares"),
 		YARN:    no("a table is read on this machine: build with %s local", setting.Engine),
 		SplitBy: no("a table has no directories: load it as one job"),
 		Resume:  by("pkg/job: TestTableAsInput/hbase", "pkg/job: TestTableAsInput/snapshot", "pkg/job: TestTableAsInput/scan"),
+		Host:    by("pkg/job: TestKindsOfRunsOnAnotherHost/table"),
+		Sample:  by("pkg/job: TestKindsOfRunsVerified/table"),
+		Files:   by("pkg/job: TestKindsOfRunsVerified/table"),
 		Full:    by("pkg/job: TestTableAsInput"),
+		Plan:    seen(),
+		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/table"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: seen(),
+		Status:  seen(),
+		Clean:   seen(),
 	}
 }

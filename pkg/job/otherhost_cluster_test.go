@@ -31,7 +31,13 @@ type hosts struct {
 
 func newHosts(t *testing.T, name string) *hosts {
 	t.Helper()
-	h := &hosts{newProgram(t, name), loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)}}
+	return hostsOf(t, newProgram(t, name))
+}
+
+// hostsOf are those of the job of a program.
+func hostsOf(t *testing.T, p *program) *hosts {
+	t.Helper()
+	h := &hosts{p, loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)}}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		c, err := h.env.Dial(ctx)

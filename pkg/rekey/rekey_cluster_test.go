@@ -27,6 +27,8 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/rekey"
 	"bulkload/pkg/rowkey"
 )
 
@@ -523,6 +525,20 @@ func (w *rekeying) columnsOfOldKeys(t *testing.T, other string) {
 	if left := w.snapshots(); len(left) > 0 {
 		t.Errorf("snapshots %q", left)
 	}
+}
+
+// TestRekeyAsksItsGate: what pauses a job and keeps it to hours pauses this one too.
+func TestRekeyAsksItsGate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	from, err := loader.ParseTableName(w.old)
+	testcheck.Must(t, err)
+	to, err := loader.ParseTableName(w.new)
+	testcheck.Must(t, err)
+	jobtest.AsksGate(t, func(gate progress.Gate, e progress.Events) error {
+		_, err := rekey.Run(t.Context(), w.env, rekey.Request{From: from, To: to, Key: newKey}, rekey.RunOptions{WorkOptions: build.WorkOptions{Gate: gate, Events: e}, State: checkpoint.Options{Dir: w.state}})
+		return err
+	}, "read", "write", "load")
 }
 
 // TestCleanDropsSnapshot: clean of a job that was killed deletes the snapshot that the job has taken.
