@@ -82,7 +82,9 @@ func TestClusterScripts(t *testing.T) {
 			"nextpage":    nextpage,
 			"validresult": validresult,
 			"lockedby":    lockedby,
-			"droptable":   func(ts *testscript.TestScript, _ bool, suffix []string) { dropTable(t, conf, ts.Getenv("NAME")+strings.Join(suffix, "")) },
+			"droptable": func(ts *testscript.TestScript, _ bool, suffix []string) {
+				dropTable(t, conf, ts.Getenv("NAME")+strings.Join(suffix, ""))
+			},
 		},
 	})
 }
