@@ -243,8 +243,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*hadooprpc.Token, err
 	if lent != nil && time.Since(lent.since) < tokenAge {
 		return lent.token, nil
 	}
-	user, _, _ := strings.Cut(e.secrets.login.Principal(), "@")
-	t, cancel, err := h.DelegationToken(ctx, user)
+	t, cancel, err := h.DelegationToken(ctx, e.secrets.user) // a principal of two parts without its realm is no renewer
 	if err != nil {
 		return nil, err
 	}
