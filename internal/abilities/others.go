@@ -22,6 +22,7 @@ func rekeyCells() [columns]Cell {
 		Status:       seen(),
 		Clean:        by("pkg/rekey: TestCleanDropsSnapshot"),
 		Unreplicated: no("rekey loads for peers too where the new table's families are replicated: set their REPLICATION_SCOPE to 0 for the load"),
+		Kerberos:     by("internal/secured: TestLevels/commands"),
 	}
 }
 
@@ -46,6 +47,7 @@ func undoCells() [columns]Cell {
 		Clean:   by("cmd/bulkload: TestScripts/undo"),
 
 		Unreplicated: no("an undo is for peers if its load was, and for no others: the journal knows"),
+		Kerberos:     by("internal/secured: TestLevels/commands"),
 	}
 }
 
@@ -68,6 +70,8 @@ func loadCells() [columns]Cell {
 		Lineage: seen(),
 		Status:  seen(),
 		Clean:   seen(),
+
+		Kerberos: by("internal/secured: TestLevels/commands"),
 	}
 }
 
@@ -93,5 +97,6 @@ func exportCells() [columns]Cell {
 		Clean:   no("an export has no state: the same command removes what a killed one has left"),
 
 		Unreplicated: no("an export changes no table, and peers get nothing of it"),
+		Kerberos:     by("internal/secured: TestLevels/commands"),
 	}
 }

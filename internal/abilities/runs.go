@@ -46,6 +46,8 @@ func tablesCells() [columns]Cell {
 		Lineage: no("events of OpenLineage have the job's own table as output, and not yet further tables and indexes"),
 		Status:  seen(),
 		Clean:   seen(),
+
+		Kerberos: by("internal/secured: TestLevels/commands"),
 	}
 }
 
@@ -68,6 +70,8 @@ func replaceCells() [columns]Cell {
 		Lineage: seen(),
 		Status:  seen(),
 		Clean:   seen(),
+
+		Kerberos: by("internal/secured: TestLevels/commands"),
 	}
 }
 
@@ -90,6 +94,8 @@ func intoCells() [columns]Cell {
 		Lineage: no("events of OpenLineage have the table that the job names as output, and not yet the new one that is loaded"),
 		Clean:   seen(),
 		Status:  by("pkg/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
+
+		Kerberos: by("internal/secured: TestLevels/commands"),
 	}
 }
 
@@ -112,5 +118,7 @@ func inputCells() [columns]Cell {
 		Lineage: seen(),
 		Status:  seen(),
 		Clean:   seen(),
+
+		Kerberos: by("internal/secured: TestLevels/commands"),
 	}
 }

@@ -201,6 +201,11 @@ func (s *site) create(t *testing.T, table string, salts int, flags ...string) {
 			t.Fatal(err)
 		}
 	}
+	s.dropAtEnd(t, table)
+}
+
+// dropAtEnd drops a table at the test's end, unless that failed.
+func (s *site) dropAtEnd(t *testing.T, table string) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			return // what is there is evidence
