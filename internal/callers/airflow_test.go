@@ -272,7 +272,7 @@ func TestAirflowOtherWorker(t *testing.T) {
 			t.Fatalf("%+v: %s", ti, r.log)
 		}
 		for _, worker := range []string{"1", "2"} {
-			names, err := filepath.Glob(filepath.Join(s.jobs, "worker-"+worker, "bulkload", "state", "*", "*", journal.FileName))
+			names, err := filepath.Glob(filepath.Join(a.home, "worker-"+worker, "bulkload", "state", "*", "*", journal.FileName))
 			if err != nil || len(names) != 1 {
 				t.Errorf("worker %s has journals %q: %v", worker, names, err)
 			}

@@ -11,7 +11,7 @@ try:
 except ImportError:
     from airflow import DAG
 
-WORKER = os.environ["NIGHTLY_JOBS"] + "/worker-{{ ti.try_number }}"
+WORKER = os.environ["AIRFLOW_HOME"] + "/worker-{{ ti.try_number }}"
 
 with DAG("other_worker", schedule=None, start_date=pendulum.datetime(2026, 11, 1)) as dag:
     BulkloadOperator(
@@ -21,7 +21,7 @@ with DAG("other_worker", schedule=None, start_date=pendulum.datetime(2026, 11, 1
         table=os.environ["NIGHTLY_TABLES"] + "check",
         state=os.environ["NIGHTLY_STATE"],
         job_id="{{ ds }}",
-        args=["--verify=full", "--spill-dir=" + os.environ["NIGHTLY_JOBS"]],
+        args=["--verify=full", "--spill-dir=" + os.environ["AIRFLOW_HOME"]],
         env={"BULKLOAD_TEST_STOP_AFTER": "{{ 'sending' if ti.try_number == 1 else '' }}", "XDG_CACHE_HOME": WORKER},
         retries=1,
         retry_delay=timedelta(0),
