@@ -41,8 +41,6 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 	return map[cellOf][]string{
 		{abilities.Tables, abilities.Shares}:   plan(several, input, out, "--duplicates=last"),
 		{abilities.Tables, abilities.YARN}:     run(several, "hdfs://nn/x", yarn, "--duplicates=first"),
-		{abilities.Tables, abilities.SplitBy}:  run(several, dir+"/days", byDirectory),
-		{abilities.Tables, abilities.Plan}:     plan(several, input, "--suggest=3"),
 		{abilities.Replace, abilities.Several}: run(several, input, "--replace"),
 		{abilities.Replace, abilities.Shares}:  plan(one, input, out, "--replace"),
 		{abilities.Replace, abilities.SplitBy}: run(one, dir+"/days", byDirectory, "--replace"),
