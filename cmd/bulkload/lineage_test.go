@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 )
@@ -26,6 +28,34 @@ const (
 	pythonEnv = "BULKLOAD_TEST_OPENLINEAGE_PYTHON"
 	specEnv   = "BULKLOAD_TEST_OPENLINEAGE_SPEC"
 )
+
+// TestLineageOfTables: events name each table that a job fills, the new one where it takes the place of another, and what it got.
+func TestLineageOfTables(t *testing.T) {
+	conf := &hdfsio.Conf{}
+	conf.Set("hbase.zookeeper.quorum", "zk1", "test")
+	one := func(rows int64) *manifest.Manifest {
+		return &manifest.Manifest{Family: "f", Columns: []string{"id"}, Digest: manifest.Digest{Rows: rows}}
+	}
+	for _, c := range []struct {
+		into string
+		want []string
+	}{{"", []string{"ns:t", "default:u", "ns:v"}}, {"new", []string{"default:new", "default:u", "ns:v"}}} {
+		w := subject{command: "run", env: &cluster.Env{Conf: conf}, into: c.into, spec: spec.Spec{Table: "ns:t", Key: "id", Inputs: []string{"hdfs:///x"},
+			Tables: []spec.TableSpec{{Table: "u", Key: "id"}, {Table: "ns:v", Key: "id", Index: "i"}}}}
+		e := describeRun(slog.New(slog.DiscardHandler), w, "", time.Time{}, time.Time{}, func(string) string { return "" })
+		e = withAmounts(e, "run", progress.Amount{}, outcome{result: &result.Result{Manifest: one(5), Tables: []result.Table{{Manifest: one(4)}, {Manifest: one(3)}}}})
+		var names []string
+		for i, d := range e.Outputs {
+			names = append(names, d.Name)
+			if d.OutputFacets == nil || *d.OutputFacets.Statistics != *producer().Amount(lineage.OutputDef, int64(5-i), 0, 0) {
+				t.Errorf("output %s has %+v", d.Name, d.OutputFacets)
+			}
+		}
+		if !slices.Equal(names, c.want) {
+			t.Errorf("outputs %q, want %q", names, c.want)
+		}
+	}
+}
 
 // TestOpenLineageClient has OpenLineage's own client read every kind of event, with every facet.
 func TestOpenLineageClient(t *testing.T) {

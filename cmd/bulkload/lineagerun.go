@@ -13,7 +13,6 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/tablesource"
@@ -116,7 +115,7 @@ func inputDatasets(w subject) []lineage.Dataset {
 	return list
 }
 
-// outputDatasets is the table, or a build's directory.
+// outputDatasets are the tables, or a build's directory.
 func outputDatasets(w subject) []lineage.Dataset {
 	if w.command == "build" {
 		if d, ok := pathDataset(w.env.Conf, w.out); ok {
@@ -124,11 +123,11 @@ func outputDatasets(w subject) []lineage.Dataset {
 		}
 		return []lineage.Dataset{}
 	}
-	name := w.table()
-	if t, err := loader.ParseTableName(name); err == nil {
-		name = t.Namespace + ":" + t.Qualifier
+	list := []lineage.Dataset{}
+	for _, name := range w.filled() {
+		list = append(list, lineage.Dataset{Namespace: hbaseNamespace(w.env.Conf), Name: name})
 	}
-	return []lineage.Dataset{{Namespace: hbaseNamespace(w.env.Conf), Name: name}}
+	return list
 }
 
 // hbaseNamespace is a cluster by its ZooKeeper, or by the servers of its RPC registry, whatever the order in which they are listed,
@@ -177,7 +176,14 @@ func withAmounts(e lineage.Event, command string, input progress.Amount, o outco
 	for i := range e.Inputs {
 		e.Inputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: fields}
 	}
-	for i := range e.Outputs {
+	written := []*manifest.Manifest{m}
+	for _, t := range o.result.Tables {
+		written = append(written, t.Manifest)
+	}
+	for i, m := range written[:min(len(written), len(e.Outputs))] {
+		if m == nil {
+			continue
+		}
 		e.Outputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: cellFields(m)}
 		e.Outputs[i].OutputFacets = &lineage.OutputFacets{Statistics: p.Amount(lineage.OutputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
 	}

@@ -119,7 +119,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	o.subject = subject{command: "run", spec: spec.Spec(), env: env}
+	o.subject = subject{command: "run", spec: spec.Spec(), into: o.into, env: env}
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func tablesCells() [columns]Cell {
 		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/tables"),
 		Report:  seen(),
 		Metrics: seen(),
-		Lineage: no("events of OpenLineage have the job's own table as output, and not yet further tables and indexes"),
+		Lineage: by("cmd/bulkload: TestLineageOfTables"),
 		Status:  seen(),
 		Clean:   seen(),
 
@@ -91,7 +91,7 @@ func intoCells() [columns]Cell {
 		Pause:   by("pkg/job: TestKindsOfWorkAskTheirGate/replace"),
 		Report:  seen(),
 		Metrics: seen(),
-		Lineage: no("events of OpenLineage have the table that the job names as output, and not yet the new one that is loaded"),
+		Lineage: by("cmd/bulkload: TestLineageOfTables"),
 		Clean:   seen(),
 		Status:  by("pkg/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 
