@@ -11,7 +11,7 @@ func seen() Cell { return by("cmd/bulkload: TestClusterScripts/seen") }
 // no is a cell of what there is not, and why.
 func no(why string, names ...any) Cell { return Cell{Why: setting.Textf(why, names...)} }
 
-// but is a cell of which a part is refused.
+// but adds why a part of the cell is refused.
 func (c Cell) but(why string, names ...any) Cell {
 	c.Why = setting.Textf(why, names...)
 	return c

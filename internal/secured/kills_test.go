@@ -52,7 +52,7 @@ func testKills(t *testing.T, s *site) {
 	s.tokenCanceled(t, e)
 }
 
-// testState keeps the state of a job in a table, of which the user may read and write no other cell than by grant. The job is killed, and
+// testState keeps the state of a job in a table that the user may read and write by a grant alone. The job is killed, and
 // resumed where nothing of the killed one is.
 func testState(t *testing.T, s *site) {
 	const states, table = "job_states", "stated"

@@ -31,7 +31,7 @@ type Streamed struct {
 }
 
 // MergeStream is pass 2 on chunks that come once, by region and first key, as the shuffle of MapReduce gives them. A chunk of a region
-// that is none of the given ones, by their ordinals in the sort, ends it. Whether a run is missing as a whole is not seen here, see
+// outside the given ones, by their ordinals in the sort, ends it. It does not detect that a whole run is missing, see
 // [AssembleStreams]. A failed merge is started over elsewhere, since the chunks are gone: what it wrote is not removed. The outcome is that of
 // each table.
 func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions Regions, run func(uint32) string, places Places, o Options) ([]*Streamed, error) {
@@ -136,7 +136,7 @@ func AssembleStreams(plans []*Plan, parts []*PartRead, streams [][]*Streamed, al
 			one := s.Written
 			for _, m := range s.Merged {
 				if m.Region < 0 || m.Region >= len(read) || merged[m.Region] != (chunk.Counts{}) {
-					return nil, nil, fail.Errorf(fail.Unexpected, "region %d of %d was written twice, or is none of the plan", m.Region, len(read))
+					return nil, nil, fail.Errorf(fail.Unexpected, "region %d of %d was written twice, or is not in the plan", m.Region, len(read))
 				}
 				if of, _ := tableOf(plans, m.Region); of != t {
 					return nil, nil, fail.Errorf(fail.Unexpected, "region %d of table %d was written as one of table %d", m.Region, of, t)
@@ -148,7 +148,7 @@ func AssembleStreams(plans []*Plan, parts []*PartRead, streams [][]*Streamed, al
 			for _, r := range s.Regions {
 				i := r.InSort()
 				if i < 0 || i >= len(read) || merged[i] == (chunk.Counts{}) {
-					return nil, nil, fail.Errorf(fail.Unexpected, "region %d has files, and no rows came of it", i)
+					return nil, nil, fail.Errorf(fail.Unexpected, "region %d has files, but no rows", i)
 				}
 				r.Records += read[i].LeftOut
 				r.Dups += read[i].LeftOut

@@ -32,7 +32,7 @@ type Lock struct {
 }
 
 // WaitLock takes the lock of a job's directory. While another process has it, it is tried again for that long; zero: not at all.
-// An error of kind [fail.Busy] says who has it still. A shared directory is brought up to date; its cluster stays connected
+// An error of kind [fail.Busy] names the process that holds it. A shared directory is brought up to date; its cluster stays connected
 // until the lock is released.
 func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Duration, e progress.Events) (*Lock, error) {
 	l := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
@@ -62,7 +62,7 @@ func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Dura
 	}
 }
 
-// holderOf is who has a lock that was not taken.
+// holderOf returns the process that holds a lock which could not be taken.
 func holderOf(err error) (holder string, busy bool) {
 	if e, ok := errors.AsType[*journal.BusyError](err); ok {
 		return e.Holder, true
@@ -73,7 +73,7 @@ func holderOf(err error) (holder string, busy bool) {
 	return "", false
 }
 
-// try takes the lock, or reports who has it.
+// try takes the lock, or returns an error that names its holder.
 func (l *Lock) try(ctx context.Context, c *loader.Cluster, e progress.Events) (err error) {
 	if l.file, err = journal.TryLock(l.dir); err != nil {
 		return err

@@ -73,8 +73,9 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 			return nil, nil, err
 		}
 		sign := append(bytes.Clone(c.owner), c.beat...)
+		silent := beat != nil && bytes.Equal(beat, sign) && looks >= leastLooks && time.Since(since) >= t.silentFor
 		switch {
-		case c.owner == nil || c.Holder.Released || c.Holder.ended(self):
+		case c.owner == nil || c.Holder.Released || c.Holder.ended(self) || silent:
 			o, content, err := t.takeFrom(ctx, job, c, self)
 			if err != nil || o != nil {
 				return o.begin(ctx, live), content, err
@@ -86,12 +87,6 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 			}
 		case !bytes.Equal(beat, sign):
 			return nil, nil, &BusyError{c.Holder}
-		case looks >= leastLooks && time.Since(since) >= t.silentFor:
-			o, content, err := t.takeFrom(ctx, job, c, self)
-			if err != nil || o != nil {
-				return o.begin(ctx, live), content, err
-			}
-			looks, beat = -1, nil
 		}
 		if err := retry.Sleep(ctx, t.lookEvery); err != nil {
 			return nil, nil, err
@@ -172,7 +167,7 @@ func (o *Owner) Holder() Holder { return o.holder }
 // Gone is closed when another process has taken the job over.
 func (o *Owner) Gone() <-chan struct{} { return o.gone }
 
-// Lost is who has taken the job over, as a *[LostError], or nil.
+// Lost returns a *[LostError] if another process has taken the job over, else nil.
 func (o *Owner) Lost() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
