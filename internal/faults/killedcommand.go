@@ -37,6 +37,7 @@ func killedCommands() []killedCommand {
 		{name: "undo", prepare: prepareUndo, mayRefuse: true},
 		{name: "export", prepare: prepareExport},
 		{name: "load", prepare: prepareLoad, once: true},
+		{name: "table", prepare: prepareTable, once: true},
 	}
 }
 
@@ -114,7 +115,7 @@ func (r *KillRound) writeInput(name string, records []killRecord) (string, error
 // loadArgs are the arguments of a run of a file into the round's table.
 func (r *KillRound) loadArgs(input string, more ...string) []string {
 	return append([]string{"run", "--output=json", "--table=" + r.table, "--family=" + family, "--key=id", "--columns=id,k,v", "--header=first",
-		"--format=csv", "--input=" + input, "--state=" + r.state, "--spill-dir=" + r.spill, "--staging=" + r.stage,
+		"--format=csv", "--input=" + input, "--state=" + r.state, "--staging=" + r.stage,
 		"--memory=" + oneOf(r.rand, "24MiB", "64MiB"), "--verify=" + oneOf(r.rand, "sample", "full", "files")}, more...)
 }
 
@@ -179,7 +180,7 @@ tables:
 		}
 	}
 	return []string{"run", "--output=json", "--job=" + file, "--header=first", "--format=csv", "--input=" + input, "--state=" + r.state,
-		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--memory=64MiB", "--verify=" + oneOf(r.rand, "sample", "full")}, nil
+		"--staging=" + r.stage, "--memory=64MiB", "--verify=" + oneOf(r.rand, "sample", "full")}, nil
 }
 
 func prepareReplace(ctx context.Context, r *KillRound) ([]string, error) {
@@ -210,7 +211,7 @@ func prepareRekey(ctx context.Context, r *KillRound) ([]string, error) {
 	r.expect(r.table, plainRows(old, byID))
 	r.expect(r.table+"_new", plainRows(old, func(rec killRecord) string { return rec.v + "|" + rec.id }))
 	return []string{"rekey", "--output=json", "--from=" + r.table, "--to=" + r.table + "_new", "--key=v + '|' + id", "--state=" + r.state,
-		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--memory=64MiB"}, err
+		"--staging=" + r.stage, "--memory=64MiB"}, err
 }
 
 func prepareUndo(ctx context.Context, r *KillRound) ([]string, error) {
@@ -259,7 +260,20 @@ func prepareLoad(ctx context.Context, r *KillRound) ([]string, error) {
 	_, err = r.give(ctx, "build", "--output=json", "--table="+r.table, "--family="+family, "--key=id", "--columns=id,k,v", "--header=first",
 		"--format=csv", "--input="+input, "--out="+out, "--splits="+oneOf(r.rand, "3,6", "25,5,75", strings.Join(splits(10), ",")))
 	r.expect(r.table, plainRows(records, byID))
-	return []string{"load", "--output=json", "--table=" + r.table, "--staging=" + r.stage, out}, err
+	return []string{"load", "--output=json", "--table=" + r.table, "--state=" + r.state, "--staging=" + r.stage, out}, err
+}
+
+func prepareTable(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	other := r.table + "_new"
+	r.expect(r.table, plainRows(old, byID))
+	r.expect(other, plainRows(old, func(rec killRecord) string { return rec.v + "|" + rec.id }))
+	return []string{"run", "--output=json", "--table=" + other, "--family=" + family, "--key=v + '|' + id",
+		"--columns=id,k,v", "--input=hbase:" + r.table, "--state=" + r.state, "--staging=" + r.stage,
+		"--memory=64MiB", "--verify=" + oneOf(r.rand, "sample", "full", "files")}, r.create(ctx, other)
 }
 
 // judgeExport compares the files of an export with the records of the table.

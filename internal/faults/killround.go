@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +30,14 @@ type KillRound struct {
 	Between  []string // what happened between two attempts
 	Empty    int      // directories without a file that are left in HBase's staging directory
 	Took     time.Duration
+	Hosts    bool // each attempt has a host of its own, and the state is in a table that all hosts reach
 
 	lab      *Lab
 	command  killedCommand
 	rand     *rand.Rand
 	dir      string
 	state    string
-	spill    string
+	host     string // directory of the attempt's host
 	table    string
 	stage    string
 	size     int  // records
@@ -60,7 +62,12 @@ func (r *KillRound) String() string {
 	case r.Refused:
 		verdict = "ok, refused"
 	}
-	return fmt.Sprintf("seed %d | %s, %d records, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, r.size, r.Between, r.Exits, r.Empty, r.Took.Seconds(), verdict)
+	hosts := "one host"
+	if r.Hosts {
+		hosts = "hosts"
+	}
+	return fmt.Sprintf("seed %d | %s, %s, %d records, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, hosts, r.size, r.Between, r.Exits, r.Empty,
+		r.Took.Seconds(), verdict)
 }
 
 func (r *KillRound) problem(format string, args ...any) {
@@ -86,10 +93,12 @@ func (l *Lab) KillRound(ctx context.Context, seed uint64, command string, typica
 	if i := slices.IndexFunc(all, func(c killedCommand) bool { return c.name == command }); i >= 0 {
 		r.command = all[i]
 	}
-	r.Command, r.size, r.compacts = r.command.name, 100+r.rand.IntN(3000), r.rand.IntN(2) == 0
+	r.Command, r.size, r.compacts, r.Hosts = r.command.name, 100+r.rand.IntN(3000), r.rand.IntN(2) == 0, r.rand.IntN(3) == 0
 	name := fmt.Sprintf("k%d-%x", seed, time.Now().UnixMilli())
 	r.table, r.stage, r.dir = "faults:"+name, killsRoot+"/"+name, filepath.Join(l.Dir, name)
-	r.state, r.spill = filepath.Join(r.dir, "state"), filepath.Join(r.dir, "spill")
+	if r.state = filepath.Join(r.dir, "state"); r.Hosts {
+		r.state = "hbase:faults:states"
+	}
 	started := time.Now()
 	err := r.do(ctx, typical)
 	r.Took = time.Since(started)
@@ -104,12 +113,7 @@ func (l *Lab) KillRound(ctx context.Context, seed uint64, command string, typica
 }
 
 func (r *KillRound) do(ctx context.Context, typical map[string]time.Duration) error {
-	for _, dir := range []string{r.state, r.spill} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := r.lab.Heal(ctx); err != nil {
+	if err := errors.Join(r.nextHost(), r.lab.Heal(ctx)); err != nil {
 		return err
 	}
 	args, err := r.command.prepare(ctx, r)
@@ -143,9 +147,25 @@ func (r *KillRound) do(ctx context.Context, typical map[string]time.Duration) er
 	return r.judge(ctx)
 }
 
+// nextHost makes the directory of the next attempt's host, and removes that of the one before, if each attempt has its own.
+func (r *KillRound) nextHost() error {
+	if r.host != "" && !r.Hosts {
+		return nil
+	}
+	err := os.RemoveAll(cmp.Or(r.host, filepath.Join(r.dir, "host0")))
+	r.host = filepath.Join(r.dir, fmt.Sprintf("host%d", len(r.Exits)))
+	return errors.Join(err, os.MkdirAll(r.spill(), 0o755))
+}
+
+// spill is the directory of sorted rows of the attempt's host.
+func (r *KillRound) spill() string { return filepath.Join(r.host, "spill") }
+
 // attempt gives the command, and kills it after a while if that is not 0. It reports whether the command has ended with 0, or by
 // a refusal that may be right.
 func (r *KillRound) attempt(ctx context.Context, args []string, after time.Duration) (ended bool, err error) {
+	if err := r.nextHost(); err != nil {
+		return false, err
+	}
 	p, err := r.launch(args)
 	if err != nil {
 		return false, err
@@ -177,7 +197,8 @@ func (r *KillRound) attempt(ctx context.Context, args []string, after time.Durat
 }
 
 func (r *KillRound) launch(args []string) (*process, error) {
-	return launch(append([]string{r.lab.Program}, args...), r.lab.environment("HADOOP_USER_NAME=hbase"), r.lab.root)
+	env := r.lab.environment("HADOOP_USER_NAME=hbase", "XDG_CACHE_HOME="+filepath.Join(r.host, "cache"), "BULKLOAD_SPILL_DIR="+r.spill())
+	return launch(append([]string{r.lab.Program}, args...), env, r.lab.root)
 }
 
 // give gives a command that must end with 0, and returns what it prints.
@@ -331,7 +352,7 @@ func (r *KillRound) judgeLeft(ctx context.Context) error {
 			r.problem("left: %s/%s", dir, info.Name())
 		}
 	}
-	spilled, err := os.ReadDir(r.spill)
+	spilled, err := os.ReadDir(r.spill())
 	if err == nil && len(spilled) > 0 {
 		r.problem("%d entries are left in the spill directory", len(spilled))
 	}
