@@ -235,7 +235,7 @@ func prepareUndo(ctx context.Context, r *KillRound) ([]string, error) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil {
 		return nil, err
 	}
-	return []string{"undo", "--output=json", "--job=" + result.Job, "--state=" + r.state, "--staging=" + r.stage}, nil
+	return []string{"undo", "--output=json", "--job=" + filepath.Base(result.Job), "--state=" + r.state, "--staging=" + r.stage}, nil
 }
 
 func prepareExport(ctx context.Context, r *KillRound) ([]string, error) {
