@@ -501,8 +501,8 @@ func TestReplaceKilled(t *testing.T) {
 	name := buildProgram(t)
 	after := []string{"replaced"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {
-		// replacing: the snapshot that is tried, its end, the one that is compared, its end
-		after = []string{"replacing:1", "replacing:2", "replacing:3", "replaced", "loading", "prepared", "sending", "loaded:1", "loaded:6", "cleaned", "replacing:4", "verified", "done"}
+		// read_snapshot: the snapshot that is tried, its end, the one that is compared, its end
+		after = []string{"read_snapshot:1", "read_snapshot:2", "read_snapshot:3", "replaced", "loading", "prepared", "sending", "loaded:1", "loaded:6", "cleaned", "read_snapshot:4", "verified", "done"}
 	}
 	want := freshDigest(t, name)
 	for _, event := range after {
@@ -529,7 +529,7 @@ func TestReplaceKilled(t *testing.T) {
 	t.Run("restart", func(t *testing.T) {
 		t.Parallel()
 		p := newReplaceProgram(t, name, want)
-		for _, event := range []string{"replacing:3", "loaded:2"} {
+		for _, event := range []string{"read_snapshot:3", "loaded:2"} {
 			if code, _, says := p.run(event, "--replace"); code != 128+9 {
 				t.Fatalf("exit code %d: %s", code, says)
 			}
@@ -569,7 +569,7 @@ func TestReplaceKilled(t *testing.T) {
 			}
 			// Some moment after the snapshot was asked for: the kill waits for no condition, but for a time that the seed gives.
 			testcheck.Eventually(t, 3*time.Minute, "the snapshot is asked for", func() (bool, any) {
-				n := p.lastJob("replacing")
+				n := p.lastJob("read_snapshot")
 				return n >= 1+i%2*2, n
 			})
 			moment := time.NewTimer(time.Duration(testcheck.Rand(t).IntN(600)) * time.Millisecond)
