@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"bulkload/pkg/fail"
@@ -157,6 +158,16 @@ func (k *Input) namesColumns(s spec.Job) error {
 		}
 	}
 	return nil
+}
+
+// tables are the inputs that are tables, as they were given.
+func (k *Input) tables(s spec.Job) (names []string) {
+	for _, f := range k.Source.Files() {
+		if name := s.Inputs[f.Input]; f.Format == source.FormatTable && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // startOf is what is known when a build alone begins.

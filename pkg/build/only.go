@@ -77,6 +77,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 	start.Staging, start.Splits = dir, shapes[0].Splits
 	w.Events.Start(start)
 	for _, p := range plans {
+		p.Tables = k.tables(s)
 		p.WarnKey(w.Events)
 	}
 	if m, err = k.BuildTables(ctx, tables, w, 0, nil); err != nil {

@@ -25,6 +25,7 @@ type Plan struct {
 	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL beside it
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
+	Tables     []string // inputs that are tables, as they were given; a run does not say
 
 	slots  []slot // what a record becomes
 	order  []int  // columns of the slots, for records that only need to be put in order

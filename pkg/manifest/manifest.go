@@ -1,11 +1,13 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"time"
@@ -20,6 +22,7 @@ import (
 type Manifest struct {
 	Schema     int             `json:"schema"` // version of this form: 1
 	Table      string          `json:"table,omitempty"`
+	Tables     []string        `json:"input_tables,omitempty"` // inputs of build that are tables
 	Key        string          `json:"key"`
 	Modulus    int             `json:"modulus"`
 	Family     string          `json:"family"`
@@ -138,6 +141,25 @@ func (m *Manifest) CellNames() []spec.CellName {
 		names = append(names, spec.CellName{Family: m.Family, Qualifier: c})
 	}
 	return names
+}
+
+// Expiring says whether a cell of the files has a lifetime of its own.
+func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
+
+// Splits are the first rows of the second and following regions that files were built for. Regions without rows have none.
+func (m *Manifest) Splits() (points [][]byte) {
+	first := map[int][]byte{}
+	for _, f := range m.Files {
+		if row, known := first[f.Region]; !known || bytes.Compare(f.FirstRow, row) < 0 {
+			first[f.Region] = f.FirstRow
+		}
+	}
+	for i, region := range slices.Sorted(maps.Keys(first)) {
+		if i > 0 {
+			points = append(points, first[region])
+		}
+	}
+	return points
 }
 
 // Families are those of the manifest's cells.

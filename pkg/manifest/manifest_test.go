@@ -30,7 +30,7 @@ const sealedName = "testdata/sealed.json"
 
 // golden is a manifest with every field.
 func golden() *Manifest {
-	return &Manifest{Schema: 1, Table: "ns:check", Key: "salt(id, 2) + id", Modulus: 2, Family: "f", Timestamp: 1_700_000_000_000, Columns: []string{"id", "名称"},
+	return &Manifest{Schema: 1, Table: "ns:check", Tables: []string{"hbase:ns:old"}, Key: "salt(id, 2) + id", Modulus: 2, Family: "f", Timestamp: 1_700_000_000_000, Columns: []string{"id", "名称"},
 		Cells: []spec.CellName{{Family: "f", Qualifier: "id"}, {Family: "g", Qualifier: "<q>"}}, Records: 12, Rejected: 1, RejectFile: "rejects.jsonl",
 		Duplicates: 2, Joined: 3, NoCells: 4, Digest: Digest{Rows: 5, Cells: 9, Sum: math.MaxUint64 - 1}, RowSum: "0123456789abcdef0123456789abcdef", Wide: true, Stamped: true,
 		Times: &CellTimes{Min: -1, Max: 1_700_000_000_001, Expires: 1_800_000_000_000}, Bytes: 3000, SpillBytes: 77, Runs: 3, ReadTime: 5 * time.Second, WriteTime: 7, HFiles: 2,
@@ -281,5 +281,22 @@ func TestInconsistent(t *testing.T) {
 	testcheck.Must(t, err)
 	if _, err := readText(t, text); err != nil {
 		t.Errorf("rows of two families: %v", err)
+	}
+}
+
+// TestSplits: files of several families lie between the split points that a manifest gives, and regions without files have none.
+func TestSplits(t *testing.T) {
+	file := func(region int, first string) File { return File{Region: region, FirstRow: rowkey.Key(first)} }
+	for _, c := range []struct {
+		files []File
+		want  string
+	}{
+		{nil, "[]"},
+		{[]File{file(3, "x")}, "[]"},
+		{[]File{file(0, "a"), file(0, "b"), file(2, "m\x00"), file(2, "m"), file(5, "t"), file(5, "u")}, `["m" "t"]`},
+	} {
+		if got := fmt.Sprintf("%q", (&Manifest{Files: c.files}).Splits()); got != c.want {
+			t.Errorf("%v: %s, want %s", c.files, got, c.want)
+		}
 	}
 }
