@@ -42,7 +42,6 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 		{abilities.Tables, abilities.Shares}:   plan(several, input, out, "--duplicates=last"),
 		{abilities.Tables, abilities.YARN}:     run(several, "hdfs://nn/x", yarn, "--duplicates=first"),
 		{abilities.Replace, abilities.Several}: run(several, input, "--replace"),
-		{abilities.Replace, abilities.Shares}:  plan(one, input, out, "--replace"),
 		{abilities.Replace, abilities.SplitBy}: run(one, dir+"/days", byDirectory, "--replace"),
 		{abilities.Into, abilities.Several}:    run(several, input, "--replace", "--into=new"),
 		{abilities.Into, abilities.SplitBy}:    run(one, dir+"/days", byDirectory, "--replace", "--into=new"),

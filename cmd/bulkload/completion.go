@@ -60,6 +60,7 @@ func flagValues() map[string][]string {
 		"rekey --verify": {"full", "off"},
 		"undo --verify":  {"full", "range"},
 		"run --splits":   {autoSplits},
+		"load --splits":  {autoSplits},
 		"replicate":      {"yes", "no"},
 		"load-mode":      {"secure", "direct", "auto"},
 		"compression":    compression,

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/fresh"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
@@ -24,20 +25,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// freshFlags are those of a run that makes a table to take the place of another.
+// freshFlags are those of a run or a load that makes a table to take the place of another.
 type freshFlags struct {
 	into    string
 	splits  string
 	dropOld string
 }
 
-func (o *freshFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&o.into, "into", "", "with --replace, make this table like the job's and load it: the old one is left as it is until --drop-old")
-	f.StringVar(&o.splits, "splits", "", "with --into, split points of the new table: auto, as many regions as the old one has, of about the same bytes of this export; or "+splitsHelp+" (default: the old table's)")
-	f.StringVar(&o.dropOld, "drop-old", "", "with --into, and instead of a load: drop this table, in whose place that one was loaded and verified")
+// add registers the flags of both; auto says what the split points of that name are.
+func (o *freshFlags) add(f *pflag.FlagSet, auto string) {
+	f.StringVar(&o.into, "into", "", "with --replace, make this table like the job's and load it: the old one is left as it is until run --drop-old")
+	f.StringVar(&o.splits, "splits", "", "with --into, split points of the new table: auto, "+auto+"; or "+splitsHelp+" (default: the old table's)")
 }
 
-// autoSplits are found from a sample of the export.
+// autoSplits are found from the export.
 const autoSplits = "auto"
 
 // splitKeys are the split points that were given for the new table.
@@ -62,6 +63,24 @@ func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions,
 		return func(ctx context.Context, regions int) ([][]byte, error) { return suggested(ctx, env, s, w, regions) }
 	}
 	return func(context.Context, int) ([][]byte, error) { return given, nil }
+}
+
+// splitsOfFiles are the split points of the new table of a load, nil for those of the old one.
+func (o *freshFlags) splitsOfFiles(env *cluster.Env, dir string, given [][]byte) fresh.Splits {
+	if o.splits != autoSplits {
+		return o.splitsOf(env, spec.Job{}, build.WorkOptions{}, given)
+	}
+	return func(ctx context.Context, _ int) ([][]byte, error) {
+		fsys, name, err := env.Resolve(dir)
+		if err != nil {
+			return nil, err
+		}
+		m, err := manifest.Read(ctx, fsys, name)
+		if err != nil {
+			return nil, fail.With(fail.Input, err)
+		}
+		return m.Splits(), nil
+	}
 }
 
 // suggested are split points for so many regions of about the same bytes, as plan --suggest finds them.

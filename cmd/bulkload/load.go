@@ -16,7 +16,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c, watch, limits := &clusterFlags{}, &watchFlags{}, &limitFlags{}
+	c, watch, limits, asked, fresh := &clusterFlags{}, &watchFlags{}, &limitFlags{}, &specFlags{}, &freshFlags{}
 	var table, verify, staging, way, phoenix, replicate string
 	var maxFiles int
 	var trust, skipCode bool
@@ -33,10 +33,15 @@ with the checksum in build's manifest, or, without one, checked block by block a
 cell by cell. If one is damaged, nothing is loaded. Nor is anything if two files have
 other values for one cell of the same timestamp: HBase would show either.
 
+With --replace the table holds exactly the rows of DIR afterwards, which must have
+build's or merge's manifest; with --into TABLE too, a new table is made like it and
+loaded instead: see run.
+
 The same command after a crash resumes, and after a success does nothing until
 there is something else in DIR.` + "\n" + exitHelp,
 		Example: `  bulkload load --table test:check hfiles
-  bulkload load --table test:check hdfs:///tmp/check-hfiles`,
+  bulkload load --table test:check hdfs:///tmp/check-hfiles
+  bulkload load --table test:check --replace --max-deletes 2% hdfs:///tmp/check-hfiles`,
 		Args: exactArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if table == "" {
@@ -64,6 +69,10 @@ there is something else in DIR.` + "\n" + exitHelp,
 			if err := limits.check(cmd); err != nil {
 				return err
 			}
+			points, err := fresh.splitKeys()
+			if err != nil {
+				return err
+			}
 			state.Version = version
 			env, err := c.open(g)
 			if err != nil {
@@ -72,7 +81,7 @@ there is something else in DIR.` + "\n" + exitHelp,
 			if state.Dir, err = checkpoint.StateDir(env, state.Dir); err != nil {
 				return errors.Join(err, env.Close())
 			}
-			watch.subject = subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, env: env}
+			watch.subject = subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, into: fresh.into, env: env}
 			defer env.Close()
 			s := g.begin(cmd, env.Log, spec.Spec{Table: table, Inputs: args})
 			if err := watch.observe(cmd, s); err != nil {
@@ -81,12 +90,16 @@ there is something else in DIR.` + "\n" + exitHelp,
 			work := build.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
-				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})
+				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events,
+				Replace: asked.spec.Replace, MaxDeletes: asked.spec.MaxDeletes, ReplaceRejected: asked.spec.ReplaceRejected, Into: fresh.into, Splits: fresh.splitsOfFiles(env, args[0], points)})
 			if err := s.end(r, err); err != nil {
 				return err
 			}
 			if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
 				return err
+			}
+			if !g.json() && !g.logs.quiet {
+				printSwitch(cmd.OutOrStdout(), r, "")
 			}
 			if r.Already && skipCode {
 				return errAlready
@@ -98,8 +111,10 @@ there is something else in DIR.` + "\n" + exitHelp,
 	limits.add(cmd.Flags())
 	limits.addLoad(cmd.Flags())
 	watch.add(cmd.Flags())
+	asked.addReplace(cmd.Flags())
+	fresh.add(cmd.Flags(), "those by which the files were built")
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
-	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
+	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded, and for delete markers (default /tmp/bulkload-USER)")
 	addState(cmd.Flags(), &state.Dir)
 	cmd.Flags().StringVar(&state.JobID, "job-id", "", "distinguishes loads of the same files: a date, an orchestrator's run id")
 	cmd.Flags().DurationVar(&state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this load, such as 30m (default: exit with 75 at once)")

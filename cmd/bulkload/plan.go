@@ -181,7 +181,7 @@ func (o *planOptions) check() error {
 		return usageError{settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size")}
 	}
 	if o.out != "" && o.into != "" {
-		return usageError{settings.AboutFlags(errors.New("--out is a plan for shares, which make no table: run --into builds its files itself"), "out", "into")}
+		return usageError{settings.AboutFlags(errors.New("--out is a plan for shares, which make no table: give --into to load, which loads their files"), "out", "into")}
 	}
 	if o.out != "" && o.suggest > 0 {
 		return usageError{settings.AboutFlags(errors.New("--out needs the regions, which --suggest looks for: give them with --splits"), "out", "suggest")}
@@ -195,8 +195,6 @@ func (o *planOptions) check() error {
 // checkTables refuses what is of one table only, or of one process.
 func (o *planOptions) checkTables(s spec.Job) error {
 	switch {
-	case o.out != "" && s.Replace:
-		return fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.Shares))
 	case o.out != "":
 		return divisible(s, abilities.Shares)
 	case o.engine == "yarn":

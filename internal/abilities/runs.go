@@ -55,7 +55,7 @@ func replaceCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("pkg/job: TestReplaceTable"),
 		Several: no("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace),
-		Shares:  no("%s is of run, which compares the table with the whole export: load adds what shares have built, and removes nothing", setting.Replace),
+		Shares:  by("pkg/job: TestReplaceByShares", "cmd/bulkload: TestClusterScripts/shares"),
 		YARN:    by("internal/onyarn: TestQuick/replace"),
 		SplitBy: no("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace),
 		Resume:  by("pkg/job: TestReplaceKilled"),
@@ -79,7 +79,7 @@ func intoCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("pkg/job: TestFreshTable"),
 		Several: no("%s makes one table, and the job file has several: replace each by a job of its own", setting.Into),
-		Shares:  no("%s is of run, which makes the table and compares it with the old one: load fills a table that is there", setting.Into),
+		Shares:  by("pkg/job: TestFreshTableByShares", "cmd/bulkload: TestClusterScripts/shares"),
 		YARN:    by("internal/onyarn: TestQuick/replace"),
 		SplitBy: no("%s makes one table of one export, and this job is split into one for each directory: give the whole export to one job", setting.Into),
 		Resume:  by("pkg/job: TestFreshTableKilled"),

@@ -37,7 +37,7 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "plan":
 		own = slices.Contains(path, "rekey") // no file of a plan
 	case "splits":
-		own = slices.Contains(path, "run") // of a table that this one makes
+		own = slices.Contains(path, "run") || slices.Contains(path, "load") // of a table that this one makes
 	case "family":
 		own = slices.Contains(path, "create") // several, with settings
 	}

@@ -46,7 +46,7 @@ func kindsOfRuns(t *testing.T) map[string]func(*testing.T) *kindOfRun {
 			p := newFreshProgram(t, name, want)
 			made := *p.program
 			made.table = p.new.String()
-			return &kindOfRun{p.program, []string{"--replace", "--into=" + made.table}, (&replaceProgram{&made, want}).judge}
+			return &kindOfRun{p.program, []string{"--replace", "--into=" + made.table}, (&replaceProgram{program: &made, want: want}).judge}
 		},
 		"table": func(t *testing.T) *kindOfRun {
 			in := newTableInput(t, testcluster.Shared(t))

@@ -18,8 +18,8 @@ import (
 func (j *run) already(ctx context.Context) (*result.Result, error) {
 	r := j.result
 	j.st.Answer(ctx, j.env, r, j.o.Events)
-	if j.spec.Replace && j.st.History.Replace == nil {
-		return r, fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, so that the table may have other rows: %s loads it again with it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
+	if err := j.doneReplacing(); err != nil {
+		return r, err
 	}
 	start := j.start()
 	start.Attempt = 0
@@ -41,6 +41,14 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
 	}
 	return r, nil
+}
+
+// doneReplacing refuses a job that is to replace what its table has, and was done without that.
+func (j *run) doneReplacing() error {
+	if !j.spec.Replace || j.st.History.Replace != nil {
+		return nil
+	}
+	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, so that the table may have other rows: %s loads it again with it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
 }
 
 // stillThere looks for the rows of a table that the job has filled before.

@@ -106,7 +106,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 
 // fitsBefore compares the export with the old table if that is asked for, nil if not.
 func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) {
-	if err := j.refuseExport(b.manifest); err != nil || !j.compares() {
+	if err := j.refuseExport(b.manifest, j.before()); err != nil || !j.compares() {
 		return nil, err
 	}
 	if !j.proven {
@@ -137,7 +137,7 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	j.o.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
 	if !limit.Allows(s.Deleted, s.Rows) {
 		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %s there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
-			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, refusedHint(s, limit), j.stage.Location))
+			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, j.refusedHint(s, limit), j.stage.Location))
 	}
 	return before, nil
 }

@@ -281,7 +281,7 @@ func newFreshProgram(t *testing.T, name, want string) *freshProgram {
 
 // into runs the job.
 func (p *freshProgram) into(stopAfter string, flags ...string) (code int, stdout, stderr string) {
-	return p.run(stopAfter, append([]string{"--replace", "--into=" + p.new.String()}, flags...)...)
+	return p.replace(stopAfter, append([]string{"--into=" + p.new.String()}, flags...)...)
 }
 
 // done runs the job to its end and holds the new table to one with the export alone.
@@ -314,7 +314,7 @@ func (p *freshProgram) judgeSnapshots() {
 
 // drop gives the command that drops the old table.
 func (p *freshProgram) drop(stopAfter string, flags ...string) (code int, stdout, stderr string) {
-	return p.into(stopAfter, append([]string{"--drop-old=" + p.table}, flags...)...)
+	return p.run(stopAfter, append([]string{"--replace", "--into=" + p.new.String(), "--drop-old=" + p.table}, flags...)...)
 }
 
 // TestFreshTableKilled kills the program behind the records of a run into a new table and of the drop of the old one, and runs the same command again.
@@ -349,7 +349,7 @@ func TestFreshTableKilled(t *testing.T) {
 			t.Errorf("with the old name in the job file: exit code %d: %s", code, says)
 		}
 		switched := "--table=" + p.new.String()
-		if code, _, says := p.into("", "--drop-old=test:other", switched); code == 0 || !strings.Contains(says, "no job with state here has made") {
+		if code, _, says := p.drop("", "--drop-old=test:other", switched); code == 0 || !strings.Contains(says, "no job with state here has made") {
 			t.Errorf("another table: exit code %d: %s", code, says)
 		}
 		if code, _, says := p.drop("dropping", switched); code != 128+9 {

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
+	"bulkload/pkg/fresh"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -38,9 +39,16 @@ type LoadOptions struct {
 	Unreplicated bool
 	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
 	PhoenixIndexes string
-	State          checkpoint.Options
-	Gate           progress.Gate // where the load waits between its steps, default nowhere
-	Events         progress.Events
+	// Replace has the table hold exactly what the directory has, which needs its manifest. MaxDeletes and ReplaceRejected are those of
+	// [spec.Spec], Into and Splits those of [RunOptions].
+	Replace         bool
+	MaxDeletes      string
+	ReplaceRejected bool
+	Into            string
+	Splits          fresh.Splits
+	State           checkpoint.Options
+	Gate            progress.Gate // where the load waits between its steps, default nowhere
+	Events          progress.Events
 }
 
 // phoenix refuses a table with indexes of Phoenix, unless the caller ignores them.

@@ -26,13 +26,13 @@ import (
 type dirLoad struct {
 	run      // the parts that it has in common with a run: cluster, journal, facts, result
 	o        LoadOptions
-	given    string // the directory as the caller names it
+	given    string           // the directory as the caller names it
+	old      loader.TableName // the table as the caller names it: the one that is loaded, or whose place that takes
 	at       hdfsio.Location
 	out      build.Output       // of it
 	manifest *manifest.Manifest // that lies in it; nil: none
 	files    []manifest.File    // that lie in it
 	all      manifest.Manifest  // what is loaded
-	stage    *stage             // from where
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
@@ -40,15 +40,17 @@ type dirLoad struct {
 // local ones are uploaded first and stay. With a manifest the table is
 // verified by it. Every file is read as a whole before the first is loaded.
 // With a state directory the same call after a crash resumes, and after a
-// success does nothing while there is nothing new in the directory.
+// success does nothing while there is nothing new in the directory. With
+// Replace it takes the steps by which a run replaces, too.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
 	start := time.Now()
 	d := &dirLoad{o: o, given: dir}
-	d.env, d.result, d.run.o.Events = env, &result.Result{Schema: 1, Table: table}, o.Events
-	name, err := loader.ParseTableName(table)
+	d.env, d.run.o.Events, d.run.o.Gate = env, o.Events, o.Gate
+	name, err := d.target(table)
 	if err != nil {
-		return nil, fail.With(fail.Config, err)
+		return nil, err
 	}
+	d.result = &result.Result{Schema: 1, Table: name.String()}
 	if err := abilities.Verifies(abilities.Load, cmp.Or(o.Verify, "off"), "full", "off"); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
@@ -84,9 +86,9 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		return nil, err
 	}
 	if d.st.Finished {
-		return d.result, d.already(ctx, table)
+		return d.result, d.already(ctx, d.result.Table)
 	}
-	if err := d.st.Steps(ctx, o.Gate, d.steps(table)); err != nil {
+	if err := d.st.Steps(ctx, o.Gate, d.steps(d.result.Table)); err != nil {
 		return d.result, err
 	}
 	d.result.Elapsed = time.Since(start)
@@ -109,14 +111,17 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.manifest, err = read(ctx, d.out.FS, d.at.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail.With(fail.Input, err)
 	}
-	if !d.at.Local() {
-		return nil
+	if err := d.checkReplacing(); err != nil || !d.at.Local() {
+		return err
 	}
 	return d.list(ctx)
 }
 
 // list finds the files, which must be those of the manifest.
 func (d *dirLoad) list(ctx context.Context) (err error) {
+	if d.replaces() && d.manifest.Digest.Rows == 0 {
+		return nil // refuseExport has the reason
+	}
 	if d.files, err = listHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
 		return err
 	}
@@ -153,7 +158,11 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 		inode, _ := hdfsio.FileID(info)
 		parts = append(parts, fmt.Sprint(inode))
 	}
-	return checkpoint.IdentifyParts(table, parts...), nil
+	id := checkpoint.IdentifyParts(table, parts...)
+	if d.fresh != nil {
+		id = id.InPlaceOf(d.fresh.Old)
+	}
+	return id, nil
 }
 
 // again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
@@ -168,6 +177,14 @@ func (d *dirLoad) again(ctx context.Context) error {
 	}
 	if !restart {
 		return nil
+	}
+	if d.fresh != nil {
+		if err := d.keepsMoved(); err != nil {
+			return err
+		}
+		if err := d.fresh.restarting(ctx, d.env, d.c, d.st, d.run.o); err != nil {
+			return err
+		}
 	}
 	if err := d.removeCuts(ctx); err != nil {
 		return err

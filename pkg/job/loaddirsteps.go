@@ -53,18 +53,23 @@ func (d *dirLoad) conflicts(ctx context.Context) error {
 func (d *dirLoad) steps(table string) []checkpoint.Step {
 	var p *checkpoint.PlanRecord
 	var staged hdfsio.Location
+	var files *built
 	var rows *loaded
 	loading, local, proven := d.st.Loading, d.at.Local(), !d.st.Loading || d.o.TrustFiles
 	begun := func() bool { return loading }
+	d.proven = proven
 	return []checkpoint.Step{
+		{Name: "make the table", Done: func() bool { return d.fresh == nil }, Run: func(ctx context.Context) error { return d.fresh.make(ctx, d.env, d.c, d.st) }},
 		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},
 		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
 		{Name: "prove the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
 		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.st.Record(checkpoint.EventPlan, *p) }},
 		{Name: "begin the attempt", Run: func(context.Context) error { _, err := d.st.Begin(d.o.State.Version); return err }},
+		{Name: "see that the table can be compared", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
-		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, proven); return err }},
-		{Name: "verify the table", Done: func() bool { return !d.verifies() }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
+		{Name: "compare with what is replaced", Run: func(ctx context.Context) (err error) { files, err = d.compared(ctx, staged); return err }},
+		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
+		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.st.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
 		{Name: "look at the table once more", Run: d.sameTable},
 		{Name: "end the job", Run: d.end},
 	}
@@ -72,6 +77,11 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 
 // find finds the files and the table, and plans the load, and where local files are uploaded.
 func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecord, hdfsio.Location, error) {
+	if d.replaces() {
+		if err := d.refuseExport(d.manifest, d.old); err != nil {
+			return nil, hdfsio.Location{}, err
+		}
+	}
 	if !d.at.Local() {
 		if err := d.list(ctx); err != nil {
 			return nil, hdfsio.Location{}, err
@@ -112,8 +122,8 @@ func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error
 	return err
 }
 
-// plan is what is to be recorded before anything is done, with the staging directory of local files: that of an earlier attempt
-// if there is one.
+// plan is what is to be recorded before anything is done, with the staging directory of local files or of delete markers: that of
+// an earlier attempt if there is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
 	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: []rowkey.Key{},
 		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
@@ -126,15 +136,14 @@ func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hd
 		}
 	}
 	switch old := d.st.Plan; {
-	case !d.at.Local():
-	case old != nil:
+	case old != nil && old.Staging != "":
 		staged, err = d.env.Conf.Resolve(old.Staging)
-	default:
+	case d.at.Local() || d.spec.Replace:
 		staged, err = staging.Choose(d.env, d.o.Staging, p.Table, time.Now().UnixMilli())
+	default:
+		return p, staged, nil
 	}
-	if d.at.Local() && err == nil {
-		p.Staging = staged.String()
-	}
+	p.Staging = staged.String()
 	return p, staged, err
 }
 
@@ -143,8 +152,11 @@ func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
 	begun := progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: d.result.Table, Attempt: len(d.st.Attempts) + 1, Inputs: []string{d.given},
 		Files: len(d.files), Bytes: totalBytes(d.files), Phases: []string{"load"}}
 	d.result.Attempt = begun.Attempt
+	if d.compares() && !d.st.Loading {
+		begun.Phases = []string{"replace", "load"}
+	}
 	if d.at.Local() && !d.st.Loading {
-		begun.Phases = []string{"upload", "load"}
+		begun.Phases = slices.Insert(begun.Phases, 0, "upload")
 	}
 	if begun.Staging = d.at.String(); d.at.Local() {
 		begun.Staging = staged.String()
@@ -194,21 +206,24 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 }
 
 // load brings the files into the table.
-func (d *dirLoad) load(ctx context.Context, proven bool) (*loaded, error) {
+func (d *dirLoad) load(ctx context.Context, files *built) (*loaded, error) {
 	r := d.result
 	r.Staging, r.Manifest = d.stage.Location.String(), d.manifest
 	d.stage.out.Uploads = upload.NewLimiter(d.o.Uploads)
-	way := loadWay{stage: d.o.Stage, maxFiles: maxFiles(d.env, d.o.MaxFiles), calls: d.o.LoadConcurrency, gate: d.o.Gate, shared: true, proven: proven, local: d.o.Unreplicated}
+	way := loadWay{stage: d.o.Stage, maxFiles: maxFiles(d.env, d.o.MaxFiles), calls: d.o.LoadConcurrency, gate: d.o.Gate, shared: true, proven: d.proven, local: d.o.Unreplicated}
 	if !d.at.Local() {
 		way.cuts = d.cuts()
 	}
-	return loadFiles(ctx, d.c, d.facts, d.stage, &built{manifest: &d.all}, way, d.st, d.o.Events, r)
+	return loadFiles(ctx, d.c, d.facts, d.stage, files, way, d.st, d.o.Events, r)
 }
 
 // verifyRows holds the table to the manifest of the directory.
 func (d *dirLoad) verifyRows(ctx context.Context, rows *loaded) error {
 	rows.manifest = d.manifest
 	seen, err := rows.verify(ctx, d.c, d.o.Verify, d.o.Events, d.result)
+	if err == nil {
+		err = d.replaced(ctx, d.manifest, seen)
+	}
 	if err != nil {
 		return err
 	}
@@ -234,9 +249,12 @@ func (d *dirLoad) end(ctx context.Context) error {
 			d.o.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
 		}
 	}
-	var staged *staging.Dir // that of local files; else the caller's own
-	if d.at.Local() {
-		staged = d.stage.Dir
+	var staged *staging.Dir // that of local files, and of delete markers
+	if at := d.st.Plan.Staging; at != "" {
+		var err error
+		if staged, err = staging.At(d.env, at); err != nil {
+			return err
+		}
 	}
 	return d.st.End(ctx, d.result, staged, false, d.o.Events)
 }
@@ -245,6 +263,9 @@ func (d *dirLoad) end(ctx context.Context) error {
 func (d *dirLoad) already(ctx context.Context, table string) error {
 	r := d.result
 	d.st.Answer(ctx, d.env, r, d.o.Events)
+	if err := d.doneReplacing(); err != nil {
+		return err
+	}
 	d.o.Events.Start(progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: table, Inputs: []string{d.given}})
 	var err error
 	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, d.families()...); err != nil {

@@ -50,11 +50,6 @@ func maxFiles(env *cluster.Env, given int) int {
 // knows to be loaded is not sent again; outcomes that it does not know are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
 	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root, Counted: log.History.Replace != nil}}
-	if len(b.markers) > 0 {
-		all := *m
-		all.Files = slices.Concat(m.Files, b.markers)
-		m = &all
-	}
 	if len(m.Files) == 0 && !log.Loading {
 		e.Note("nothing to load: the input has no rows")
 		return rows, nil
@@ -85,6 +80,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 			files = append(files, loader.HFile{Family: f.Family, Path: st.Location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
+		files = append(files, b.markers...)
 		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: files}); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/result"
+	"bulkload/pkg/spec"
 )
 
 // builtDir is a directory of HFiles for the table, on HDFS or local, built for as many salts.
@@ -30,6 +31,12 @@ func (p *program) builtDir(onHDFS bool, salts int) string {
 	p.t.Helper()
 	s := jobtest.Spec(p.t, "check")
 	s.Inputs = []string{jobtest.Absolute(p.t, filepath.Join(jobtest.Exports, "check.csv"))}
+	return p.builtOf(s, onHDFS, salts)
+}
+
+// builtOf is builtDir of a job.
+func (p *program) builtOf(s spec.Spec, onHDFS bool, salts int) string {
+	p.t.Helper()
 	dir := p.t.TempDir()
 	if onHDFS {
 		dir = "hdfs:///tmp/hfiles-" + testcheck.Name(p.t)
@@ -70,7 +77,7 @@ func (p *program) load(stopAfter, dir string, flags ...string) (code int, stdout
 	return code, out.String(), errs.String()
 }
 
-// emptied sees that a directory on HDFS has no file but its manifest.
+// emptied sees that a directory on HDFS has no file but its manifest and the notes of a merge.
 func (p *program) emptied(dir string) {
 	p.t.Helper()
 	fsys, name, err := p.env.Resolve(dir)
@@ -78,7 +85,7 @@ func (p *program) emptied(dir string) {
 		p.t.Fatal(err)
 	}
 	for _, left := range jobtest.TreeFiles(p.t, fsys, name) {
-		if path.Base(left) != manifest.FileName {
+		if path.Base(left) != manifest.FileName && path.Base(path.Dir(left)) != build.MergeDir {
 			p.t.Errorf("left behind: %s", left)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // by run.build, and by LoadDir of files that it has read.
 type built struct {
 	manifest *manifest.Manifest
-	markers  []manifest.File // that are loaded with the files of the manifest
+	markers  []loader.HFile // that are loaded with the files of the manifest
 }
 
 // loaded is a job of which HBase has taken every file. It is made by loadFiles,

@@ -41,11 +41,16 @@ func checkReplace(o RunOptions, s spec.Job) error {
 	if s.Mapping.CellTimestamp != nil {
 		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, older than which the rest is hidden: cell_timestamp cannot be used with it", setting.Replace))
 	}
-	own, err := loader.ParseTableName(s.Table)
+	return refuseOwnRows(s.Table, s.Inputs)
+}
+
+// refuseOwnRows refuses the table itself among inputs.
+func refuseOwnRows(table string, inputs []string) error {
+	own, err := loader.ParseTableName(table)
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	for _, input := range s.Inputs {
+	for _, input := range inputs {
 		ref, ok, err := tablesource.Parse(input)
 		if err != nil {
 			return fail.With(fail.Config, err)
@@ -98,7 +103,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if !j.spec.Replace {
 		return nil
 	}
-	err := j.refuseExport(b.manifest)
+	err := j.refuseExport(b.manifest, j.before())
 	if err == nil && !j.proven { // before the snapshot, so that little is written between that and the load
 		if err = proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err == nil {
 			j.proven = true
@@ -111,15 +116,15 @@ func (j *run) replace(ctx context.Context, b *built) error {
 }
 
 // refuseExport refuses exports that are no table's whole content.
-func (j *run) refuseExport(m *manifest.Manifest) error {
+func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
 	switch {
 	case m.Stamped && j.fresh == nil:
 		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, and these have their own", setting.Replace))
 	case m.Digest.Rows == 0:
-		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", j.before()))
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", table))
 	case m.Rejected > 0 && !j.spec.ReplaceRejected:
 		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %s set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
-			j.before(), setting.Count(m.Rejected, "record"), m.RejectFile, setting.ReplaceRejected))
+			table, setting.Count(m.Rejected, "record"), m.RejectFile, setting.ReplaceRejected))
 	}
 	return nil
 }
@@ -135,16 +140,13 @@ func (j *run) compare(ctx context.Context, b *built) error {
 	if err != nil {
 		return err
 	}
-	if err := proveStaged(ctx, j.stage, &manifest.Manifest{Files: b.markers}, j.st, j.o.Gate, j.o.Events); err != nil {
-		return err
-	}
 	return j.st.Record(checkpoint.EventReplaced, done)
 }
 
-// writeMarkers compares the export with the snapshot and writes the markers.
+// writeMarkers compares the export with the snapshot, writes the markers and proves their files.
 func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
 	export := j.exported(b.manifest)
-	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: j.spec.Mapping.CellTTL != nil, Events: j.o.Events}
+	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: b.manifest.Expiring(), Events: j.o.Events}
 	s, err := replace.Compare(ctx, src.Snapshot, export, o)
 	if err != nil {
 		return done, tablesource.FilesFailure(err)
@@ -154,11 +156,17 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	j.result.Replace = done.Replace
 	j.o.Events.Note("table compared with the export", "rows", s.Rows, "deleted", s.Deleted, "changed", s.Changed)
 	if err := s.Refuse(o.Timestamp, limit); err != nil {
-		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w\n%s; the HFiles are kept in %s", j.facts.Name, err, refusedHint(s, limit), j.stage.Location))
+		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w\n%s; the HFiles are kept in %s", j.facts.Name, err, j.refusedHint(s, limit), j.stage.Location))
 	}
-	rw := rewrite.New(j.stage.out.FS, j.stage.out.Dir, j.familyOf, o.Timestamp)
-	rw.Output.Uploads, rw.Gate = j.stage.out.Uploads, j.o.Gate
-	prefix, _ := rewrite.SplitURI(j.stage.Location.URI())
+	st := j.stage
+	if j.markers != nil {
+		if st, err = j.markers(ctx); err != nil {
+			return done, err
+		}
+	}
+	rw := rewrite.New(st.out.FS, st.out.Dir, j.familyOf, o.Timestamp)
+	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.o.Gate
+	prefix, _ := rewrite.SplitURI(st.Location.URI())
 	files, err := s.Write(ctx, src.Snapshot, export, rw, prefix, o)
 	if err != nil {
 		return done, fail.With(fail.HDFS, err)
@@ -168,8 +176,8 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 		done.Replace.Markers += f.Cells
 		done.Replace.Bytes += f.Size
 	}
-	b.markers = StagedFiles(files)
-	return done, nil
+	b.markers = files
+	return done, proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)}, j.st, j.o.Gate, j.o.Events)
 }
 
 // exported are the job's HFiles.
@@ -182,8 +190,11 @@ func (j *run) exported(m *manifest.Manifest) *replace.Export {
 }
 
 // refusedHint says what to do about a table that is not replaced.
-func refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
-	if s.Newer > 0 || s.Foreign > 0 {
+func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
+	switch {
+	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files are built already
+		return setting.Textf("stop what writes to the table, and build the files again, which takes a later timestamp")
+	case s.Newer > 0 || s.Foreign > 0:
 		return setting.Textf("stop what writes to the table, and give the same command with %s, which takes a later timestamp", setting.Restart)
 	}
 	return setting.Textf("see that the export is complete; the same command with %s N or P%% above it continues (now %s)", setting.MaxDeletes, l)

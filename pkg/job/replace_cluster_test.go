@@ -414,12 +414,13 @@ func (l *replaceLab) first2() spec.Spec {
 // replaceProgram is the program with a job of an export that lacks two of a hundred rows of its table and has one more.
 type replaceProgram struct {
 	*program
-	want string // digest of a table with the export alone
+	want   string // digest of a table with the export alone
+	hfiles string // directory of the export's HFiles that is loaded; empty: the export is run
 }
 
 // newReplaceProgram has the table filled by a job of the same program.
 func newReplaceProgram(t *testing.T, name, want string) *replaceProgram {
-	p := &replaceProgram{newProgram(t, name), want}
+	p := &replaceProgram{program: newProgram(t, name), want: want}
 	all, err := os.ReadFile(filepath.Join(jobtest.Absolute(t, jobtest.Exports), "check.dump"))
 	if err != nil {
 		t.Fatal(err)
@@ -447,6 +448,16 @@ func newReplaceProgram(t *testing.T, name, want string) *replaceProgram {
 	}
 	p.input = write("after.dump", func(i int) bool { return i%50 != 7 })
 	return p
+}
+
+// replace runs or loads the second export.
+func (p *replaceProgram) replace(stopAfter string, flags ...string) (code int, stdout, stderr string) {
+	p.t.Helper()
+	flags = append([]string{"--replace"}, flags...)
+	if p.hfiles != "" {
+		return p.load(stopAfter, p.hfiles, flags...)
+	}
+	return p.run(stopAfter, flags...)
 }
 
 // digest is what HBase's client reads of the table.

@@ -41,6 +41,8 @@ type run struct {
 	stage   *stage
 	tables  []*tablesource.Source // inputs
 
+	markers func(ctx context.Context) (*stage, error) // makes the directory of delete markers; nil: they are written beside the HFiles
+
 	tablesOver bool // tables are not read again, and there is no input
 	proven     bool // the files of an earlier attempt, which are all that there are
 
