@@ -265,6 +265,11 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 		do(at, 128+9, load...)
 	}
 	do("", 0, load...)
+	load = append(load, "--replace", "--max-deletes=100%", "--job-id=replace")
+	for _, at := range []string{"read_snapshot:1", "replaced", "loaded"} {
+		do(at, 128+9, load...)
+	}
+	do("", 0, load...)
 }
 
 // TestStateOutOfReach: without the table of states nothing is done, and the exit code says so.
