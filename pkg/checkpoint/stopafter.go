@@ -5,6 +5,7 @@ package checkpoint
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +26,10 @@ type stopAfter struct {
 
 func newStopAfter() stopAfter {
 	event, rest, _ := strings.Cut(os.Getenv("BULKLOAD_TEST_STOP_AFTER"), ":")
+	if event != "" && !slices.ContainsFunc(EventInfos(), func(i EventInfo) bool { return string(i.Event) == event }) {
+		fmt.Fprintf(os.Stderr, "BULKLOAD_TEST_STOP_AFTER: no journal has an event %q\n", event)
+		os.Exit(otherState)
+	}
 	n, how, _ := strings.Cut(rest, ":")
 	left, err := strconv.Atoi(n)
 	if err != nil {
@@ -52,5 +57,5 @@ func (s *stopAfter) seen(st *Job, r journal.Record) {
 	}
 }
 
-// otherState is the exit code of a program whose history is not that of its journal. No command ends with it.
+// otherState is the exit code of a program whose history is not that of its journal, or whose test names no event. No command ends with it.
 const otherState = 97
