@@ -45,8 +45,8 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 		{abilities.Replace, abilities.SplitBy}: run(one, dir+"/days", byDirectory, "--replace"),
 		{abilities.Into, abilities.Several}:    run(several, input, "--replace", "--into=new"),
 		{abilities.Into, abilities.SplitBy}:    run(one, dir+"/days", byDirectory, "--replace", "--into=new"),
-		{abilities.Input, abilities.Shares}:    plan(one, "snapshot:s", out),
-		{abilities.Input, abilities.YARN}:      run(one, "hbase:s", yarn),
+		{abilities.Input, abilities.Shares}:    plan(one, "hbase:s", out),
+		{abilities.Input, abilities.YARN}:      run(one, "hbase:s", yarn, "--read-by=scan"),
 		{abilities.Input, abilities.SplitBy}:   run(one, "hbase:s", byDirectory),
 		{abilities.Load, abilities.Several}:    {"load", "--zookeeper=127.0.0.1:1", state, "--table=t", filepath.Join(dir, "tables")},
 	}

@@ -74,6 +74,9 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	defer env.Close()
 	p, err := share.Read(ctx, env, o.plan)
+	if err == nil {
+		err = p.Mount(ctx, env)
+	}
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.check(), o.checkTables(spec)); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -136,6 +136,9 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	defer env.Close()
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
+		return err
+	}
+	if err := o.checkTables(spec); err != nil {
 		return err
 	}
 	unmount, err := mountFiles(cmd.Context(), env, spec)
@@ -196,19 +199,15 @@ func (o *planOptions) check() error {
 func (o *planOptions) checkTables(s spec.Job) error {
 	switch {
 	case o.out != "":
-		return divisible(s, abilities.Shares)
+		// A snapshot that plan takes is gone before a share begins.
+		if i := slices.IndexFunc(s.Inputs, func(name string) bool { return strings.HasPrefix(name, cluster.TableScheme) }); i >= 0 {
+			return fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.Shares))
+		}
+		return s.Divisible(abilities.Shares)
 	case o.engine == "yarn":
-		return divisible(s, abilities.YARN)
+		return s.Divisible(abilities.YARN)
 	}
 	return nil
-}
-
-// divisible refuses what only one process can read or build.
-func divisible(s spec.Job, c abilities.Column) error {
-	if i := slices.IndexFunc(s.Inputs, cluster.IsTable); i >= 0 {
-		return fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, c))
-	}
-	return s.Divisible(c)
 }
 
 // write writes the plan for shares.

@@ -34,6 +34,9 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	}
 	defer env.Close()
 	p, err := share.Read(ctx, env, o.plan)
+	if err == nil {
+		err = p.Mount(ctx, env)
+	}
 	if err != nil {
 		return err
 	}

@@ -197,13 +197,17 @@ tables:
 `), 0o600))
 	jobs["a table and an index"] = append([]string{"--job", indexed, "--input", filepath.Join(root, "testdata", "exports", "check.csv"), "--splits", "salt:4", "--table-splits", "plain=4,8"}, stamp...)
 	testcheck.Must(t, os.WriteFile(several, []byte("table: t\nkey: id\nbad_records: 1%\nduplicates: last\ntables:\n  - {table: by_n, key: n + id, columns: [name], duplicates: first}\n"), 0o600))
+	t.Setenv("HBASE_CONF_DIR", newSharedSnapshot(t).conf)
+	ofTable := []string{"--input", "snapshot:s", "--table", "t", "--key", "n", "--columns", "n,v,$row,id", "--parse", "id", "--splits", "k01,k03,k05"}
+	jobs["a snapshot, first"] = append(append([]string{"--duplicates", "first"}, ofTable...), stamp...)
+	jobs["a snapshot, last"] = append(append([]string{"--duplicates", "last"}, ofTable...), stamp...)
 	jobs["several tables, last"] = append([]string{"--job", several, "--input", input, "--splits", "k01000,k03", "--table-splits", "by_n=5k"}, stamp...)
 	return jobs
 }
 
 // TestSharesAreOneBuild runs shares and merges as processes: whatever their number, the files and the manifest are those of one build.
 func TestSharesAreOneBuild(t *testing.T) {
-	shares := map[int]int{1: 2, 2: 1, 7: 3}
+	shares := map[int]int{1: 2, 2: 1, 7: 3} // and their merges
 	if race.Reduced(t) {
 		shares = map[int]int{2: 1}
 	}
@@ -240,6 +244,25 @@ func TestSharesAreOneBuild(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSharesBeginElsewhere: a plan has the places of local inputs, wherever shares are started.
+func TestSharesBeginElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	doubled(t, filepath.Join(dir, "in.csv"), 300)
+	j := sharedJob{t, dir, []string{"--key", "id + n", "--input", "in.csv", "--duplicates", "first", "--bad-records", "5", "--splits", "k001", "--timestamp", "1700000000000"}}
+	files, manifest := j.local()
+	j.plan()
+	elsewhere := sharedJob{t, t.TempDir(), nil}
+	for _, name := range []string{"plan", "rows", "hfiles"} {
+		testcheck.Must(t, os.Symlink(filepath.Join(dir, name), filepath.Join(elsewhere.dir, name)))
+	}
+	for _, name := range []string{"rows", "hfiles"} {
+		testcheck.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+	}
+	elsewhere.must(shareArgs(1, 1)...)
+	elsewhere.must(mergeArgs(1, 1)...)
+	j.hold(files, manifest)
 }
 
 // TestBudgetOfAllShares: bad records are judged over all shares, though one alone has more than its part; each share keeps its own.

@@ -103,8 +103,8 @@ func inputCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("pkg/job: TestTableAsInput"),
 		Several: seen(),
-		Shares:  no("a table is read by one process: build it without shares"),
-		YARN:    no("a table is read on this machine: build with %s local", setting.Engine),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a snapshot, last", "internal/onyarn: TestQuick/a table as input").but("shares read a table through a snapshot that stays: take one (hbase shell: snapshot 'TABLE', 'NAME'), and name it as input, snapshot:NAME"),
+		YARN:    by("internal/onyarn: TestQuick/a table as input").but("tasks on YARN read the files of a table, and do not scan it: leave %s out, or build with %s local", setting.ReadBy, setting.Engine),
 		SplitBy: no("a table has no directories: load it as one job"),
 		Resume:  by("pkg/job: TestTableAsInput/hbase", "pkg/job: TestTableAsInput/snapshot", "pkg/job: TestTableAsInput/scan"),
 		Host:    by("pkg/job: TestKindsOfRunsOnAnotherHost/table"),

@@ -31,6 +31,7 @@ func TestYARNSecured(t *testing.T) {
 		}
 	})
 	t.Run("tokens", func(t *testing.T) { s.in(t).tokens() })
+	t.Run("a table as input", func(t *testing.T) { s.in(t).tableInput() })
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -146,7 +147,7 @@ func (j *run) sameFiles(p *share.Plan) error {
 }
 
 // checkEngine refuses what a job on YARN cannot do.
-func checkEngine(o RunOptions, s spec.Job, refuse func(inputs []string) error) error {
+func checkEngine(env *cluster.Env, o RunOptions, s spec.Job) error {
 	if o.YARN == nil {
 		return nil
 	}
@@ -156,7 +157,7 @@ func checkEngine(o RunOptions, s spec.Job, refuse func(inputs []string) error) e
 	if o.State.Dir == "" {
 		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job that nobody remembers would be submitted again", setting.Engine, setting.State))
 	}
-	return refuse(s.Inputs)
+	return mapreduce.RefuseInputs(env, s)
 }
 
 // dropSubmission removes what a job on YARN has left beside its HFiles, when these are taken.

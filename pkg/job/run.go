@@ -57,7 +57,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEngine(o, s, func(inputs []string) error { return mapreduce.RefuseInputs(env, inputs) }); err != nil {
+	if err := checkEngine(env, o, s); err != nil {
 		return nil, err
 	}
 	if err := checkTables(o, s); err != nil {

@@ -79,6 +79,9 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 		return r, o, err
 	}
 	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil}
+	if j.o.YARN != nil { // nodes have no region servers scan
+		o.By, o.FilesOnly = tablesource.ByFiles, true
+	}
 	r, ok := j.st.OwnSnapshots[place]
 	scan := o.By == tablesource.ByScan
 	switch {

@@ -135,6 +135,9 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if err := t.work.Plan.Mount(ctx, t.env); err != nil {
+		return err
+	}
 	in, err := t.work.Plan.Open(ctx, t.env, w)
 	if err != nil {
 		return err

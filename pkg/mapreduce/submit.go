@@ -18,7 +18,9 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
+	"bulkload/pkg/spec"
 	"bulkload/pkg/streaming"
+	"bulkload/pkg/tablesource"
 )
 
 // ShipSize is how many bytes of text a map takes at a time: the unit in which inputs are cut into maps.
@@ -124,7 +126,10 @@ func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job
 		j.Partitions = dir.Join(partitionsName).URI()
 	}
 	for _, input := range w.Plan.Job.Inputs {
-		if l, err := e.Env.Conf.Resolve(input); err == nil && !l.Local() {
+		if l, err := placeOf(e.Env, input); err == nil && !l.Local() {
+			if cluster.IsTable(input) {
+				j.Properties[rootDir] = l.URI() // Hadoop's client does not know HBase's configuration
+			}
 			if base := l.Scheme + "://" + l.Authority; !slices.Contains(j.FileSystems, base) {
 				j.FileSystems = append(j.FileSystems, base)
 			}
@@ -180,14 +185,29 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 	return env, release, nil
 }
 
-// RefuseInputs refuses what nodes cannot read: files of this machine, and streams.
-func RefuseInputs(env *cluster.Env, inputs []string) error {
-	places := build.StreamPlaces(inputs)
-	for i, input := range inputs {
-		if cluster.IsTable(input) {
+// rootDir is HBase's directory in its configuration.
+const rootDir = "hbase.rootdir"
+
+// placeOf is where an input lies: a table in HBase's directory.
+func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
+	if !cluster.IsTable(input) {
+		return env.Conf.Resolve(input)
+	}
+	root := env.Conf.Value(rootDir)
+	if root == "" {
+		return hdfsio.Location{}, fmt.Errorf("%s is not configured: the files of input %s lie below it; give the directory of hbase-site.xml", rootDir, input)
+	}
+	return env.Conf.Resolve(root)
+}
+
+// RefuseInputs refuses what nodes cannot read: files of this machine, streams, and tables that region servers scan.
+func RefuseInputs(env *cluster.Env, s spec.Job) error {
+	places := build.StreamPlaces(s.Inputs)
+	for i, input := range s.Inputs {
+		if cluster.IsTable(input) && s.ReadBy == string(tablesource.ByScan) {
 			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))
 		}
-		l, err := env.Conf.Resolve(input)
+		l, err := placeOf(env, input)
 		if err != nil && places[i] == "" {
 			return fail.With(fail.Config, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 )
 
 // Plan is all that shares and merges have in common.
@@ -33,6 +34,8 @@ type Plan struct {
 	// Weights are the estimated bytes of each region, by which who divides them goes; none: not known. Here, and wherever regions of several
 	// tables have numbers, those of further tables follow those of the first.
 	Weights []int64 `json:"weights,omitempty"`
+	// Snapshots are those through which inputs that are tables are read.
+	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
 	// Tables are the further tables, in the order of the job's targets.
 	Tables []PlanTable `json:"tables,omitempty"`
 	// Checksum is that of all else; shares say by it of which plan they are.
@@ -81,19 +84,27 @@ func (f InputFile) differs(now InputFile) string {
 }
 
 // Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the settings of families as
-// the job has them. Streams are refused.
+// the job has them. Streams are refused, and so are tables that region servers scan.
 func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
 	s.Inputs = slices.Clone(s.Inputs)
-	for i, place := range build.StreamPlaces(s.Inputs) {
-		if place != "" {
-			return nil, fail.Errorf(fail.Config, "the input %s is a stream of this process, which other shares cannot read: write the data to a file that all of them see, and name that", s.Inputs[i])
+	var snapshots []tablesource.Planned
+	streamed := build.StreamPlaces(s.Inputs)
+	for i, input := range s.Inputs {
+		if streamed[i] != "" {
+			return nil, fail.Errorf(fail.Config, "the input %s is a stream of this process, which other shares cannot read: write the data to a file that all of them see, and name that", input)
 		}
-		fsys, name, err := files.Source(s.Inputs[i])
+		fsys, name, err := files.Source(input)
 		if err != nil {
 			return nil, err
 		}
-		if source.IsTable(fsys) {
-			return nil, fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.Shares))
+		if snap, ok := fsys.(*tablesource.Files); ok {
+			planned, err := snap.Plan(ctx, input)
+			if err != nil {
+				return nil, err
+			}
+			snapshots = append(snapshots, planned)
+		} else if source.IsTable(fsys) {
+			return nil, fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Shares))
 		}
 		if _, local := fsys.(hdfsio.Local); local {
 			s.Inputs[i] = name // shares may begin elsewhere
@@ -111,7 +122,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli())}
+	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli()), Snapshots: snapshots}
 	p.Job.Options = nil
 	for i, shape := range shapes {
 		t := PlanTable{Families: shape.Families}

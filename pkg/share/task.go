@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"bulkload/pkg/build"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/progress"
@@ -13,6 +14,15 @@ import (
 
 // Part is a share's splits.
 func (p *Plan) Part(of Of) build.Part { return p.part(of.K, of.N) }
+
+// Mount has env read those inputs that are tables, through the plan's snapshots. Build, Merge and Open need that.
+func (p *Plan) Mount(ctx context.Context, env *cluster.Env) error {
+	j, err := p.Job.Resolve()
+	for _, s := range p.Snapshots {
+		err = errors.Join(err, s.Mount(ctx, env, j.KeyParser))
+	}
+	return err
+}
 
 // Open opens the input, which must be as it was when the plan was made.
 func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions) (*build.Input, error) {

@@ -5,7 +5,8 @@
 // when its [Source] is closed. A named snapshot is only read.
 //
 // [Files] shows it to pkg/source as a directory with a file for each region, and
-// [Mount] has a job's inputs lead there.
+// [Mount] has a job's inputs lead there. [Planned] is a snapshot as a plan has it,
+// which several processes read.
 //
 // [Scanned] is a table that is read by scans, [ScanFiles] shows it in the same way:
 // the records are the same, but each region is of a moment of its own, and one that

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/rowkey"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 )
@@ -31,6 +32,7 @@ type Files struct {
 	root, name string // of the snapshot
 	dir        string // as which it is shown
 	parser     Parser
+	cuts       map[int][]rowkey.Key // of regions, as a plan has them; nil: none has
 
 	mu    sync.Mutex
 	of    [sha256.Size]byte // the manifest whose parts are known

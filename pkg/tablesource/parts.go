@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"bulkload/pkg/rowkey"
 	"bulkload/pkg/snapshot"
 )
 
@@ -33,11 +34,9 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 	if f.parts != nil && f.of == snap.Checksum {
 		return f.parts, nil
 	}
-	most := cmp.Or(f.PartBytes, partBytes)
 	var parts []region
 	for i := range snap.Regions {
-		n := int((snap.Regions[i].Bytes + most - 1) / most)
-		cuts, err := snap.Cuts(ctx, i, n)
+		cuts, err := f.cutsOf(ctx, snap, i)
 		if err != nil {
 			return nil, err
 		}
@@ -52,6 +51,20 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 	}
 	f.of, f.parts = snap.Checksum, parts
 	return parts, nil
+}
+
+// cutsOf are the rows before which region i is cut: those of a plan, else those of
+// its largest file.
+func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) (cuts []rowkey.Key, err error) {
+	if f.cuts != nil {
+		return f.cuts[i], nil
+	}
+	most := cmp.Or(f.PartBytes, partBytes)
+	rows, err := snap.Cuts(ctx, i, int((snap.Regions[i].Bytes+most-1)/most))
+	for _, row := range rows {
+		cuts = append(cuts, row)
+	}
+	return cuts, err
 }
 
 // Name orders files as rows are.
