@@ -6,8 +6,8 @@ func rekeyCells() [columns]Cell {
 	return [columns]Cell{
 		Process:      by("pkg/rekey: TestRekey"),
 		Several:      no("rekey gives one table new keys: give the command for each"),
-		Shares:       no("a table gets new keys in one process: shares would need a plan of its snapshot's regions"),
-		YARN:         no("a table gets new keys in one process: tasks would need a reader of its snapshot on each node"),
+		Shares:       no("rekey keeps versions, timestamps and tags, for which shares have no reader: one process numbers the columns, and sums up rows without keys"),
+		YARN:         no("rekey keeps versions, timestamps and tags, for which tasks have no reader: one process numbers the columns, and sums up rows without keys"),
 		SplitBy:      no("rekey reads a table, which has no directories"),
 		Resume:       by("pkg/rekey: TestRekey", "pkg/rekey: TestBuildResumes"),
 		Host:         by("pkg/job: TestEveryCommandOnAnotherHost"),
@@ -80,8 +80,8 @@ func exportCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("cmd/bulkload: TestExportOnCluster"),
 		Several: no("an export reads one table: give the command for each"),
-		Shares:  no("a table is exported by one process: shares would need one snapshot that all read, and one manifest of all"),
-		YARN:    no("a table is exported by one process: tasks would need a reader of its snapshot on each node"),
+		Shares:  no("shares make HFiles, and an export is other files, with one manifest of all: one process writes it"),
+		YARN:    no("tasks on YARN make HFiles, and an export is other files, with one manifest of all: one process writes it"),
 		SplitBy: no("an export reads a table, which has no directories"),
 		Resume:  no("an export that was killed begins again: it reads another snapshot, and files of two are not one moment"),
 		Host:    no("an export has no state: on another host, remove its directory and give the command again"),

@@ -1,7 +1,9 @@
 package onyarn
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,9 +19,8 @@ import (
 func (s *site) tableInput() {
 	const maps, regions = "3", 4
 	old := s.table(10)
-	if s.cluster.Security().Kerberos { // who takes a snapshot needs A
-		_, err := s.cluster.AdminT(s.T).Run(s.Context(), "grant", old, testcluster.Loader, "RWCA")
-		testcheck.Must(s.T, err)
+	if s.cluster.Security().Kerberos {
+		s.mayRead(old)
 	}
 	s.must("run", "--job", s.job("check"), "--table", old, "--input", jobtest.Absolute(s.T, filepath.Join(jobtest.Exports, "check.csv")))
 	table, err := loader.ParseTableName(old)
@@ -65,6 +66,20 @@ func (s *site) tableInput() {
 	s.holds(into, want)
 	if left := s.ownSnapshots(table); len(left) > 0 {
 		s.Errorf("snapshots are left: %q", left)
+	}
+}
+
+// mayRead lets the user take snapshots of a table, and read their files.
+func (s *site) mayRead(table string) {
+	s.Helper()
+	_, err := s.cluster.AdminT(s.T).Run(s.Context(), "grant", table, testcluster.Loader, "RWCA")
+	testcheck.Must(s.T, err)
+	for _, dir := range []string{"data", "archive"} {
+		fsys, name, err := s.super.Resolve("hdfs:///hbase/" + dir)
+		testcheck.Must(s.T, err)
+		if err := fsys.Chmod(s.Context(), name, 0o755); !errors.Is(err, fs.ErrNotExist) {
+			testcheck.Must(s.T, err)
+		}
 	}
 }
 

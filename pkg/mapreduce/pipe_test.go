@@ -33,7 +33,7 @@ type piped struct {
 // newPiped plans a job into a directory of local files.
 func newPiped(t *testing.T, s spec.Spec, points [][]byte, maps, reduces int) *piped {
 	t.Helper()
-	return newPipedTables(t, s, shapesOf(points), maps, reduces)
+	return newPipedTables(t, pipedJob{spec: s, shapes: shapesOf(points)}, maps, reduces)
 }
 
 // shapesOf is that of one table.
@@ -42,10 +42,9 @@ func shapesOf(points [][]byte) []build.Shape {
 }
 
 // newPipedTables is newPiped for several tables.
-func newPipedTables(t *testing.T, s spec.Spec, shapes []build.Shape, maps, reduces int) *piped {
+func newPipedTables(t *testing.T, j pipedJob, maps, reduces int) *piped {
 	t.Helper()
-	env := jobtest.Env(t)
-	plan, err := share.Make(t.Context(), env, jobtest.Resolve(t, s), shapes, build.WorkOptions{SplitSize: 20_000})
+	plan, err := share.Make(t.Context(), j.env(t), jobtest.Resolve(t, j.spec), j.shapes, build.WorkOptions{SplitSize: 20_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,8 @@ func newPipedTables(t *testing.T, s spec.Spec, shapes []build.Shape, maps, reduc
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{WorkName: b, streaming.JobFile: []byte("<configuration/>")} {
+	site := fmt.Sprintf("<configuration><property><name>%s</name><value>%s</value></property></configuration>", rootDir, j.root)
+	for name, text := range map[string][]byte{WorkName: b, streaming.JobFile: []byte(site)} {
 		if err := os.WriteFile(filepath.Join(p.dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -169,6 +169,7 @@ func (p *piped) run() error {
 type pipedJob struct {
 	spec   spec.Spec
 	shapes []build.Shape
+	root   string // HBase's, with the snapshot s, if tables are read
 }
 
 // pipedJobs are jobs of one table and of several.
@@ -178,7 +179,7 @@ func pipedJobs(t *testing.T) map[string]pipedJob {
 	for _, table := range []string{"check", "opinion"} {
 		s := jobtest.Spec(t, table)
 		s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, table+".csv"))}, 1700000000000
-		jobs[table] = pipedJob{s, shapesOf(partition.SaltSplits(10))}
+		jobs[table] = pipedJob{spec: s, shapes: shapesOf(partition.SaltSplits(10))}
 	}
 	s := jobs["opinion"].spec
 	s.Table, s.Tables = "ns:opinion", []spec.TableSpec{
@@ -191,7 +192,8 @@ func pipedJobs(t *testing.T) map[string]pipedJob {
 		points := map[string][][]byte{"by_date": {[]byte("2014"), []byte("2016")}, "narrow": {[]byte("8")}}[x.Table]
 		shapes = append(shapes, build.Shape{Families: spec.DefaultFamilies(x.Families()), Splits: points})
 	}
-	jobs["several tables"] = pipedJob{s, shapes}
+	jobs["several tables"] = pipedJob{spec: s, shapes: shapes}
+	jobs["a table"] = pipedTable(t)
 	return jobs
 }
 
@@ -202,11 +204,11 @@ func TestTasksGiveTheSameFiles(t *testing.T) {
 		for _, c := range []struct{ maps, reduces int }{{1, 1}, {3, 2}, {5, 7}} {
 			t.Run(fmt.Sprintf("%s, %d maps, %d reduces", name, c.maps, c.reduces), func(t *testing.T) {
 				whole := t.TempDir()
-				want, err := build.Directories(t.Context(), jobtest.Env(t), jobtest.Resolve(t, j.spec), j.shapes, whole, build.WorkOptions{})
+				want, err := build.Directories(t.Context(), j.env(t), jobtest.Resolve(t, j.spec), j.shapes, whole, build.WorkOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := newPipedTables(t, j.spec, j.shapes, c.maps, c.reduces)
+				p := newPipedTables(t, j, c.maps, c.reduces)
 				if err := p.run(); err != nil {
 					t.Fatal(err)
 				}
