@@ -52,6 +52,13 @@ func (s *site) tableInput() {
 
 	onYARN := []string{"--engine", "yarn", "--maps", maps, "--reduces", "2", "--verify", "full"}
 	into := s.table(regions)
+	if s.cluster.Security().Kerberos {
+		defer func() {
+			if s.audited(byToken, "open", "src=/hbase/data/") == 0 {
+				s.Error("no file of the snapshot is opened by token")
+			}
+		}()
+	}
 	s.must(of("run", "snapshot:"+snap, append(onYARN, "--table", into)...)...)
 	s.holds(into, want)
 

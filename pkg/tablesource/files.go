@@ -32,7 +32,10 @@ type Files struct {
 	root, name string // of the snapshot
 	dir        string // as which it is shown
 	parser     Parser
-	cuts       map[int][]rowkey.Key // of regions, as a plan has them; nil: none has
+
+	// Of a plan; nil: there is none.
+	held *snapshot.Snapshot
+	cuts map[int][]rowkey.Key // of regions
 
 	mu    sync.Mutex
 	of    [sha256.Size]byte // the manifest whose parts are known
@@ -65,8 +68,12 @@ func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
 // Dir is the name of the directory.
 func (f *Files) Dir() string { return f.dir }
 
-// open reads the manifest: a snapshot may have been replaced.
+// open reads the manifest: a snapshot may have been replaced. Of a plan it was held
+// to that, and its files stay what they are.
 func (f *Files) open(ctx context.Context) (*snapshot.Snapshot, error) {
+	if f.held != nil {
+		return f.held, nil
+	}
 	return snapshot.Open(ctx, f.fsys, f.root, f.name)
 }
 

@@ -56,7 +56,7 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 // cutsOf are the rows before which region i is cut: those of a plan, else those of
 // its largest file.
 func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) (cuts []rowkey.Key, err error) {
-	if f.cuts != nil {
+	if f.held != nil {
 		return f.cuts[i], nil
 	}
 	most := cmp.Or(f.PartBytes, partBytes)

@@ -56,10 +56,7 @@ func (p Planned) Mount(ctx context.Context, env *cluster.Env, parser Parser) err
 		return fail.Errorf(fail.Input, "snapshot %s is of table %s at %s, the plan's of %s at %s: make another plan", p.Name, is.Table, is.Created.UTC().Format(time.RFC3339Nano), p.Table, p.Created.Format(time.RFC3339Nano))
 	}
 	files := NewFiles(s.fsys, s.root, p.Name, ref, parser)
-	files.cuts = map[int][]rowkey.Key{}
-	for i, cuts := range p.Cuts {
-		files.cuts[i] = cuts
-	}
+	files.held, files.cuts = s.Snapshot, p.Cuts
 	env.Mount(p.Input, files, files.Dir())
 	return nil
 }
