@@ -60,7 +60,7 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 	}
 	path := classPath(jarPath(lib), l.daemonConf(), l.web())
 	if role.ofYARN() {
-		path = classPath(jarPath(lib), l.daemonConf(), l.yarnClasses())
+		path = classPath(l.yarnClasses(), jarPath(lib), l.daemonConf()) // some classes replace Hadoop's
 	} else {
 		argv = append(argv, listClasses(l, lib, role)...)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,6 +46,18 @@ func TestValidate(t *testing.T) {
 	}
 	if err := (Options{}).Validate(); err != nil {
 		t.Errorf("zero value: %v", err)
+	}
+}
+
+// TestYARNClassPath: the classes that replace Hadoop's come before its jars.
+func TestYARNClassPath(t *testing.T) {
+	l := layout{t.TempDir()}
+	for _, role := range []Role{ResourceManager, NodeManager, HistoryServer} {
+		argv := daemonCommand("java", t.TempDir(), l, Ports{YARN: &YARNPorts{NodeManager: make([]NodeManagerPort, 1)}}, role, Options{YARN: true})
+		path := argv[slices.Index(argv, "-cp")+1]
+		if first := filepath.SplitList(path)[0]; first != l.yarnClasses() {
+			t.Errorf("%s: the class path begins with %s", role, first)
+		}
 	}
 }
 
