@@ -71,7 +71,7 @@ func (l layout) write(o Options, ports Ports, yarnLib string) error {
 		if o.YARN {
 			files[filepath.Join(dir, "yarn-site.xml")] = siteXML(yarn, o.YARNSite)
 		}
-		files[filepath.Join(dir, "log4j.properties")] = log4jProperties
+		files[filepath.Join(dir, "log4j.properties")] = log4j(o.Security)
 	}
 	clientSecurity(o.Security, core, hdfs, hbase)
 	clientTLS(l, o.Security, hbase)
@@ -85,6 +85,7 @@ func (l layout) write(o Options, ports Ports, yarnLib string) error {
 	}
 	daemonTLS(l, o.Security, hbase)
 	sites(l.daemonConf())
+	files[filepath.Join(l.daemonConf(), "hadoop-metrics2-hbase.properties")] = metricsProperties
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -123,6 +124,8 @@ func hdfsSite(l layout, p Ports, o Options) map[string]string {
 		"dfs.namenode.edits.noeditlogchannelflush": "true",
 		// Every 10 ms by default, also when nothing is deleted: that is most of what an idle NameNode does.
 		"dfs.namenode.block.deletion.unlock.interval.ms": "200",
+		// A count of who calls what, which is shown to JMX alone.
+		"dfs.namenode.top.enabled": "false",
 		// A dead DataNode is taken off after 2*recheck + 10*heartbeat = 14 s instead of 10.5 min.
 		"dfs.heartbeat.interval":                  "1",
 		"dfs.namenode.heartbeat.recheck-interval": "2000",
@@ -160,6 +163,7 @@ func hbaseSite(l layout, p Ports, o Options) map[string]string {
 		// The environment of whoever runs the tests is nobody's business.
 		"hbase.envvars.logging.disabled":                "true",
 		"hbase.hregion.majorcompaction":                 "0",
+		"hbase.regionserver.metrics.period":             "60000", // every 5 s by default, over all regions
 		"hbase.lease.recovery.first.pause":              "1000",
 		"hbase.lease.recovery.pause":                    "250",
 		"hbase.lease.recovery.dfs.timeout":              "23000",
@@ -175,6 +179,15 @@ func zooCfg(l layout, p Ports) string {
 		filepath.Join(l.data(), "zookeeper"), p.ZooKeeper)
 }
 
+// log4j is what daemons and clients log. The lines that HDFS has for each file, each block and each call are a fifth of what it does, and are
+// read of clusters with security alone.
+func log4j(s Security) string {
+	if s != (Security{}) {
+		return log4jProperties
+	}
+	return log4jProperties + quietHDFS
+}
+
 const log4jProperties = `bulkload.log=WARN
 log4j.rootLogger=${bulkload.log},console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -184,6 +197,17 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %-5p [%t] %c{2}: %m%
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 log4j.logger.org.apache.hadoop.hbase.client.ZKConnectionRegistry=ERROR
 `
+
+const quietHDFS = `log4j.logger.org.apache.hadoop.hdfs.StateChange=WARN
+log4j.logger.BlockStateChange=WARN
+log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem=WARN
+log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode=WARN
+log4j.logger.org.apache.hadoop.hdfs.server.datanode.fsdataset.impl.FsDatasetAsyncDiskService=WARN
+`
+
+// Without this a server of HBase makes and drops the JMX beans of all its metrics after each region that it opens or closes; its JMX is never
+// asked.
+const metricsProperties = "*.source.start_mbeans=false\n"
 
 func siteXML(base, over map[string]string) string {
 	all := maps.Clone(base)
