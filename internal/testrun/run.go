@@ -134,7 +134,8 @@ func (r *runner) alone(ctx context.Context, x run) error {
 
 // test is one run of go test. done is called for each package, before the next one's events are read.
 func (r *runner) test(ctx context.Context, args []string, mode string, done func(*result)) error {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-timeout", r.o.Timeout.String()}, args...)...)
+	// make check vets all, and here that would be done twice: with the race detector and without.
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.o.Timeout.String()}, args...)...)
 	cmd.Dir = r.o.Dir
 	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a thousand.
 	cmd.Env = append(os.Environ(), strings.TrimSpace("GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE")))
