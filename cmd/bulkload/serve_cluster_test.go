@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcheck"
 )
 
@@ -28,13 +29,10 @@ type served struct {
 	env       []string
 }
 
-// newServed builds the program, which is to read the cluster of a configuration.
+// newServed has the built program, which is to read the cluster of a configuration.
 func newServed(t *testing.T, conf string) *served {
 	t.Helper()
-	p := &served{bin: filepath.Join(t.TempDir(), "bulkload"), jobs: t.TempDir()}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	p := &served{bin: jobtest.Program(t), jobs: t.TempDir()}
 	p.env = append(os.Environ(), "HADOOP_CONF_DIR="+conf, "HBASE_CONF_DIR="+conf, "HADOOP_USER_NAME=etl", "BULKLOAD_STATE="+t.TempDir())
 	return p
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Program is the path of the program, which kills itself behind a record of its journal when a test asks for it (tag stopafter). It is for
@@ -20,14 +22,25 @@ func Program(t testing.TB) string {
 	return name
 }
 
-// built builds the program once in a process. It lies in the checkout's build directory, in a directory for each package, so that
-// processes do not meet and nothing has to remove it.
+// built builds the program, in the checkout's build directory, where nothing has to remove it. Of several processes one builds at a time: the
+// others find it there, and the go command does not link a program again whose sources have not changed.
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.Getwd()
+	dir, err := filepath.Abs("../../build/programs")
 	if err != nil {
 		return "", err
 	}
-	name := filepath.Join(dir, "../../build/programs", filepath.Base(filepath.Dir(dir)), filepath.Base(dir), "bulkload")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	name := filepath.Join(dir, "bulkload")
 	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
