@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -270,20 +269,6 @@ func (c *Cluster) command(role Role) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state.Daemons[role].Command
-}
-
-func (c *Cluster) format(ctx context.Context) error {
-	argv := append(slices.Clone(c.command(NameNode)), "-format", "-nonInteractive")
-	if _, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment()); err != nil {
-		return fmt.Errorf("format the test cluster's namenode: %w", err)
-	}
-	if c.state.HA {
-		// What -bootstrapStandby does, without a second JVM.
-		if err := os.CopyFS(c.layout.name(NameNode.Nth(2)), os.DirFS(c.layout.name(NameNode))); err != nil {
-			return fmt.Errorf("copy the namenode's image for the second one: %w", err)
-		}
-	}
-	return nil
 }
 
 // Attach gives the cluster whose configuration is in confDir, started by another process.

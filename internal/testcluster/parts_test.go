@@ -279,3 +279,24 @@ func TestJudge(t *testing.T) {
 		t.Errorf("cells of no hfile: %q", out)
 	}
 }
+
+// TestRename: two file systems of one image have different names, and all else of their VERSION files is the same.
+func TestRename(t *testing.T) {
+	const text = "namespaceID=992286788\nblockpoolID=BP-1958458713-127.0.0.1-1795663668668\nclusterID=CID-3d323ac9-8b8b-4f1e-b732-48e8d1248aa5\nlayoutVersion=-67\n"
+	var made []string
+	for range 2 {
+		file := filepath.Join(t.TempDir(), "VERSION")
+		testcheck.Must(t, os.WriteFile(file, []byte(text), 0o644))
+		testcheck.Must(t, rename(file))
+		got, err := os.ReadFile(file)
+		testcheck.Must(t, err)
+		made = append(made, string(got))
+		name, _, _ := strings.Cut(strings.SplitN(made[0], "BP-", 2)[1], "-")
+		if made[0] != strings.NewReplacer("1958458713", name, "3d323ac9", name).Replace(text) {
+			t.Errorf("renamed: %s", made[0])
+		}
+	}
+	if made[0] == made[1] {
+		t.Error("two have the same names")
+	}
+}
