@@ -11,7 +11,6 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
@@ -51,7 +50,7 @@ func kindsOfRuns(t *testing.T) map[string]func(*testing.T) *kindOfRun {
 		"table": func(t *testing.T) *kindOfRun {
 			in := newTableInput(t, testcluster.Shared(t))
 			p := in.reader(t, "hbase:"+in.old)
-			return &kindOfRun{p, nil, func() { p.judge(10) }}
+			return &kindOfRun{p, nil, func() { p.judge(programRegions) }}
 		},
 	}
 }
@@ -140,12 +139,12 @@ func TestKindsOfWorkAskTheirGate(t *testing.T) {
 	t.Run("table", func(t *testing.T) {
 		in := newTableInput(t, testcluster.Shared(t))
 		s := in.spec
-		s.Table, s.Inputs = jobtest.FreshTable(t, in.env, 10, nil), []string{"hbase:" + in.old}
+		s.Table, s.Inputs = jobtest.FreshTable(t, in.env, programRegions, nil), []string{"hbase:" + in.old}
 		run(t, &replaceLab{T: t, env: in.env, state: t.TempDir()}, s, RunOptions{})
 	})
 	t.Run("load", func(t *testing.T) {
-		p := newProgramAt(t, "", partition.SaltSplits(10))
-		dir := p.builtDir(false, 10)
+		p := newProgram(t, "")
+		dir := p.builtDir(false, programRegions)
 		jobtest.AsksGate(t, func(gate progress.Gate, e progress.Events) error {
 			_, err := LoadDir(t.Context(), p.env, p.table, dir, LoadOptions{Verify: "full", Gate: gate, Events: e, State: checkpoint.Options{Dir: p.state}})
 			return err

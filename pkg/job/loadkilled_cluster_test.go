@@ -111,16 +111,16 @@ func TestKilledLoadIsResumed(t *testing.T) {
 		files    int // in the store
 		after    []string
 	}{
-		{"local", false, true, false, 10, nil, 10, []string{"plan", "loading", "sending", "loaded:1", "loaded:8", "cleaned", "verified", "done"}},
-		{"HDFS", true, true, true, 10, nil, 11, []string{"plan", "attempt", "loading", "prepared", "cut", "sending", "loaded:1", "loaded:8", "cleaned", "verified", "done"}},
+		{"local", false, true, false, programRegions, nil, programRegions, []string{"plan", "loading", "sending", "loaded:1", "loaded:3", "cleaned", "verified", "done"}},
+		{"HDFS", true, true, true, programRegions, nil, programRegions + 1, []string{"plan", "attempt", "loading", "prepared", "cut", "sending", "loaded:1", "loaded:3", "cleaned", "verified", "done"}},
 		{"merged", true, false, false, 2, []string{"--max-files=2"}, 2, []string{"merged", "sending", "cleaned", "done"}},
-		{"local without a manifest", false, false, false, 10, nil, 10, []string{"loaded:3", "done"}},
+		{"local without a manifest", false, false, false, programRegions, nil, programRegions, []string{"loaded:3", "done"}},
 	} {
 		for _, after := range c.after {
 			t.Run(c.name+"/"+after, func(t *testing.T) {
 				t.Parallel()
 				p := newProgramAt(t, name, partition.SaltSplits(c.regions))
-				dir := p.builtDir(c.onHDFS, 10)
+				dir := p.builtDir(c.onHDFS, programRegions)
 				if !c.manifest {
 					fsys, at, err := p.env.Resolve(dir)
 					if err == nil {
@@ -164,7 +164,7 @@ func TestKilledLoadIsResumed(t *testing.T) {
 // while it cut a file leaves: every row is in the table, and nothing in the directory.
 func TestKilledLoadAndSplit(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t, buildProgram(t))
+	p := newProgramAt(t, buildProgram(t), partition.SaltSplits(10))
 	dir := p.builtDir(true, 10)
 	fsys, at, err := p.env.Resolve(dir)
 	if err != nil {
@@ -208,7 +208,7 @@ func TestKilledLoadAndSplit(t *testing.T) {
 func TestLoadsAgain(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, buildProgram(t))
-	dir := p.builtDir(true, 10)
+	dir := p.builtDir(true, programRegions)
 	fsys, at, err := p.env.Resolve(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -25,9 +25,9 @@ func TestLoadReplaceKilled(t *testing.T) {
 		few    []string
 		after  []string
 	}{
-		{"HDFS", true, false, []string{"replaced", "loaded:3"}, []string{"plan", "attempt", "read_snapshot:1", "loading", "prepared", "sending", "loaded:1", "loaded:6", "cleaned", "read_snapshot:2", "verified", "done"}},
-		{"local", false, false, []string{"replaced"}, []string{"plan", "attempt", "read_snapshot:1", "read_snapshot:2", "read_snapshot:3", "loading", "sending", "loaded:6", "cleaned", "read_snapshot:4", "verified", "done"}},
-		{"into, HDFS", true, true, []string{"fresh:1", "loaded:3"}, []string{"fresh:2", "plan", "attempt", "read_snapshot:1", "read_snapshot:2", "fresh:3", "loading", "sending", "loaded:6", "verified", "done"}},
+		{"HDFS", true, false, []string{"replaced", "loaded:3"}, []string{"plan", "attempt", "read_snapshot:1", "loading", "prepared", "sending", "loaded:1", "loaded:2", "cleaned", "read_snapshot:2", "verified", "done"}},
+		{"local", false, false, []string{"replaced"}, []string{"plan", "attempt", "read_snapshot:1", "read_snapshot:2", "read_snapshot:3", "loading", "sending", "loaded:2", "cleaned", "read_snapshot:4", "verified", "done"}},
+		{"into, HDFS", true, true, []string{"fresh:1", "loaded:3"}, []string{"fresh:2", "plan", "attempt", "read_snapshot:1", "read_snapshot:2", "fresh:3", "loading", "sending", "loaded:2", "verified", "done"}},
 		{"into, local", false, true, []string{"fresh:3"}, []string{"fresh:1", "fresh:2", "plan", "read_snapshot:3", "loading", "loaded:1", "verified", "done"}},
 	} {
 		after := c.few

@@ -83,8 +83,8 @@ func TestResumedOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
 	name := buildProgram(t)
-	for _, after := range []string{"plan", "attempt", "checking:1", "checking:2", "spill", "sorted", "written:1", "written:10", "built", "loading", "prepared", "sending",
-		"loaded:1", "loaded:8", "cleaned", "verified", "done"} {
+	for _, after := range []string{"plan", "attempt", "checking:1", "checking:2", "spill", "sorted", "written:1", "written:4", "built", "loading", "prepared", "sending",
+		"loaded:1", "loaded:3", "cleaned", "verified", "done"} {
 		t.Run(after, func(t *testing.T) {
 			t.Parallel()
 			h := newHosts(t, name)
@@ -101,10 +101,10 @@ func TestResumedOnAnotherHost(t *testing.T) {
 			if r.Already != (after == "done") {
 				t.Errorf("already: %v", r.Already)
 			}
-			h.judge(10)
+			h.judge(programRegions)
 			third := h.on("third")
 			s := third.status()
-			if s.State != checkpoint.JobDone || s.Table != h.program.table || s.Loaded != 10 {
+			if s.State != checkpoint.JobDone || s.Table != h.program.table || s.Loaded != programRegions {
 				t.Errorf("a third host says %s, table %s, %d files", s.State, s.Table, s.Loaded)
 			}
 			if code, _, stderr := third.run("", "--skip-exit-code"); code != 99 {
@@ -137,9 +137,9 @@ func TestStoppedOwner(t *testing.T) {
 	t.Parallel()
 	race.Plain(t)
 	name := buildProgram(t)
-	at := []string{"sorted", "sending:1", "loaded:3"}
+	at := []string{"sorted", "sending:1", "loaded:2"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {
-		at = append(at, "attempt", "written:5", "built", "loading", "prepared", "loaded:9", "verified")
+		at = append(at, "attempt", "written:2", "built", "loading", "prepared", "loaded:3", "verified")
 	}
 	for _, at := range at {
 		t.Run(at, func(t *testing.T) {
@@ -203,13 +203,13 @@ func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
 	}
 	r := result.Result{}
 	testcheck.Must(t, json.Unmarshal([]byte(stdout), &r))
-	h.judge(10)
+	h.judge(programRegions)
 	testcheck.Must(t, first.Process.Signal(syscall.SIGCONT))
 	err := first.Wait()
 	if lost := first.ProcessState.ExitCode() == 75 && strings.Contains(stderr.String(), "has taken over this job"); !lost && !(r.Already && err == nil) {
 		t.Errorf("the first owner ends with %v: %s", err, stderr.String())
 	}
-	h.judge(10)
+	h.judge(programRegions)
 	if s := h.on("third").status(); s.State != checkpoint.JobDone {
 		t.Errorf("a third host says %s", s.State)
 	}
@@ -290,7 +290,7 @@ func TestStateOutOfReach(t *testing.T) {
 	if code, _, stderr := h.on("second").run(""); code != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
-	h.judge(10)
+	h.judge(programRegions)
 }
 
 func freezeSuffix(at string) string {

@@ -59,7 +59,7 @@ func (in *tableInput) load(t *testing.T) {
 // reader is a program whose input is the table or a snapshot of it.
 func (in *tableInput) reader(t *testing.T, input string) *program {
 	t.Helper()
-	p := newProgramOn(t, in.servers, in.program, partition.SaltSplits(10))
+	p := newProgramOn(t, in.servers, in.program, partition.SaltSplits(programRegions))
 	p.input = input
 	return p
 }
@@ -97,7 +97,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	if code, _, says := p.run("", "--read-by=auto"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	p.judge(10)
+	p.judge(programRegions)
 	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 2 {
 		t.Errorf("%d records of the scan, want its beginning and that it is over", n)
 	}
@@ -141,7 +141,7 @@ func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 	if code, _, says := p.run("", "--read-by=auto"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	p.judge(10)
+	p.judge(programRegions)
 	var snapshots int
 	for _, r := range p.records() {
 		if r.Event != string(checkpoint.EventReadSnapshot) {
@@ -189,7 +189,7 @@ func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 	if code, _, says := p.run(""); code != 0 {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	p.judge(10)
+	p.judge(programRegions)
 	if n := p.count(string(checkpoint.EventReadSnapshot)); n != 2 {
 		t.Errorf("%d records of the snapshot, want that it is taken and that it is gone", n)
 	}
@@ -230,7 +230,7 @@ func (in *tableInput) snapshotOutlivesTable(t *testing.T) {
 	if code, _, says := p.run(""); code != 0 {
 		t.Fatalf("exit code %d: %s", code, says)
 	}
-	p.judge(10)
+	p.judge(programRegions)
 	p = in.reader(t, "snapshot:"+taken+"-other")
 	if code, _, says := p.run(""); code == 0 || !strings.Contains(says, "list_snapshots") {
 		t.Errorf("a snapshot that is not there: exit code %d: %s", code, says)
