@@ -123,7 +123,7 @@ func (p *replaceProgram) build(onHDFS bool) {
 	p.t.Helper()
 	s := jobtest.Spec(p.t, "check")
 	s.Inputs = []string{p.input}
-	p.hfiles = p.builtOf(s, onHDFS, 10)
+	p.hfiles = p.builtOf(s, onHDFS, programRegions)
 }
 
 // replaced gives the command again, and judges the table.
