@@ -179,6 +179,11 @@ func (p *Plan) Resolve() (spec.Job, []*build.Plan, error) {
 		shapes = append(shapes, shape)
 	}
 	plans, err := build.NewPlans(j, p.Columns, shapes, p.Timestamp)
+	for _, plan := range plans {
+		for _, s := range p.Snapshots {
+			plan.Tables = append(plan.Tables, s.Input)
+		}
+	}
 	return j, plans, err
 }
 
