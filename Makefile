@@ -78,7 +78,7 @@ test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
 	go test -count=1 -run TestSystemd ./internal/callers
 	cd internal/manifests && go vet . && go test -count=1 .
 
-test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are to be had
+test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are available
 	@scripts/test-metrics
 
 test-source: ## a table that was changed in every way, read from its snapshot and by HBase's own client: ROWS=20000, COST=3 for the times of both
@@ -103,7 +103,7 @@ test-kills: ## each command killed at random, with splits, merges, compactions a
 test-short: ## the tests that need no cluster
 	go test -short ./...
 
-check: ## what must pass before a push beside the tests: format, vet, staticcheck, the structure and words of the whole
+check: ## what must pass before a push besides the tests: format, vet, staticcheck, the structure and words of the whole
 	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }
 	go vet ./...
 	go vet -tags stopafter ./pkg/checkpoint
@@ -127,7 +127,7 @@ bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS
 	@go build -o build/bench/bench ./internal/bench/cmd/bench
 	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
 
-bench-serve: ## measure serve on the test cluster beside services in Java: one caller, 200, and fixed rates: SHORT=1
+bench-serve: ## measure serve on the test cluster against services in Java: one caller, 200, and fixed rates: SHORT=1
 	BULKLOAD_BENCH_SERVE=$(if $(SHORT),short,1) go test -count=1 -v -timeout 30m -run '^TestServeBench$$' ./cmd/bulkload
 
 soak-serve: ## hold the answers of serve to known rows while the cluster changes under it: TIME=15m

@@ -44,7 +44,7 @@ func newBuildCmd(g *globals) *cobra.Command {
 		Use:   "build {--input PATH… | --plan FILE --share K/N} --out DIR",
 		Short: "Build HFiles from exports; no cluster is needed",
 		Long: `Build reads exports and writes an HFile for each range between two split points
-into DIR/FAMILY, with a manifest beside them. Without --splits there is one range.
+into DIR/FAMILY, with a manifest next to them. Without --splits there is one range.
 The family's settings default to SNAPPY, FAST_DIFF and ROW. If the job file lists
 further tables, each has its files in DIR/TABLE/FAMILY, all of one reading.
 
@@ -182,7 +182,7 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 	return points, nil
 }
 
-// rejects is where the bad records of a build go when nothing else is said: beside its output, since what lies in that is
+// rejects is where the bad records of a build go by default: next to its output, since what is in that is
 // loaded. Of an output on HDFS it is a file in the current directory.
 func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	l, err := env.Conf.Resolve(o.out)

@@ -34,7 +34,7 @@ func newCleanCmd(g *globals) *cobra.Command {
 		Short: "Remove what finished and abandoned jobs left behind",
 		Long: `Clean lists the directories that jobs have left on this machine and in the staging
 directory on HDFS, and says which it would remove; with --yes it removes them.
-A job that runs, one that changed lately, and one with files of which it is not
+A job that runs, one that changed lately, and one with files where it is not
 known whether HBase has taken them stay. What the program did not
 make itself is not touched. A finished job whose state is gone is a new one when
 its command is run again.` + "\n" + exitHelp,
@@ -50,7 +50,7 @@ its command is run again.` + "\n" + exitHelp,
 	f.StringVar(&o.staging, "staging", "", "directory on HDFS where jobs have theirs (default /tmp/bulkload-USER)")
 	f.StringVar(&o.id, "job", "", "only this job, of any age: the name of its directory, or the twelve digits at its end")
 	f.Var(&o.olderThan, "older-than", "keep jobs that changed since, such as 7d or 12h")
-	f.BoolVar(&o.force, "force", false, "also jobs with files of which it is not known whether HBase has them; rows may be lost")
+	f.BoolVar(&o.force, "force", false, "also jobs with files that HBase may or may not have; rows may be lost")
 	f.BoolVar(&o.yes, "yes", false, "remove")
 	return cmd
 }

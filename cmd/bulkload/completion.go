@@ -97,7 +97,7 @@ func flagDirs() map[string]bool {
 	return map[string]bool{"out": true, "spill-dir": true, "state": true, "jobs": true}
 }
 
-// addCompletions says what the shells complete: what may stand behind the flags of a
+// addCompletions says what the shells complete: what may follow the flags of a
 // command and of those below it. Where nothing is known of a flag or an
 // argument nothing is offered: a list of files would mislead.
 func addCompletions(cmd *cobra.Command) {

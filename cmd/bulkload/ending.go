@@ -110,7 +110,7 @@ func fieldsOf(v any) (map[string]json.RawMessage, error) {
 	return fields, json.Unmarshal(b, &fields)
 }
 
-// asksJSON says whether arguments ask for JSON that were not understood, or not looked at yet, when the command failed.
+// asksJSON reports whether arguments ask for JSON that were not understood, or not looked at yet, when the command failed.
 func asksJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true

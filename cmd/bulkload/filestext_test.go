@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/result"
 )
 
-// TestFilesText says of how many files it was shown that they lie in the stores, and of no compacted one.
+// TestFilesText says of how many files it was shown that they are in the stores, and of no compacted one.
 func TestFilesText(t *testing.T) {
 	v := &result.Verification{Mode: "files", Sampled: 40, Files: &result.StoreFiles{Files: 3}}
 	v = (*result.Verification)(nil).Add(v).Add(&result.Verification{Mode: "files", Sampled: 2, Files: &result.StoreFiles{Files: 1, Compacted: 1, Others: 2}})
@@ -14,8 +14,8 @@ func TestFilesText(t *testing.T) {
 		t.Errorf("of several tables: %+v", *v.Files)
 	}
 	for want, f := range map[string]*result.StoreFiles{
-		"4 HFiles lie in the stores with the checksums of what was written, 42 sampled rows are as written":                                                                                                              {Files: 4},
-		"3 HFiles lie in the stores with the checksums of what was written; 1 of 4 HFiles were compacted before they were looked for, and of their rows only sampled ones were compared: 42 sampled rows are as written": v.Files,
+		"4 HFiles are in the stores with the checksums of what was written, 42 sampled rows are as written":                                                                                                              {Files: 4},
+		"3 HFiles are in the stores with the checksums of what was written; 1 of 4 HFiles were compacted before they were looked for, and of their rows only sampled ones were compared: 42 sampled rows are as written": v.Files,
 		"4 of 4 HFiles were compacted before they were looked for, and of their rows only sampled ones were compared: 42 sampled rows are as written":                                                                    {Files: 4, Compacted: 4},
 	} {
 		if got := verifyText(&result.Verification{Mode: "files", Sampled: 42, Files: f}); got != want {

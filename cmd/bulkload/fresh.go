@@ -151,7 +151,7 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	})
 }
 
-// switched refuses to drop a table that the job file at hand still names: its readers would find nothing.
+// switched refuses to drop a table that this job file still names: its readers would find nothing.
 func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 	if o.jobFile == "" {
 		return nil
@@ -192,7 +192,7 @@ Table %[1]s is as it was. To switch readers to table %[2]s:
 1. In %[3]s, change "table: %[1]s" to "table: %[2]s".
    A serve that runs reads the file again some seconds later; get and scan do with their next call.
    What names table %[1]s elsewhere, such as clients of HBase's own, does not follow.
-2. When nobody reads table %[1]s any more:
+2. When table %[1]s has no readers any more:
    bulkload run%[4]s --replace --into %[2]s --drop-old %[1]s
 `, old, now, file, flag)
 	if len(r.Fresh.Coprocessors) > 0 {

@@ -101,7 +101,7 @@ func inspected(r *inspect.Report) error {
 	case r.Unreadable() && len(r.Refused) > 0:
 		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("refused, %d in all: %s", len(r.Refused), r.Refused[0].Reason)}
 	case r.Unreadable():
-		return &fail.Error{Kind: fail.Input, Err: errors.New("nothing lies there that could be read")}
+		return &fail.Error{Kind: fail.Input, Err: errors.New("there is nothing that could be read")}
 	}
 	return nil
 }

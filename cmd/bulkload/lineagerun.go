@@ -208,7 +208,7 @@ func cellFields(m *manifest.Manifest) []lineage.Field {
 }
 
 // nominal is the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
-// time of day was given: nobody says for how long it is then.
+// time of day was given: it does not say for how long.
 func nominal(cmd *cobra.Command) (begin, end time.Time) {
 	s := settings.Of(cmd)
 	if !s.Dated && s.Origins["date"] == "" {

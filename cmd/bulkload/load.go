@@ -124,7 +124,7 @@ there is something else in DIR.` + "\n" + exitHelp,
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
 	cmd.Flags().StringVar(&replicate, "replicate", "yes", "whether peers of replication get the load: yes, or no where they are loaded too")
-	cmd.Flags().StringVar(&phoenix, "phoenix-indexes", "refuse", "table with indexes of Phoenix, of which a load writes no entries: refuse or ignore")
+	cmd.Flags().StringVar(&phoenix, "phoenix-indexes", "refuse", "table with Phoenix indexes, for which a load writes no entries: refuse or ignore")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
 	return cmd
 }

@@ -72,7 +72,7 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 }
 
 // calmBy leaves the log's lines about what a job does to the live view, where the command has one, the log is text for a person, and
-// nobody has given a level.
+// no level is given.
 func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
 	progress, level := cmd.Flags().Lookup("progress"), cmd.Flags().Lookup("log-level")
 	if progress == nil || level == nil {
@@ -90,7 +90,7 @@ func spokenAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// inJournal says whether systemd's journal reads the file, by what systemd.exec(5) says of JOURNAL_STREAM.
+// inJournal reports whether systemd's journal reads the file, by what systemd.exec(5) says of JOURNAL_STREAM.
 func inJournal(f *os.File, stream string) bool {
 	var device, inode uint64
 	if _, err := fmt.Sscanf(stream, "%d:%d", &device, &inode); err != nil {
@@ -175,7 +175,7 @@ func (h jobHandler) WithGroup(name string) slog.Handler {
 	return jobHandler{h.Handler.WithGroup(name), h.about}
 }
 
-// jobAttrsOf are those that a logger's lines have; of another's logger they are nobody's.
+// jobAttrsOf are those that a logger's lines have; another's logger has none.
 func jobAttrsOf(log *slog.Logger) *jobAttrs {
 	h, _ := log.Handler().(jobHandler)
 	return cmp.Or(h.about, &jobAttrs{})

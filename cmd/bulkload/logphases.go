@@ -15,7 +15,7 @@ type phaseLog struct {
 	part    int // to which they belong
 }
 
-// events are to come behind those of the tracker. Phases begin one after another, so there is no lock.
+// events are to come after those of the tracker. Phases begin one after another, so there is no lock.
 func (p *phaseLog) events() progress.Events {
 	return progress.Events{OnPhase: func(string) { p.tell() }}
 }

@@ -327,7 +327,7 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 			t.Errorf("the report has no %q", want)
 		}
 	}
-	// What the last part says of those before it, of which the third was planned earlier, as a rule.
+	// What the last part says of those before it. The third was planned earlier, as a rule.
 	var live checkpoint.Live
 	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, checkpoint.LiveName))
 	if err != nil {
@@ -365,7 +365,7 @@ func TestPauseAndGoOn(t *testing.T) {
 	p.says("level=INFO", "msg=paused", "an operator requested it")
 	busy := m.run(t, input, "--split-by", "directory")
 	if code := busy.wait(); code != 75 {
-		t.Errorf("beside a paused run, another ended with %d\n%s", code, busy.log())
+		t.Errorf("during a paused run, another ended with %d\n%s", code, busy.log())
 	}
 	stopped := time.Now()
 	p.signal(syscall.SIGTERM)

@@ -227,7 +227,7 @@ func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w
 	return nil
 }
 
-// readSplits reads a list of split points, or a file of them behind an @.
+// readSplits reads a list of split points, or a file of them after an @.
 func readSplits(list string) ([][]byte, error) {
 	name, file := strings.CutPrefix(list, "@")
 	if !file {
@@ -263,7 +263,7 @@ func logRows(log *slog.Logger) func(rows, bytes int64) {
 	}
 }
 
-// namesHBase says whether a configuration names a cluster of HBase, rightly or wrongly.
+// namesHBase reports whether a configuration names a cluster of HBase, rightly or wrongly.
 func namesHBase(conf *hdfsio.Conf) bool {
 	registry, err := cluster.FindRegistry(conf)
 	return err != nil || registry.Quorum != "" || len(registry.Servers) > 0

@@ -56,7 +56,7 @@ const (
 	svgWidth = 960
 	svgTop   = 92
 	svgStep  = 20
-	svgRight = 300 // for the numbers behind the bars
+	svgRight = 300 // for the numbers after the bars
 	svgChar  = 8   // of the text
 )
 

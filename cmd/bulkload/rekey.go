@@ -204,7 +204,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	return nil
 }
 
-// printRekey prints what came of a pass, and how readers come to the new table.
+// printRekey prints the result of a pass, and how readers find the new table.
 func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 	m := r.Manifest
 	if m == nil {

@@ -70,7 +70,7 @@ func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, into string,
 	return r, nil
 }
 
-// exists says whether there is a table of that name.
+// exists reports whether there is a table of that name.
 func exists(ctx context.Context, env *cluster.Env, name string) (bool, error) {
 	t, err := loader.ParseTableName(name)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *replacePlan) print(w io.Writer) {
 	}
 	about, how := "", "all keys of the input were compared with a snapshot of the table"
 	if p.OneOf > 1 {
-		about, how = "about ", fmt.Sprintf("estimated from one of %s, of which %d are not in the export; more --memory compares more", setting.Count(p.OneOf, "key"), p.Seen)
+		about, how = "about ", fmt.Sprintf("estimated from one of %s, %d of them not in the export; more --memory compares more", setting.Count(p.OneOf, "key"), p.Seen)
 	}
 	verdict := "allows"
 	if p.Refused {

@@ -286,15 +286,15 @@ func filesText(v *result.Verification) string {
 		f = &result.StoreFiles{}
 	}
 	rows := setting.Count(v.Sampled, "sampled row") + " are as written"
-	lie := setting.Count(f.Files-f.Compacted, "HFile") + " lie in the stores with the checksums of what was written"
+	there := setting.Count(f.Files-f.Compacted, "HFile") + " are in the stores with the checksums of what was written"
 	compacted := fmt.Sprintf("%d of %s were compacted before they were looked for, and of their rows only sampled ones were compared", f.Compacted, setting.Count(f.Files, "HFile"))
 	switch {
 	case f.Compacted == 0:
-		return lie + ", " + rows
+		return there + ", " + rows
 	case f.Compacted == f.Files:
 		return compacted + ": " + rows
 	}
-	return lie + "; " + compacted + ": " + rows
+	return there + "; " + compacted + ": " + rows
 }
 
 // maskedText says what the table has and readers do not see; empty where there is nothing such.

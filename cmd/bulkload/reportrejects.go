@@ -21,7 +21,7 @@ const (
 	mostRejects      = 20
 	mostReject       = 200 // characters of a record
 	mostRejectReason = 300
-	mostRejectLine   = 64 << 10 // bytes, of which more is not looked at
+	mostRejectLine   = 64 << 10 // bytes of a line that are read
 )
 
 // readRejects reads the first lines of a file of bad records, and counts all. Reasons may quote a value; what is quoted is

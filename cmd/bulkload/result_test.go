@@ -159,7 +159,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// TestTellFailure puts a failure into an object that was printed, and behind what is none.
+// TestTellFailure puts a failure into an object that was printed, and after what is none.
 func TestTellFailure(t *testing.T) {
 	for held, want := range map[string]string{
 		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// resultFlags say where a job's result goes beside standard output.
+// resultFlags say where a job's result goes besides standard output.
 type resultFlags struct{ file string }
 
 func (r *resultFlags) add(f *pflag.FlagSet) {

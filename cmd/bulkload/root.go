@@ -136,7 +136,7 @@ func nearestCommand(root *cobra.Command, err error) error {
 	return usageError{errors.New(text)}
 }
 
-// refuseUnknown makes a group of commands, such as table, an error where it is given a name that is none of them; cobra
+// refuseUnknown makes a group of commands, such as table, an error where it is given a name that it does not have; cobra
 // would print its help and call that a success.
 func refuseUnknown(group *cobra.Command) {
 	for _, c := range group.Commands() {

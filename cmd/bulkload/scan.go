@@ -56,7 +56,7 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 	f.StringVar(&o.startRow, "start-row", "", `first row key, bytes as \xNN`)
 	f.StringVar(&o.stopRow, "stop-row", "", "end of the range of row keys, exclusive")
 	f.StringVar(&o.rowsPrefix, "row-prefix", "", "all row keys that begin so")
-	f.BoolVar(&o.full, "full", false, "read the whole table and print the rows whose cells lie in the range")
+	f.BoolVar(&o.full, "full", false, "read the whole table and print the rows whose cells are in the range")
 	return cmd
 }
 

@@ -30,9 +30,9 @@ const (
 	askedKeys = 1_000
 )
 
-// TestServeBench measures the built program beside two services in Java on the test cluster (internal/bench/java/PlainService.java):
+// TestServeBench measures the built program against two services in Java on the test cluster (internal/bench/java/PlainService.java):
 // one that holds a connection to HBase, and one that opens one for each request. They take turns; a figure is the median of its
-// rounds. It is behind BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
+// rounds. It needs BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
 func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "" {
 		t.Skip("make bench-serve runs it")

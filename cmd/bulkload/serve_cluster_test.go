@@ -206,7 +206,7 @@ func (p *served) compare(t *testing.T, rng *rand.Rand, address string, args ...s
 	}
 }
 
-// ordersCSV is a file of orders with times of which some are the same.
+// ordersCSV is a file of orders with times; some are the same.
 func ordersCSV(t *testing.T, rng *rand.Rand, n int) string {
 	t.Helper()
 	var b strings.Builder

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// observer learns what a command does, beside the one who waits for its result.
+// observer learns what a command does, besides the caller that waits for its result.
 type observer interface {
 	// events are called while the job works; see [progress.Events].
 	events() progress.Events
@@ -34,7 +34,7 @@ type outcome struct {
 	progress progress.Progress
 }
 
-// session is one command's work on a job, with those who watch it.
+// session is one command's work on a job, with its observers.
 type session struct {
 	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command

@@ -95,7 +95,7 @@ func planned(cmd *cobra.Command) error {
 	return err
 }
 
-// shareRejects is where the bad records of a share go when nothing else is said: beside its rows, or if those are on HDFS, in the
+// shareRejects is where the bad records of a share go by default: next to its rows, or if those are on HDFS, in the
 // current directory.
 func (o *buildOptions) shareRejects(env *cluster.Env, of share.Of) (string, error) {
 	l, err := env.Conf.Resolve(o.out)

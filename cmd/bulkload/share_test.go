@@ -201,9 +201,9 @@ tables:
 	ofTable := []string{"--input", "snapshot:s", "--table", "t", "--key", "n", "--columns", "n,v,$row,id", "--parse", "id", "--splits", "k01,k03,k05"}
 	jobs["a snapshot, first"] = append(append([]string{"--duplicates", "first"}, ofTable...), stamp...)
 	jobs["a snapshot, last"] = append(append([]string{"--duplicates", "last"}, ofTable...), stamp...)
-	beside := filepath.Join(dir, "beside.csv")
+	beside := filepath.Join(dir, "another.csv")
 	testcheck.Must(t, os.WriteFile(beside, []byte("v,n\nbefore,k00001\nafter,k06\n"), 0o600))
-	jobs["a snapshot beside a file"] = append([]string{"--duplicates", "first", "--input", beside, "--input", "snapshot:s", "--table", "t", "--key", "n", "--columns", "n,v", "--splits", "k01"}, stamp...)
+	jobs["a snapshot and a file"] = append([]string{"--duplicates", "first", "--input", beside, "--input", "snapshot:s", "--table", "t", "--key", "n", "--columns", "n,v", "--splits", "k01"}, stamp...)
 	jobs["several tables, last"] = append([]string{"--job", several, "--input", input, "--splits", "k01000,k03", "--table-splits", "by_n=5k"}, stamp...)
 	return jobs
 }

@@ -74,7 +74,7 @@ func TestSharesOfAnotherSnapshot(t *testing.T) {
 	j.must(mergeArgs(1, 1)...)
 }
 
-// TestSharesRefuseTables: a table of which plan would take a snapshot is refused, also one that a list names.
+// TestSharesRefuseTables: a table that plan would take a snapshot of is refused, also one that a list names.
 func TestSharesRefuseTables(t *testing.T) {
 	dir := t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("hbase:old\n"), 0o600))

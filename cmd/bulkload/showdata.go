@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// aboutData is an error that has a value, a row key or the like, which its message has not: logs, results, reports and
+// aboutData is an error that has a value, a row key or the like, which its message does not have: logs, results, reports and
 // events of lineage go to more people than the data.
 type aboutData interface {
 	error

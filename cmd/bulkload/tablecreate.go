@@ -46,7 +46,7 @@ func newTableCreateCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Use:   "create TABLE",
 		Short: "Create a pre-split table, its namespace too if it is missing",
 		Long: `Create makes a table, split at the given points. What is set for all families can
-be set for one behind its name: --family 'g:compression=GZ,bloom=NONE,ttl=86400'
+be set for one after its name: --family 'g:compression=GZ,bloom=NONE,ttl=86400'
 (compression, encoding, bloom, block-size, versions, ttl). With --like the table
 gets families, attributes and split points of another one.` + "\n" + exitHelp,
 		Example: `  bulkload table create check --splits salt:10
@@ -57,7 +57,7 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, c, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.families, "family", []string{"f"}, "column family, with its own settings behind a colon; may be repeated")
+	f.StringArrayVar(&o.families, "family", []string{"f"}, "column family, with its own settings after a colon; may be repeated")
 	f.StringVar(&o.splits, "splits", "", splitsHelp)
 	f.IntVar(&o.salts, "salts", 0, "the same as --splits salt:N")
 	f.StringVar(&o.like, "like", "", "take families, attributes and, without --splits, split points of this table")

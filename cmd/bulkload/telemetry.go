@@ -31,7 +31,7 @@ type telemetryFlags struct {
 func (t *telemetryFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&t.metricsFile, "metrics-file", "", "at the end, also of a failure: metrics of this run for node_exporter's textfile collector, FILE.prom")
 	f.StringVar(&t.metricsPush, "metrics-push", "", "at the end, also of a failure: push these metrics to a Pushgateway, http://host:9091 (with user and password: in the environment, BULKLOAD_METRICS_PUSH)")
-	f.StringArrayVar(&t.metricLabels, "metrics-label", nil, "name=value of every metric beside the table, such as team=risk; may be repeated; no dates")
+	f.StringArrayVar(&t.metricLabels, "metrics-label", nil, "name=value of every metric in addition to the table, such as team=risk; may be repeated; no dates")
 	f.StringVar(&t.listen, "listen", "", "while the job works: /metrics, /healthz and /status by HTTP on host:port, such as 127.0.0.1:9400")
 	f.DurationVar(&t.stalledAfter, "stalled-after", 10*time.Minute, "time without progress after which /healthz answers 503; 0: never")
 	f.StringVar(&t.lineage, "openlineage", "", "OpenLineage events: a file to append to, or a server's address (default: what OPENLINEAGE_URL says)")

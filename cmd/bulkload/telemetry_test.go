@@ -268,7 +268,7 @@ func TestTelemetryUsage(t *testing.T) {
 	}
 }
 
-// TestListens has a job that is under way report itself, and the port free behind it.
+// TestListens has a job that is under way report itself, and the port free after it.
 func TestListens(t *testing.T) {
 	cmd := newRootCmd(&globals{})
 	cmd.SetContext(t.Context())
@@ -310,7 +310,7 @@ func TestListens(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestStopTells bounds what is reported behind a stop, also one that comes while it is reported: the whole program has 15 s.
+// TestStopTells bounds what is reported after a stop, also one that comes while it is reported: the whole program has 15 s.
 func TestStopTells(t *testing.T) {
 	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
 		"never":  {-1, tellingTime},
@@ -328,7 +328,7 @@ func TestStopTells(t *testing.T) {
 				}
 				begun := time.Now()
 				if err := (together{ctx, []teller{patient{}}, &inputs{}}).end(outcome{}); err == nil {
-					t.Error("nobody was kept from waiting")
+					t.Error("no request was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {
 					t.Errorf("reported for %s, want %s", got, tc.want)

@@ -30,7 +30,7 @@ type terminal struct {
 	colours       int
 }
 
-// isLog says whether a line is one of the log.
+// isLog reports whether a line is one of the log.
 func isLog(l string) bool { return strings.HasPrefix(l, "time=") || strings.HasPrefix(l, "{") }
 
 var sequence = regexp.MustCompile(`^\x1b\[([0-9;]*)([A-Za-z])`)
@@ -160,7 +160,7 @@ func TestLiveView(t *testing.T) {
 				t.Fatalf("%v\n%s", err, text)
 			}
 			if len(seen.unknown) > 0 {
-				t.Errorf("sequences that no one asked for: %q", seen.unknown)
+				t.Errorf("unwanted sequences: %q", seen.unknown)
 			}
 			if (seen.frames > 0) != c.view || (seen.colours > 0) != c.colours {
 				t.Errorf("drawn %d times with %d colours", seen.frames, seen.colours)

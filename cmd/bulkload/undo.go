@@ -123,7 +123,7 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 		line("load", "%s, %s", setting.Count(s.Load.Rows, "row"), setting.Count(s.Load.Cells, "cell"))
 		line("removes", "%s that are seen; %d more are hidden by newer ones", setting.Count(s.CellsSeen, "cell"), s.Load.Cells-s.CellsSeen)
 		line("restores", "%s in %s", setting.Count(s.CellsRestored, "older cell"), setting.Count(s.RowsRestored, "row"))
-		line("vanish", "%s, of which nothing else is seen", setting.Count(s.RowsGone, "row"))
+		line("vanish", "%s without any other visible cell", setting.Count(s.RowsGone, "row"))
 		for _, f := range s.Families {
 			line("family", "%s: %s, %s, %d of them written again by a compaction, versions kept: %d", f.Family, setting.Count(f.Rows, "row"), setting.Count(f.Cells, "cell"), f.Compacted, f.Versions)
 		}

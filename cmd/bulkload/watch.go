@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// watchFlags say to whom a job reports, beside the log. They are those of run, build, merge and load.
+// watchFlags say where a job reports to, besides the log. They are those of run, build, merge and load.
 type watchFlags struct {
 	result resultFlags
 	report reportFlags
@@ -26,7 +26,7 @@ func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
 	if err := w.report.observe(cmd, s); err != nil {
 		return err
 	}
-	if err := w.result.observe(s); err != nil { // behind the report, whose place it says
+	if err := w.result.observe(s); err != nil { // after the report, whose place it says
 		return err
 	}
 	if err := w.telemetryFlags.observe(cmd, s); err != nil {

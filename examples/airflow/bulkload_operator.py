@@ -1,6 +1,6 @@
 """BulkloadOperator: one `bulkload run` as an Airflow task. Works on Airflow 2.11 and 3.
 
-Put this file beside the DAGs, or anywhere on the PYTHONPATH of scheduler and workers. It needs nothing but
+Put this file next to the DAGs, or anywhere on the PYTHONPATH of scheduler and workers. It needs nothing but
 Airflow; the program `bulkload` and the Hadoop configuration must be on the workers.
 """
 

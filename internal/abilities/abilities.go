@@ -58,13 +58,13 @@ type Cell struct {
 	Why   setting.Text // it is refused or has no meaning; of a cell with tests, why a part of it is refused
 }
 
-// Refused says whether the work has nothing of the ability.
+// Refused reports whether the work has nothing of the ability.
 func (c Cell) Refused() bool { return len(c.Tests) == 0 && !c.Why.IsZero() }
 
 // Of is a cell of the table. The zero cell is of what no test shows.
 func Of(r Row, c Column) Cell { return table()[r][c] }
 
-// Refusal is why a kind of work has not an ability, or of one that it has, why a part of it is refused. Otherwise it is nil.
+// Refusal is why a kind of work lacks an ability, or why a part of one is refused. Otherwise it is nil.
 func Refusal(r Row, c Column) error {
 	if why := Of(r, c).Why; !why.IsZero() {
 		return setting.Errorf("%s", why)
@@ -150,7 +150,7 @@ func (c Column) Setting() (name setting.Name, value string) {
 	return "", ""
 }
 
-// Lacks is why a command has not a setting, nil if the table says nothing of that.
+// Lacks is why a command lacks a setting, nil if the table says nothing of that.
 func Lacks(command string, name setting.Name) error {
 	for _, r := range Rows() {
 		for _, c := range Columns() {

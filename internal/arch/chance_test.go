@@ -51,7 +51,7 @@ func chances(files *token.FileSet, f *ast.File) (places []string) {
 		}
 		return "", ""
 	}
-	selected := map[ast.Node]bool{} // what a select waits for, beside others
+	selected := map[ast.Node]bool{} // what a select waits for, besides others
 	note := func(n ast.Node, format string, args ...any) {
 		places = append(places, fmt.Sprintf("%s: ", files.Position(n.Pos()))+fmt.Sprintf(format, args...))
 	}

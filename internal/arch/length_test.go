@@ -26,7 +26,7 @@ func long(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestLengths refuses functions of tests that nobody can see at once: a function of a scenario has a name that says what it shows.
+// TestLengths refuses functions of tests that do not fit a screen: a function of a scenario has a name that says what it shows.
 func TestLengths(t *testing.T) {
 	names := slices.DeleteFunc(goFiles(t), func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
 	if len(names) < 400 {

@@ -14,7 +14,7 @@ import (
 var bitOperators = []token.Token{token.OR, token.XOR, token.AND, token.AND_NOT, token.SHL, token.SHR}
 
 // mixed says that two operators of one precedence stand side by side without parentheses, and one of them at least is of bits: a^b | c^d is
-// ((a^b)|c)^d. Chains of one operator, of + and -, and of *, / and % are read from left to right by everybody; 1<<n - 1 and a&m | b&m have
+// ((a^b)|c)^d. Chains of one operator, of + and -, and of *, / and % are read from left to right by all readers; 1<<n - 1 and a&m | b&m have
 // two precedences, and gofmt's blanks show them.
 func mixed(left, right token.Token) bool {
 	return left != right && left.Precedence() == right.Precedence() && (slices.Contains(bitOperators, left) || slices.Contains(bitOperators, right))

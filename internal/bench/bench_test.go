@@ -124,7 +124,7 @@ func TestPeakIsTheChilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if u.PeakRSS >= much || u.Hidden >= much || u.Hidden == 0 {
-		t.Errorf("a program that does nothing had a peak of %d MiB, of which %d are not its own", u.PeakRSS>>20, u.Hidden>>20)
+		t.Errorf("a program that does nothing had a peak of %d MiB, %d of them not its own", u.PeakRSS>>20, u.Hidden>>20)
 	}
 }
 

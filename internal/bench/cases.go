@@ -40,12 +40,12 @@ func Expand(names []string) []string {
 	return all
 }
 
-// CheckCases reports the first name that is none.
+// CheckCases reports the first name that is not a case.
 func CheckCases(names []string) error {
 	known := slices.Concat(Cases(), GuardCases())
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("case %q is none of %v", name, known)
+			return fmt.Errorf("unknown case %q: want one of %v", name, known)
 		}
 	}
 	return nil

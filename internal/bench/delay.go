@@ -99,7 +99,7 @@ func (l *Lab) removeRemote(ctx context.Context, c *testcluster.Cluster, name str
 	return errors.Join(h.RemoveAll(ctx, name), h.Close())
 }
 
-// writeFarConf writes the configuration of a client behind the link.
+// writeFarConf writes the configuration of a client at the far end of the link.
 func writeFarConf(dir, fsName string) error {
 	type property struct {
 		Name  string `xml:"name"`

@@ -1,5 +1,5 @@
 // Package bench measures bulkload against what else does its work, on one machine: the least work that the job could be
-// (a program beside the checkout, where it is there), HBase's ImportTsv with HBase's own loader, Spark, and the release before.
+// (a program next to the checkout, if it is there), HBase's ImportTsv with HBase's own loader, Spark, and the release before.
 //
 // A [Case] is a few [Tool] values that do the same work. [Measure] runs them in turn, once to warm up and then for a number
 // of rounds, and takes from the kernel what each child process used: wall time, user and system CPU, the peak of its resident

@@ -54,7 +54,7 @@ var guardBuilds = map[string]struct {
 	GuardSpill:   {"from a dump into 10 regions with --memory 64MiB", buildRun{form: data.Dump, memory: "64MiB"}},
 }
 
-// guardCase is a build by today's program beside the same build by the release before, and the floor. What is not
+// guardCase is a build by today's program, the same build by the release before, and the floor. What is not
 // there is left out, and a note says so.
 func (l *Lab) guardCase(name string) func(context.Context) (Case, error) {
 	return func(ctx context.Context) (Case, error) {

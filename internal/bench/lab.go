@@ -88,7 +88,7 @@ func (c Config) Validate() error {
 	}
 	for _, p := range c.Peers {
 		if p != PeerImportTsv && p != PeerSpark && p != PeerPut {
-			return fmt.Errorf("bench: peer %q is none of %s, %s and %s", p, PeerImportTsv, PeerSpark, PeerPut)
+			return fmt.Errorf("bench: unknown peer %q: want %s, %s or %s", p, PeerImportTsv, PeerSpark, PeerPut)
 		}
 	}
 	return nil
@@ -147,8 +147,8 @@ func (l *Lab) program(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// ErrNoFloor says that the program which does the least possible work is not beside the checkout.
-var ErrNoFloor = errors.New("no ../shared/bench/floor beside the checkout")
+// ErrNoFloor says that the program which does the least possible work is not next to the checkout.
+var ErrNoFloor = errors.New("no ../shared/bench/floor next to the checkout")
 
 // floor is that program, a module of its own.
 func (l *Lab) floor(ctx context.Context) (string, error) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine is what a result depends on beside the program.
+// Machine is what a result depends on besides the program.
 type Machine struct {
 	Cores  int    `json:"cores"`
 	CPU    string `json:"cpu,omitempty"`

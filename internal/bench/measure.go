@@ -41,7 +41,7 @@ type Tool struct {
 	Cold bool
 	// Warm brings the input into memory before each run. Default: nothing to bring.
 	Warm func(ctx context.Context) error
-	// Run does the work once; round 0 is the first that warms up, and those that are measured come behind [Case.WarmRounds].
+	// Run does the work once; round 0 is the first that warms up, and those that are measured come after [Case.WarmRounds].
 	// Only what it returns counts, so it may prepare and clear up as it likes.
 	Run func(ctx context.Context, round int) (Sample, error)
 }
@@ -53,7 +53,7 @@ type Sample struct {
 	Detail map[string]float64 `json:"detail,omitempty"`
 }
 
-// Measure runs the tools of a case in turn. The order within a round turns around from round to round, so that nobody always
+// Measure runs the tools of a case in turn. The order within a round turns around from round to round, so that none always
 // follows the same one.
 func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) {
 	runs := make([][]Sample, len(c.Tools))
@@ -93,7 +93,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 	return r, nil
 }
 
-// warmRun is Run with memory and input at hand.
+// warmRun is Run with memory and input warmed up.
 func (t Tool) warmRun(ctx context.Context, round int, touch int64) (Sample, error) {
 	if t.Warm != nil {
 		if err := errors.Join(warmMemory(touch), t.Warm(ctx)); err != nil {

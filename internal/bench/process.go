@@ -51,7 +51,7 @@ type command struct {
 // mostOutput bounds the error output that is kept; it is only for messages.
 const mostOutput = 64 << 10
 
-// run gives the standard output. Dirty pages of what ran before are written out first, so that nobody pays for another.
+// run gives the standard output. Dirty pages of what ran before are written out first, so that none pays for another.
 func (c command) run(ctx context.Context) ([]byte, Usage, error) {
 	unix.Sync()
 	var stdout, stderr bytes.Buffer

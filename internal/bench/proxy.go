@@ -145,7 +145,7 @@ func (p *Proxy) pass(dst, src net.Conn) {
 	writing.Go(func() {
 		broken := false
 		for s := range under {
-			// Pieces behind a broken connection are discarded, so that the reader never hangs.
+			// Pieces after a broken connection are discarded, so that the reader never hangs.
 			if !broken {
 				if !p.pause(time.Until(s.due)) {
 					broken = true

@@ -37,7 +37,7 @@ func (r *runner) put(ctx context.Context) (Tool, error) {
 	if _, _, err := (command{argv: argv, dir: l.Root}).run(ctx); err != nil {
 		return Tool{}, err
 	}
-	only := l.path("finished-hfiles") // without what build writes beside them
+	only := l.path("finished-hfiles") // without what build writes next to them
 	if err := errors.Join(os.RemoveAll(only), os.Mkdir(only, 0o755), os.Rename(filepath.Join(finished, "f"), filepath.Join(only, "f"))); err != nil {
 		return Tool{}, err
 	}

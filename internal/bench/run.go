@@ -106,7 +106,7 @@ func (r *runner) checked(t Tool) Tool {
 	return t
 }
 
-// compare says whether all tables held the same.
+// compare reports whether all tables held the same.
 func (r *runner) compare() []string {
 	different := slices.Compact(slices.Sorted(maps.Values(r.digests)))
 	if len(different) == 1 {

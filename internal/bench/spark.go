@@ -61,7 +61,7 @@ func (l *Lab) sparkJars(ctx context.Context) (string, error) {
 }
 
 // sparkPath is a class path for Spark and HBase together. Spark's jars come first and bring Hadoop's client in one jar;
-// Hadoop's own jars beside that would give two versions of it.
+// Hadoop's own jars in addition would give two versions of it.
 func sparkPath(conf, spark, lib string) ([]string, error) {
 	jars, err := filepath.Glob(filepath.Join(lib, "*.jar"))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Summary says how a few measurements lie. It is all zeros when there are none.
+// Summary says how a few measurements are distributed. It is all zeros when there are none.
 type Summary struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"` // the mean of the two middle ones of an even number

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Verdict is what today's program came to beside the release before.
+// Verdict compares today's program with the release before.
 type Verdict struct {
 	Baseline string    `json:"baseline"` // name of the tool
 	Wall     Judgement `json:"wall"`
@@ -27,9 +27,9 @@ const (
 	same = "same"
 	// noise is the difference of two medians, as a share, below which no number of rounds makes one.
 	noise = 0.02
-	// chance is the greatest probability with which rounds of equal programs may lie as those that are called different.
+	// chance is the greatest probability with which rounds of equal programs may be as those that are called different.
 	chance = 0.05
-	// leastRounds is how many rounds of two tools can differ by more than chance: four of each can lie apart by
+	// leastRounds is how many rounds of two tools can differ by more than chance: four of each can be apart by
 	// chance with a probability of 2/70.
 	leastRounds = 4
 )
@@ -43,7 +43,7 @@ func newVerdict(baseline string, today, before []Sample) *Verdict {
 }
 
 // judge says less or more where the medians differ by at least noise and a Mann-Whitney test of the rounds takes the
-// difference for chance with a probability of at most chance. It asks how the rounds of both lie in one order, so
+// difference for chance with a probability of at most chance. It asks how the rounds of both are in one order, so
 // that a single disturbed round decides nothing.
 func judge(values, base []float64, less, more string) Judgement {
 	j := Judgement{Ratio: ratioOf(values, base), Word: same}
@@ -57,7 +57,7 @@ func judge(values, base []float64, less, more string) Judgement {
 	return j
 }
 
-// byChance is the probability that two sets of rounds of one and the same program lie at least as far apart as these:
+// byChance is the probability that two sets of rounds of one and the same program are at least as far apart as these:
 // the exact two-sided one of Mann and Whitney's U. Ties count as half, and are rounded towards chance.
 func byChance(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {

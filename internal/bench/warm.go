@@ -13,8 +13,8 @@ import (
 // warmBytes is as much memory as any of the tools takes.
 const warmBytes = 6 << 30
 
-// warmMemory touches so many bytes of memory and gives them back, so that the tool which is measured next gets pages that are at hand. On a
-// virtual machine the host takes idle memory away, and the first touch afterwards is three seconds a gigabyte: whoever
+// warmMemory touches so many bytes of memory and gives them back, so that the tool which is measured next gets pages that are ready. On a
+// virtual machine the host takes idle memory away, and the first touch afterwards is three seconds a gigabyte: what
 // runs after a pause would be measured by that.
 func warmMemory(most int64) error {
 	n := min(most, availableMemory()/2)

@@ -122,7 +122,7 @@ func (a *airflow) run(t *testing.T, s *site, dag, date, conf string, more ...str
 func parseRun(t *testing.T, out string) dagRun {
 	t.Helper()
 	r := dagRun{log: out}
-	for line := range strings.Lines(out) { // the last one that is there; Airflow may log behind it
+	for line := range strings.Lines(out) { // the last one that is there; Airflow may log after it
 		if rest, ok := strings.CutPrefix(line, "ran: "); ok {
 			if err := json.Unmarshal([]byte(rest), &r); err != nil {
 				t.Fatalf("%v: %s", err, line)

@@ -240,7 +240,7 @@ func (c *cronLab) failuresAreMailed(t *testing.T) {
 	got := map[string]int{}
 	for _, m := range readMails(t, c.mails) {
 		if !strings.Contains(m, "To: data-platform@example.com\n") {
-			t.Errorf("a mail to somebody else: %s", m)
+			t.Errorf("a mail to another user: %s", m)
 		}
 		_, body, _ := strings.Cut(m, "\n\n")
 		switch {

@@ -131,7 +131,7 @@ func (s *site) events(t *testing.T, table string) map[string]int {
 	return n
 }
 
-// holder is the process that has the lock of the table's job, 0 when nobody has signed it.
+// holder is the process that has the lock of the table's job, 0 if it is not signed.
 func (s *site) holder(table string) (pid int) {
 	names, _ := filepath.Glob(filepath.Join(s.state, strings.ReplaceAll(s.tables, ":", "_")+table+"-*", journal.LockName))
 	for _, name := range names {

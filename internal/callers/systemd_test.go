@@ -64,7 +64,7 @@ func TestSystemdUnits(t *testing.T) {
 	if err != nil || strings.Count(out, "18:30:00 UTC") != 2 { // half past two in Shanghai
 		t.Errorf("calendar %s: %v: %s", calendar[1], err, out)
 	}
-	// 0 is the least exposed, 10 the most; above 2 somebody has taken out what keeps the service in.
+	// 0 is the least exposed, 10 the most; above 2 a setting that confines the service is missing.
 	out, err = run("security", "--offline=true", "--threshold=20", "--no-pager", filepath.Join(dir, "bulkload-check.service"))
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil {
 		t.Errorf("security: %v: %s", err, out)

@@ -170,7 +170,7 @@ func (a *anatomy) compress(payload []byte) []byte {
 // assemble puts the file together. Offsets and sizes that still say what was
 // so in the old file are made to say what is so in the new one.
 func (a *anatomy) assemble() ([]byte, error) {
-	for range 20 { // a new offset can change how a block is packed, and so all behind it
+	for range 20 { // a new offset can change how a block is packed, and so all after it
 		file, settled := a.layOut()
 		if settled {
 			return file, nil
@@ -364,7 +364,7 @@ func rootEntries(b []byte) []entry {
 	return entries
 }
 
-// vlong reads Hadoop's variable number of at most two bytes behind the first.
+// vlong reads Hadoop's variable number of at most two bytes after the first.
 func vlong(b []byte) (v int64, n int) {
 	switch {
 	case len(b) > 0 && int8(b[0]) >= -112:

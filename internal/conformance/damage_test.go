@@ -139,7 +139,7 @@ func (d damage) file(t testing.TB) []byte {
 	return damaged
 }
 
-// damages are the ways in which a file can say something that is not so behind
+// damages are the ways in which a file can say something that is not so after
 // checksums that are right, by what is damaged.
 var damages = []damage{
 	{name: "root index key past its block", damage: func(a *anatomy) { moveKey(a.entries(a.nth("IDXROOT2", 0))[1], 1) }},
@@ -218,7 +218,7 @@ var damages = []damage{
 	{name: "delete-family count is 0", damage: infoSet("DELETE_FAMILY_COUNT", func(v []byte) []byte { return make([]byte, 8) })},
 	{name: "delete-family count", damage: infoSet("DELETE_FAMILY_COUNT", lastByte)},
 	{name: "last key of the general bloom", damage: infoSet("LAST_BLOOM_KEY", becomes("row00001"))},
-	{name: "bloom type NONE beside a filter", damage: infoSet("BLOOM_FILTER_TYPE", becomes("NONE"))},
+	{name: "bloom type NONE with a filter", damage: infoSet("BLOOM_FILTER_TYPE", becomes("NONE"))},
 	{name: "bloom type in lower case", damage: infoSet("BLOOM_FILTER_TYPE", becomes("row"))},
 	{name: "bloom type of the other kind", damage: infoSet("BLOOM_FILTER_TYPE", becomes("ROWCOL"))},
 	{name: "no bloom type", damage: infoSet("BLOOM_FILTER_TYPE", remove)},
@@ -291,7 +291,7 @@ var damages = []damage{
 }
 
 // sharedAt is where the second cell of a FAST_DIFF block of the damaged file
-// says how many bytes it shares: behind its flags and two lengths. The first
+// says how many bytes it shares: after its flags and two lengths. The first
 // cell has five bytes of tags.
 func sharedAt(p *part) int {
 	const first = 6 + 4

@@ -263,7 +263,7 @@ func mutateOrder(r *random, a *anatomy) bool {
 	return true
 }
 
-// mutate makes a mutant, and says with what; nil if nothing came of it.
+// mutate makes a mutant, and says with what; nil if there is none.
 func mutate(r *random, file []byte) (mutant []byte, m *mutation) {
 	m = &mutations[r.IntN(len(mutations))]
 	if m.raw != nil {
@@ -406,7 +406,7 @@ func TestMutants(t *testing.T) {
 	t.Logf("verdicts:%s", counts)
 }
 
-// fault is what is wrong with accepting a mutant of which HBase says theirs;
+// fault is what is wrong with accepting a mutant for which HBase says theirs;
 // of the file that it was made of it says base. Cells says that the mutant may
 // be a file of other cells.
 func fault(t testing.TB, theirs, base string, mutant []byte, cells bool) string {

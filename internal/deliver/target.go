@@ -35,7 +35,7 @@ func IsAddress(s string) bool {
 // String is the address without user, password and query.
 func (t Target) String() string { return t.address }
 
-// Query is what stood behind the question mark.
+// Query is what stood after the question mark.
 func (t Target) Query() string { return t.query }
 
 // User is the user and password; ok is false if there are none.
@@ -43,7 +43,7 @@ func (t Target) User() (name, password string, ok bool) {
 	return t.user, t.password, t.user != "" || t.password != ""
 }
 
-// Join is the address with a path behind it.
+// Join is the address with a path after it.
 func (t Target) Join(path string) Target {
 	t.address = strings.TrimRight(t.address, "/") + "/" + strings.TrimLeft(path, "/")
 	return t

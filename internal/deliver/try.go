@@ -24,7 +24,7 @@ const (
 	maxText = 300
 )
 
-// Client sends a message once. Its connections are closed behind each answer, since a next message may be hours away.
+// Client sends a message once. Its connections are closed after each answer, since a next message may be hours away.
 func Client() *http.Client {
 	return &http.Client{Timeout: Timeout, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: Timeout, ResponseHeaderTimeout: Timeout,

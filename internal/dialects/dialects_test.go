@@ -143,7 +143,7 @@ func withSplit(o source.Options, size int64) source.Options {
 	return o
 }
 
-// sequential says that a file of the kind is read from its beginning, or is not cut behind the first quote that has blanks
+// sequential says that a file of the kind is read from its beginning, or is not cut after the first quote that has blanks
 // before it.
 func (k *kind) sequential() bool {
 	if k.name == "csv-trim" {

@@ -6,7 +6,7 @@ import (
 )
 
 // A digest stands for rows in their order, a column at a time: sum = sum*base + value, modulo a prime. Two of them that
-// stand for rows one behind the other make that of both. testdata/judge.py has the same.
+// stand for rows one after the other make that of both. testdata/judge.py has the same.
 type digest struct {
 	rows int64
 	sums []uint64
@@ -43,7 +43,7 @@ func number(v []byte, null bool) uint64 {
 	return uint64(crc32.ChecksumIEEE(v)) + uint64(len(v)+1)<<32
 }
 
-// row is called behind a value for each column.
+// row is called after a value for each column.
 func (d *digest) row() {
 	d.rows++
 	d.pow = mulmod(d.pow, base)

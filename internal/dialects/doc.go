@@ -6,7 +6,7 @@
 // Every 256 KiB a file has a zone of rows made of what is awkward in its
 // dialect: quotes, escapes, separators and parts of them, line ends, texts for
 // NULL, characters whose second byte is a backslash. A value of the first record
-// is made longer, byte by byte, so that in each such place each of these lies
+// is made longer, byte by byte, so that in each such place each of these is
 // across a boundary of splits at each of its bytes. Small files are read in
 // splits and chunks of a few bytes, where every place is a boundary. Damaged files
 // have no judge: their rows, bad records and errors must not depend on splits,

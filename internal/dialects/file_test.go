@@ -14,7 +14,7 @@ import (
 )
 
 // zone is the distance of the places of a file around which its rows are awkward: what package source looks at together
-// to find splits, of which the default split is a multiple.
+// to find splits. The default split is a multiple of it.
 const zone = 256 << 10
 
 // A text is a file of a kind, with what its rows are.
@@ -22,7 +22,7 @@ type text struct {
 	k      *kind
 	before []byte // the first record
 	first  []value
-	body   []byte // all behind the first record
+	body   []byte // all after the first record
 	rest   digest // of the rows in it
 	seed   uint64
 	size   int64

@@ -19,7 +19,7 @@ func python() string {
 	return "python3"
 }
 
-// verdict is what a judge says: the rows that it has read, the sums of their columns, and those behind each thousandth row.
+// verdict is what a judge says: the rows that it has read, the sums of their columns, and those after each thousandth row.
 type verdict struct {
 	Rows  int64      `json:"rows"`
 	Sums  []uint64   `json:"sums"`
@@ -87,7 +87,7 @@ func (x *text) hold(t *testing.T, j judge, file string, want *digest) {
 	t.Errorf("the judge %s has %d rows, the table %d: the first that differs is not found", j.How, v.Rows, want.rows)
 }
 
-// latin is a row of bytes, each of which is a character.
+// latin is a row of bytes, and each is a character.
 func latin(row []*string) [][]byte {
 	out := make([][]byte, len(row))
 	for c, s := range row {

@@ -13,7 +13,7 @@ import (
 type plainReader struct {
 	d    *dialect.Dialect
 	text []byte
-	end  string // behind a record
+	end  string // after a record
 	cr   bool   // a CR before the line feed belongs to it
 
 	ended int // how many bytes end the record that was read last
@@ -23,7 +23,7 @@ type plainReader struct {
 type plainText struct {
 	rows     [][]value
 	bad      []plainBad
-	unclosed bool // a quote is not closed, and all behind it is lost
+	unclosed bool // a quote is not closed, and all after it is lost
 }
 
 // A plainBad is a bad record: where it begins, and its text without its end.
@@ -240,13 +240,13 @@ func (p *plainReader) value(raw []byte, escapes, quoted bool) value {
 	return v
 }
 
-// meanings are what letters behind an escape stand for: pairs of these.
+// meanings are what letters after an escape stand for: pairs of these.
 var meanings = map[dialect.Map]string{
 	dialect.MySQL: "0\x00b\x08n\x0ar\x0dt\x09Z\x1a", dialect.MySQLBatch: "0\x00n\x0at\x09", dialect.Postgres: "b\x08f\x0cn\x0ar\x0dt\x09v\x0b",
 	dialect.HiveCRLF: "n\x0ar\x0d", dialect.JQ: "n\x0ar\x0dt\x09",
 }
 
-// meaning is the byte that the bytes behind an escape stand for, and how many these are.
+// meaning is the byte that the bytes after an escape stand for, and how many these are.
 func meaning(m dialect.Map, text []byte) (byte, int) {
 	if m == dialect.Postgres {
 		v, n := 0, 0

@@ -73,7 +73,7 @@ func randomBytes(r *rand.Rand, n int) []byte {
 type randomText struct {
 	d       *dialect.Dialect
 	options source.Options
-	names   []string // of the columns, as they lie in the file
+	names   []string // of the columns, as they are in the file
 	header  bool
 	text    []byte
 }
@@ -283,7 +283,7 @@ func packed(r *rand.Rand, text []byte) (name string, data []byte, err error) {
 	return name, b.Bytes(), err
 }
 
-// TestRandom reads random text as a reader does that goes byte by byte: its rows, and where its bad records lie.
+// TestRandom reads random text as a reader does that goes byte by byte: its rows, and where its bad records are.
 func TestRandom(t *testing.T) {
 	s := seed(t)
 	files := number64(t, "BULKLOAD_DIALECTS_FILES", map[bool]uint64{true: 300, false: 2000}[race.Reduced(t)])
@@ -315,7 +315,7 @@ func (x *randomText) differs(t *testing.T, r *rand.Rand) string {
 	t.Helper()
 	cols := len(x.names)
 	want := plainRead(x.d, x.text, x.header, cols)
-	order := make([]int, cols) // of the columns in batches: where they lie in the file
+	order := make([]int, cols) // of the columns in batches: where they are in the file
 	for c := range order {
 		order[c] = c
 		if x.options.Columns != nil && x.header {

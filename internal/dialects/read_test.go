@@ -31,7 +31,7 @@ type reject struct {
 	Raw                   uint32
 }
 
-// read reads a file with so many workers, each of which takes the next split that none has taken.
+// read reads a file with so many workers. Each takes the next split that none has taken.
 func read(ctx context.Context, m *mem, name string, o source.Options, cols, workers int) reading {
 	m.name = "/" + name
 	var mu sync.Mutex

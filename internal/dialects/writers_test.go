@@ -8,7 +8,7 @@ import (
 // A writer appends a record as an exporter writes it.
 type writer func(dst []byte, row []value, r *rand.Rand) []byte
 
-// records writes values with a separator between them and an end behind them.
+// records writes values with a separator between them and an end after them.
 func records(sep, end string, put func(dst []byte, v value, r *rand.Rand) []byte) writer {
 	return func(dst []byte, row []value, r *rand.Rand) []byte {
 		for c, v := range row {

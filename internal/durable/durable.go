@@ -62,8 +62,8 @@ func MakePrivateDir(dir string) error {
 	return MakeDirs(dir, func(dir string) error { return os.Mkdir(dir, 0o700) })
 }
 
-// Replace writes a file under another name beside it and renames it, so that
-// who reads it sees the old one or the new one whole, after a crash too. Only
+// Replace writes a file under another name next to it and renames it, so that
+// a reader sees the old one or the new one whole, after a crash too. Only
 // its owner may read it, whatever the umask.
 func Replace(name string, data []byte) error {
 	return replace(name, data, (*os.File).Sync, SyncDir)

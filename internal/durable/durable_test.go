@@ -74,7 +74,7 @@ func TestReplacedFileIsSyncedBeforeAndAfterItsRename(t *testing.T) {
 	}
 }
 
-// TestReplace leaves nothing beside the file, and nothing of it where it cannot be written.
+// TestReplace leaves nothing next to the file, and nothing of it where it cannot be written.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x")

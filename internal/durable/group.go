@@ -12,7 +12,7 @@ type Group struct {
 // groupDir is a directory that was synced.
 type groupDir struct {
 	syncing chan struct{} // holds one while it is being synced
-	next    *groupSync    // that has not begun; nil: nobody has asked. Group.mu guards it.
+	next    *groupSync    // that has not begun; nil: not requested. Group.mu guards it.
 }
 
 // groupSync is one sync of a directory.
@@ -47,7 +47,7 @@ func (g *Group) sync(dir string, sync func(dir string) error) error {
 	d.syncing <- struct{}{}
 	defer func() { <-d.syncing }()
 	g.mu.Lock()
-	d.next = nil // who asks from here on is not in time
+	d.next = nil // a request from here on is not in time
 	g.mu.Unlock()
 	defer close(s.done)
 	s.err = sync(dir)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestGroupSharesSyncs holds a Group to its word: whoever asks gets a sync that begins after that, with its error, and those that
+// TestGroupSharesSyncs holds a Group to its word: every caller gets a sync that begins after that, with its error, and those that
 // ask while one is under way have one more together.
 func TestGroupSharesSyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,6 @@
 // BULKLOAD_EXPORTERS_SEEDS is how many random tables there are (2), BULKLOAD_EXPORTERS_FORMS a pattern of the names of Spark's
 // forms, to try some of them.
 //
-// Packages and jars lie in the user's cache, below bulkload/exporters. The servers are private: they run as nobody where the
+// Packages and jars are in the user's cache, below bulkload/exporters. The servers are private: they run as nobody where the
 // tests run as root, listen on a socket in a temporary directory and on no port, and end with the test.
 package exporters

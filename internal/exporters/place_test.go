@@ -36,7 +36,7 @@ func cacheDir(t *testing.T, name string) string {
 	return filepath.Join(cache, "bulkload", "exporters", name)
 }
 
-// nobody is who servers run as where the tests run as root: they refuse to be root.
+// nobody is the user that servers run as where the tests run as root: they refuse to be root.
 const nobody = 65534
 
 // newPlace makes a directory that a server may write to, with a path short enough for a socket.

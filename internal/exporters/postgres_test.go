@@ -232,7 +232,7 @@ func TestPostgres(t *testing.T) {
 			n.check(t, export{form: f, want: awkward, paths: []string{p.write(t, p.client(t.Context(), "pg_dump", append(strings.Fields(f.clause), "-t", "t")...))}})
 		})
 	}
-	// The rows of a dump, between COPY and the line \. behind them, are COPY's.
+	// The rows of a dump, between COPY and the line \. after them, are COPY's.
 	t.Run("pg_dump rows", func(t *testing.T) {
 		dump := p.write(t, p.client(t.Context(), "pg_dump", "--data-only", "-t", "t"))
 		file := p.write(t, exec.CommandContext(t.Context(), "sh", "-c", `sed -n '/^COPY /,/^\\\.$/p' "$0" | sed '1d;$d'`, dump)) // as docs/sources.md says

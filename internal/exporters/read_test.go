@@ -83,12 +83,12 @@ type form struct {
 	name     string
 	clause   string            // what the exporter is given
 	settings string            // what bulkload is given, as in a job file
-	sample   string            // of the manifest: what comes of the awkward table; none: as the exporter's plainest
+	sample   string            // of the manifest: the result of the awkward table; none: as the exporter's plainest
 	charset  string            // that the exporter writes
 	refused  bool              // no settings give the rows
 	change   func(any) any     // what the exporter makes of a random value; nil: nothing
 	leave    func(string) bool // values that the exporter's form cannot hold; nil: none
-	ends     string            // what the exporter puts behind the last value of all
+	ends     string            // what the exporter puts after the last value of all
 	more     string            // columns that are exported and not read
 	set      []string          // settings of the exporter's session
 	only     string            // versions that have it begin so

@@ -197,7 +197,7 @@ func (tab table) only(columns ...string) table {
 	return out
 }
 
-// ending is the table with a text behind its last value, which is not NULL.
+// ending is the table with a text after its last value, which is not NULL.
 func (tab table) ending(text string) table {
 	if text == "" {
 		return tab

@@ -23,7 +23,7 @@ const (
 	flipUnseen    = "replicas and sums" // on the disks of all, with the checksums that are right for it
 )
 
-// flipWays are the ways, the more likely ones more than once. One replica with its checksum repaired is none: who reads the
+// flipWays are the ways, the more likely ones more than once. One replica with its checksum repaired is not one: a reader of the
 // file before the load cannot know which replica HBase will read.
 func flipWays() []string {
 	return []string{flipRewritten, flipRewritten, flipUnseen, flipUnseen, flipReplicas, flipReplica}
@@ -81,7 +81,7 @@ func (r *round) flip(ctx context.Context) error {
 		last = all[len(all)-1]
 	}
 	r.note = fmt.Sprintf("bit %d of byte %d of %d of %s after %s", bit, at, was.Size(), path.Base(name), last)
-	// The program has read the file for the last time, perhaps, or HBase has it: what comes of that is nobody's business.
+	// The program has read the file for the last time, perhaps, or HBase has it: the result is not judged.
 	now, err := fsys.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) || r.fault.How != flipRewritten && err == nil && !sameFile(was, now) || !r.fault.Between && count(all, "built") > 0 ||
 		r.journaled("sending", name) {

@@ -16,7 +16,7 @@ type content struct {
 	records int64
 }
 
-// deliver adds the content that comes of an input.
+// deliver adds the content that an input makes.
 func (r *round) deliver(d *delivery, what string) {
 	rows := d.rows(r.job.Spec.Regions, r.job.Store)
 	r.contents = append(r.contents, r.content(what, rows, nil))
@@ -28,7 +28,7 @@ func (r *round) content(what string, rows, beneath []row) content {
 		cells: r.before + countCells(beneath) + countCells(rows), records: int64(len(rows))}
 }
 
-// overlay is what readers see of layers of rows of which the later ones hide the cells of the earlier.
+// overlay is what readers see of layers of rows. Later layers hide the cells of earlier ones.
 func overlay(layers ...[]row) []row {
 	at := map[string]int{}
 	var all []row

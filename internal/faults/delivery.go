@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/bench/data"
 )
 
-// delivery is the input of a job as it lies on disk, with the records that it holds. A change makes another delivery of it.
+// delivery is the input of a job as it is on disk, with the records that it holds. A change makes another delivery of it.
 type delivery struct {
 	table data.Table
 	form  data.Form

@@ -4,7 +4,7 @@
 // server. A [Round] makes a [Job] (random rows, form, files, regions, memory, way of staging), starts
 // "bulkload run", injects one [Fault] at a moment that a [Trigger] names, heals what it broke, and does
 // what the documents ask an operator to do: the same command again, three times at the most. Then it
-// looks at what came of it:
+// looks at the outcome:
 //
 //   - the last exit code is 0;
 //   - rows, cells and SHA-256 of a scan by HBase's Java client are those of the generator's rows, which
@@ -22,7 +22,7 @@
 // is never right is an exit code 0 with a table that is not exactly one state of the input: such an
 // outcome is [Outcome.Silent].
 //
-// A harm that comes too late is none: a bit of a file that the running program may have read for the last
+// A harm that comes too late does not count: a bit of a file that the running program may have read for the last
 // time before it loads it, or that HBase has, a table that is made again when all of it was loaded and looked at, the rest of an input when the job is done.
 //
 // Everything random follows from the seed of the round; a [Mix] says which kind a seed has. When a fault

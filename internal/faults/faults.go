@@ -56,7 +56,7 @@ func (f Fault) String() string {
 const (
 	None        = "none"
 	Kill        = "kill"      // SIGKILL of the program
-	KillAt      = "kill-at"   // the program kills itself behind a record of its journal
+	KillAt      = "kill-at"   // the program kills itself after a record of its journal
 	Term        = "term"      // SIGTERM or SIGINT of the program
 	Stop        = "stop"      // SIGSTOP of the program, SIGCONT later
 	RSKill      = "rs-kill"   // SIGKILL of a region server, restarted later
@@ -126,7 +126,7 @@ func RandomFault(r *rand.Rand, kind string) Fault {
 	return f
 }
 
-// proxied says whether a proxy does it.
+// proxied reports whether a proxy does it.
 func (f Fault) proxied() bool { return f.Calls > 0 }
 
 // inject waits for the moment and does the harm, and undoes it where that is not left to Heal. It says
@@ -147,7 +147,7 @@ func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 			}
 		}
 		if f.Kind == string(AnswerSwallow) {
-			// Nobody waits ten minutes for an answer: the operator stops the run.
+			// An operator does not wait ten minutes for an answer, but stops the run.
 			if err := pause(ctx, f.For); err != nil {
 				return true, err
 			}

@@ -239,7 +239,7 @@ func turned(record [][]byte, column int) [][]byte {
 	return next
 }
 
-// truncate ends a file behind one of its records, a Parquet file anywhere.
+// truncate ends a file after one of its records, a Parquet file anywhere.
 func (d *delivery) truncate(f *inputFile, r *rand.Rand) (whole bool, err error) {
 	if len(f.records) < 2 {
 		return true, fmt.Errorf("%d records", len(f.records))

@@ -157,7 +157,7 @@ func (r *round) judgeLeft(ctx context.Context, o *Outcome) error {
 	return r.judgeLocal(o)
 }
 
-// judgeLocal looks for sorted runs that nobody will read again.
+// judgeLocal looks for sorted runs that will not be read again.
 func (r *round) judgeLocal(o *Outcome) error {
 	spilled, err := os.ReadDir(r.spill)
 	if err != nil {
@@ -236,7 +236,7 @@ type storeFile struct {
 	cells  int64
 }
 
-// storeFiles are the files of the table's regions, each once. A region that came of a split or a merge
+// storeFiles are the files of the table's regions, each once. A region that was made by a split or a merge
 // has references, "file.region", to files of its parents. Half a file and the other half are two
 // references to one file, which counts once with all its cells. A file all of whose rows are on one side
 // of a split is there by a link, "namespace=table=region-file" (HFileLink, 2.6).
@@ -272,7 +272,7 @@ func (l *Lab) storeFiles(ctx context.Context, table string) ([]storeFile, error)
 			}
 			seen[name] = true
 			cells, err := cellsOf(ctx, fsys, name)
-			if errors.Is(err, fs.ErrNotExist) { // a parent is archived when nobody but a link needs it
+			if errors.Is(err, fs.ErrNotExist) { // a parent is archived when only a link needs it
 				cells, err = cellsOf(ctx, fsys, strings.Replace(name, "/hbase/data/", "/hbase/archive/data/", 1))
 			}
 			if err != nil {

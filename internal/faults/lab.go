@@ -68,7 +68,7 @@ func (l *Lab) Open(ctx context.Context) error {
 	return l.start(ctx)
 }
 
-// can says whether the program's run has a flag.
+// can reports whether the program's run has a flag.
 func (l *Lab) can(flag string) bool { return strings.Contains(l.help, "--"+flag+" ") }
 
 func (l *Lab) command(ctx context.Context, argv ...string) error {
@@ -81,7 +81,7 @@ func (l *Lab) command(ctx context.Context, argv ...string) error {
 }
 
 // start starts the cluster and the proxies. The region servers listen on localhost and say that they
-// are on serverHost, so that everyone who asks meta goes through a proxy.
+// are on serverHost, so that every client of meta goes through a proxy.
 func (l *Lab) start(ctx context.Context) (err error) {
 	options := testcluster.Options{
 		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 8 * time.Minute, Log: l.Log,

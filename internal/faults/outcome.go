@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Outcome is what came of a round.
+// Outcome is the outcome of a round.
 type Outcome struct {
 	Seed     uint64
 	Job      Job
@@ -68,7 +68,7 @@ func (o *Outcome) problem(format string, args ...any) {
 	o.Problems = append(o.Problems, fmt.Sprintf(format, args...))
 }
 
-// silent is a problem of which no command says anything.
+// silent is a problem that no command reports.
 func (o *Outcome) silent(format string, args ...any) {
 	o.Silent = o.Silent || o.Exits == nil || o.Exits[len(o.Exits)-1] == 0
 	o.problem(format, args...)

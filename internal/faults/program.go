@@ -86,13 +86,13 @@ func (p *process) freeze(ctx context.Context) error {
 	return nil
 }
 
-// still says whether all threads of the program stand still.
+// still reports whether all threads of the program stand still.
 func (p *process) still() (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
 	return !slices.ContainsFunc(threads, moves), err
 }
 
-// moves says whether the thread of a file of /proc is one that does not stand still.
+// moves reports whether the thread of a file of /proc is one that does not stand still.
 func moves(stat string) bool {
 	b, err := os.ReadFile(stat)
 	_, state, _ := bytes.Cut(b, []byte(") "))
@@ -108,7 +108,7 @@ func (p *process) running() bool {
 	}
 }
 
-// leftover says whether a process of its group lives.
+// leftover reports whether a process of its group lives.
 func (p *process) leftover() bool { return syscall.Kill(-p.pid, 0) == nil }
 
 const (
@@ -236,7 +236,7 @@ func awaitEvent(p *process, state, event string) bool {
 	}
 }
 
-// journaled says whether the journal has an event of a file.
+// journaled reports whether the journal has an event of a file.
 func (r *round) journaled(event, name string) bool {
 	names, _ := filepath.Glob(filepath.Join(r.state, "*", "journal.jsonl"))
 	for _, journal := range names {

@@ -23,7 +23,7 @@ func fewRows() Job {
 
 func at(event string) Trigger { return Trigger{Event: event} }
 
-// TestQuickKilled has the program kill itself behind each record of its journal; the same command again
+// TestQuickKilled has the program kill itself after each record of its journal; the same command again
 // must bring the job to its end. (Row 26.) TestKilledAfterAnyRecordIsResumed of pkg/job has each record in every run.
 func TestQuickKilled(t *testing.T) {
 	l := sharedLab(t)

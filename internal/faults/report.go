@@ -18,7 +18,7 @@ type Report struct {
 	all   []roundReport
 }
 
-// tally is what came of the faults of one kind.
+// tally counts the outcomes of the faults of one kind.
 type tally struct {
 	Rounds  int     `json:"rounds"`
 	Hit     int     `json:"hit"`

@@ -42,7 +42,7 @@ type round struct {
 	contents  []content // that the table may have in the end, the last is that of the input as it is
 	names     []string  // one of them is in a refusal
 	late      bool      // the fault came when there was nothing left to harm
-	undecided bool      // it came when nobody can say whose fault the outcome is
+	undecided bool      // it came when the cause of the outcome is not known
 	flipped   string    // file on HDFS
 	partly    bool      // not all of the input is there
 }
@@ -199,7 +199,7 @@ func (r *round) run(ctx context.Context, argv []string, inject bool, o *Outcome)
 	return p, r.lab.Heal(ctx)
 }
 
-// keep writes what a run said beside its state, where a bad round's evidence is.
+// keep writes what a run said next to its state, where a bad round's evidence is.
 func (r *round) keep(n int, p *process) {
 	for name, b := range map[string][]byte{"out": p.stdout.Bytes(), "err": p.stderr.Bytes()} {
 		file := filepath.Join(filepath.Dir(r.state), fmt.Sprintf("run%d.%s", n, name))

@@ -39,7 +39,7 @@ func adm(t *testing.T, l *Lab, args ...string) string {
 	return out
 }
 
-// frozenAt starts the program of a round, which stands still behind the first record of an event until SIGCONT.
+// frozenAt starts the program of a round, which stands still after the first record of an event until SIGCONT.
 func frozenAt(t *testing.T, l *Lab, r *round, event string) *process {
 	t.Helper()
 	p, err := launch(r.argv, l.environment("BULKLOAD_TEST_STOP_AFTER="+event+":1:freeze"), l.root)
@@ -173,7 +173,7 @@ func TestRow09UnknownFamily(t *testing.T) {
 	}
 }
 
-// TestRow10Junk puts a file that is no HFile beside those of a build.
+// TestRow10Junk puts a file that is no HFile next to those of a build.
 func TestRow10Junk(t *testing.T) {
 	l := whole(t)
 	r, dir := built(t, l, Job{Spec: data.Spec{Rows: 300, Seed: 10, Regions: 2}, Form: data.CSV, Memory: "64MiB"}, splits(2))
@@ -306,7 +306,7 @@ func TestQuickChangedInput(t *testing.T) {
 
 // TestRow28Zombie stops a region server in the middle of its loads for so long that it is declared dead
 // and its regions are opened by the other. When it resumes it still renames files into regions that are
-// not its own any more: such a file lies in the region's directory, and the server that has the region
+// not its own any more: such a file is in the region's directory, and the server that has the region
 // now does not know it. The rows must be there in the end all the same.
 func TestRow28Zombie(t *testing.T) {
 	l := whole(t)

@@ -21,10 +21,10 @@ const (
 // Seams are the kinds that the program may refuse.
 func Seams() []string { return []string{InputChange, BitFlip, Recreate} }
 
-// mayRefuse says whether it is right that a command refuses after the fault.
+// mayRefuse reports whether it is right that a command refuses after the fault.
 func (f Fault) mayRefuse() bool { return slices.Contains(Seams(), f.Kind) }
 
-// drawSeam draws what these harms need beside the rest.
+// drawSeam draws what these harms need besides the rest.
 func (f *Fault) drawSeam(r *rand.Rand) {
 	f.Between = r.IntN(2) == 0
 	f.Nth = 1 + r.IntN(6)
@@ -95,7 +95,7 @@ func fitted(j Job, f Fault) (Job, Fault) {
 	return j, f
 }
 
-// kills says whether the program kills itself at the fault's event.
+// kills reports whether the program kills itself at the fault's event.
 func (f Fault) kills() bool { return f.Kind == KillAt || f.Between && !f.Another }
 
 // between waits until the first run has been ended by a signal and does the harm.

@@ -42,7 +42,7 @@ func (s *supervisor) begin(ctx context.Context, l *Lab) (stop func()) {
 	return func() { cancel(); g.Wait() }
 }
 
-// due says whether a daemon is to be started now.
+// due reports whether a daemon is to be started now.
 func (s *supervisor) due(role testcluster.Role, runs bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

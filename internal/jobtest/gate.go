@@ -16,7 +16,7 @@ type phaseGate struct {
 	asked map[string]int
 }
 
-// Wait lets everybody through.
+// Wait lets all callers through.
 func (g *phaseGate) Wait(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

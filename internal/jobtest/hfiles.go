@@ -44,7 +44,7 @@ func SomeCells(rows int) []hfile.Cell {
 			}
 			c := hfile.Cell{Row: fmt.Appendf(nil, "%06d", i), Family: []byte("f"), Qualifier: fmt.Appendf(nil, "q%d", q), Timestamp: 5, Type: hfile.Put, Value: v}
 			if i%7 == 0 {
-				c.Tags = []byte{0, 3, 65, 1, 2} // a type that is nobody's
+				c.Tags = []byte{0, 3, 65, 1, 2} // a type that is not in use
 			}
 			cells = append(cells, c)
 		}

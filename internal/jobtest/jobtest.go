@@ -137,7 +137,7 @@ func ManyRecords(t testing.TB, n int) string {
 	return name
 }
 
-// ClusterEnv is the world of user tina, who is not hbase, on the test cluster.
+// ClusterEnv is the environment of user tina, not of hbase, on the test cluster.
 func ClusterEnv(t testing.TB, c *testcluster.Cluster) *cluster.Env {
 	t.Helper()
 	return ClusterEnvAs(t, c, "tina")

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is the path of the program, which kills itself behind a record of its journal when a test asks for it (tag stopafter). It is for
+// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter). It is for
 // packages two levels below the top.
 func Program(t testing.TB) string {
 	t.Helper()

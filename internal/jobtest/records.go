@@ -27,7 +27,7 @@ func OwnMounts() *syscall.SysProcAttr {
 	}
 }
 
-// WideInput is a CSV file of so many rows, of which each region of a table
+// WideInput is a CSV file of so many rows. Each region of a table
 // with ten salts gets several megabytes for 100,000 of them.
 func WideInput(t testing.TB, rows int) string {
 	t.Helper()

@@ -73,7 +73,7 @@ func (e Endpoint) Send(ctx context.Context, line []byte, tries int) error {
 	})
 }
 
-// Emitter delivers events in their order, behind the back of those who emit them.
+// Emitter delivers events in their order, in the background.
 type Emitter struct {
 	queue  chan Event
 	done   chan error

@@ -11,7 +11,7 @@ import (
 const endpoint = "api/v1/lineage"
 
 // Open finds the sink for a flag's value, a file's name or a server's address; "" means what OpenLineage's own variables of
-// the environment say. It is nil if nobody wants events.
+// the environment say. It is nil if no events are wanted.
 func Open(to string, env func(string) string) (Sink, error) {
 	if disabled := env("OPENLINEAGE_DISABLED"); to == "" && strings.EqualFold(disabled, "true") {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewRunID makes the id of a run; later ones sort behind earlier ones.
+// NewRunID makes the id of a run; later ones sort after earlier ones.
 func NewRunID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err

@@ -27,7 +27,7 @@ func MarkSecret(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// Secret says whether a flag's value may not be shown: those that are marked,
+// Secret reports whether a flag's value may not be shown: those that are marked,
 // and those whose name says so.
 func Secret(f *pflag.Flag) bool {
 	for _, word := range []string{"password", "passwd", "secret", "token", "credential"} {

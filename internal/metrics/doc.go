@@ -3,7 +3,7 @@
 // Two sets of metrics come from one program, because a batch job is looked at in two ways:
 //
 //   - The last run ([Run]): gauges that say how the run that has just ended went. They outlive the process, in a file for
-//     node_exporter ([WriteFile]) or in a Pushgateway ([Push]). All are gauges: a next run begins at nothing, and nobody
+//     node_exporter ([WriteFile]) or in a Pushgateway ([Push]). All are gauges: a next run begins at nothing, and nothing
 //     adds runs up.
 //   - The run under way ([Live]): counters and gauges that the process itself serves while it works.
 //

@@ -12,7 +12,7 @@ import (
 type Live struct {
 	Progress func() progress.Progress
 	Moved    func() time.Time // when something was last done
-	Paused   func() bool      // it waits because somebody wants it to; nil: it never does
+	Paused   func() bool      // it waits because it was paused; nil: it never does
 	Build    Build
 }
 
@@ -30,7 +30,7 @@ var live = []metric[moment]{
 	{name: "bulkload_phase_duration_seconds", help: "How long each phase has taken up to now.", kind: prometheus.GaugeValue, labels: []string{"phase"}, tell: moment.tellDurations},
 	{name: "bulkload_phase_done_ratio", help: "How much of a phase is done, from 0 to 1; left out where it is not known.", kind: prometheus.GaugeValue, labels: []string{"phase"}, tell: moment.tellRatios},
 	{name: "bulkload_last_progress_timestamp_seconds", help: "Unix time at which something was last done.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return seconds(m.moved) })},
-	{name: "bulkload_paused", help: "1 while the job waits because somebody wants it to, or for its hours.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return truth(m.paused) })},
+	{name: "bulkload_paused", help: "1 while the job is paused, or waits for its hours.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return truth(m.paused) })},
 	{name: "bulkload_attempt", help: "Number of the job's attempt, from 1; 0 until it begins.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return float64(m.Start.Attempt) })},
 	{name: "bulkload_input_files", help: "Input files; of a job for each of several directories, those of the one under way.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return float64(m.Start.Files) })},
 	{name: "bulkload_input_bytes", help: "Size of these input files, as they are stored.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return float64(m.Start.Bytes) })},
@@ -44,7 +44,7 @@ var live = []metric[moment]{
 	{name: "bulkload_loaded_files_total", help: "Files that HBase has taken.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.done("load").Files) })},
 	{name: "bulkload_verified_rows_total", help: "Rows of the table that verification has read.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.done("verify").Rows) })},
 	{name: "bulkload_yarn_tasks", help: "Tasks of a job on YARN by kind, map or reduce, and state: waiting, running, done; left out of a job that is built in one process.", kind: prometheus.GaugeValue, labels: []string{"kind", "state"}, tell: moment.tellTasks},
-	{name: "bulkload_yarn_failed_attempts", help: "Attempts at tasks that have failed, of which the tasks may have succeeded since.", kind: prometheus.GaugeValue, tell: moment.tellFailed},
+	{name: "bulkload_yarn_failed_attempts", help: "Failed attempts at tasks. The tasks may have succeeded since.", kind: prometheus.GaugeValue, tell: moment.tellFailed},
 	{name: "bulkload_warnings_total", help: "Warnings.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.Warnings) })},
 	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", kind: prometheus.GaugeValue, labels: []string{"version", "revision", "goversion"},
 		tell: func(m moment, set func(float64, ...string)) { m.build.tell(set) }},

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metric is one of a table of metrics, of which S gives the value.
+// metric is an entry of a table of metrics. S gives its value.
 type metric[S any] struct {
 	name   string
 	help   string

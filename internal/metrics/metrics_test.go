@@ -264,7 +264,7 @@ func TestDocs(t *testing.T) {
 		}
 		i += len(begin)
 		var table strings.Builder
-		table.WriteString("| metric | type | labels beside those of the job | what it is |\n|---|---|---|---|\n")
+		table.WriteString("| metric | type | labels in addition to those of the job | what it is |\n|---|---|---|---|\n")
 		for _, d := range list {
 			fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", d.Name, d.Type, strings.Join(d.Labels, ", "), d.Help)
 		}

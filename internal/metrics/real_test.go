@@ -98,7 +98,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 // another process before its program listens there.
 const host = "127.0.97.1"
 
-// freePort is one that nobody listens on now.
+// freePort is one without a listener.
 func freePort(t *testing.T) string {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(testcheck.ClosedAddress(t))
@@ -180,7 +180,7 @@ func TestPrometheus(t *testing.T) {
 	base = start(t, port, "/-/ready", prometheus, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+host+":"+port)
 	for query, want := range map[string]string{
 		`bulkload_last_run_exit_code{job="bulkload",table="test:check",team="risk"}`:                 `"8"`,
-		`bulkload_last_success_timestamp_seconds{job="bulkload",table="test:check"} > time() - 3600`: `"team":"risk"`, // kept behind the failure
+		`bulkload_last_success_timestamp_seconds{job="bulkload",table="test:check"} > time() - 3600`: `"team":"risk"`, // kept after the failure
 		`bulkload_phase_active{job="bulkload-live",phase="write",table="test:check"}`:                `"1"`,
 		`bulkload_read_rows_total{table="test:check"}`:                                               `"900"`,
 		`go_goroutines{job="bulkload-live"}`:                                                         `"value"`,

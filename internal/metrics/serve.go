@@ -109,5 +109,5 @@ func answer(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // whoever asked has gone
+	_ = json.NewEncoder(w).Encode(v) // the client is gone
 }

@@ -44,7 +44,7 @@ func get(t *testing.T, s *Server, path string) (int, string) {
 }
 
 func TestServe(t *testing.T) {
-	var now atomic.Int64 // seconds behind noon
+	var now atomic.Int64 // seconds after noon
 	var paused atomic.Bool
 	s := serve(t, ServeOptions{Labels: labels(t), Stalled: 10 * time.Minute, Now: func() time.Time { return noon.Add(time.Duration(now.Load()) * time.Second) },
 		Live: Live{Progress: progressNow, Moved: func() time.Time { return noon }, Paused: paused.Load}})

@@ -102,7 +102,7 @@ func (r *runner) one(ctx context.Context, m Mutant, dir string, sound func() err
 	}
 }
 
-// withoutMutant says whether a mutant's tests pass when nothing is changed.
+// withoutMutant reports whether a mutant's tests pass when nothing is changed.
 func (r *runner) withoutMutant(ctx context.Context, m Mutant) error {
 	out, err := r.goTest(ctx, m, "")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/yarn"
 )
 
-// client has the command killed behind records of its journal, and given again.
+// client has the command killed after records of its journal, and given again.
 func (s *site) client(input string, want []string) {
 	for _, event := range []string{"submitting", "submitted", "written:3", "built"} {
 		s.Run("killed after "+event, func(t *testing.T) {

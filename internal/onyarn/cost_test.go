@@ -17,7 +17,7 @@ import (
 	"bulkload/internal/testcluster"
 )
 
-// envCost is a number of rounds: ImportTsv beside the program on the same YARN, half an hour for three rounds of a million rows.
+// envCost is a number of rounds: ImportTsv and the program on the same YARN, half an hour for three rounds of a million rows.
 const envCost = "BULKLOAD_YARN_COST"
 
 // envCostRows is the number of rows, a million without it.

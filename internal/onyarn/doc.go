@@ -1,8 +1,8 @@
-// Package onyarn runs the built program with --engine yarn on a real YARN, beside HBase. It has tests only.
+// Package onyarn runs the built program with --engine yarn on a real YARN, next to HBase. It has tests only.
 //
 // The judges are a build of the same input in one process, whose HFiles must be those that HBase has taken, byte for byte and each once, and
 // HBase's own Java client for the rows. What is done to jobs: mappers, reducers, their JVMs, the ApplicationMaster, a node and the command
-// itself are killed in the middle of their work; tasks stand still, have second attempts beside them, or find a disk full; the command is
+// itself are killed in the middle of their work; tasks stand still, have second attempts at the same time, or find a disk full; the command is
 // asked to stop. With Kerberos the tasks have delegation tokens alone.
 //
 //	yarn_test.go     the jobs

@@ -113,7 +113,7 @@ func workers(all []testcluster.Process) (found []worker) {
 	return found
 }
 
-// is says whether the worker does a map task, or else a reduce task.
+// is reports whether the worker does a map task, or else a reduce task.
 func (w worker) is(kind string) bool { return w.Command[2] == kind }
 
 // task is the attempt without its number.

@@ -47,7 +47,7 @@ func (s *site) conf(more map[string]map[string]string) *site {
 }
 
 // speculates has a second attempt at a slow map and at a slow reduce, as a site may have it whatever a job says. The slow ones
-// continue beside them, and one of each counts.
+// continue at the same time, and one of each counts.
 func (s *site) speculates(input string, want []string) {
 	const on = "final true"
 	path := "CONF," + s.classPath()
@@ -67,7 +67,7 @@ func (s *site) speculates(input string, want []string) {
 			second := m.until("a second attempt at "+slow.task(), func(all []testcluster.Process) bool {
 				for _, w := range workers(all) {
 					if w.task() == slow.task() && w.attempt != slow.attempt {
-						m.Logf("%s is beside %s", w.attempt, slow.attempt)
+						m.Logf("%s is next to %s", w.attempt, slow.attempt)
 						return true
 					}
 				}

@@ -144,7 +144,7 @@ func (s *site) sample(e sample) {
 	})
 }
 
-// badRecord is a job of which one attempt says that no other can succeed.
+// badRecord is a job if one of its attempts says that no other can succeed.
 func (s *site) badRecord() {
 	into := s.table(10)
 	e := s.do(s.loading("check", into, s.put(badExport(s.T)))...)

@@ -50,7 +50,7 @@ func path(cmd *cobra.Command) string {
 	return p
 }
 
-// hasMore says whether there are flags but help, which every command has.
+// hasMore reports whether there are flags but help, which every command has.
 func hasMore(flags *pflag.FlagSet) bool {
 	more := false
 	flags.VisitAll(func(f *pflag.Flag) { more = more || !f.Hidden && f.Name != "help" })

@@ -98,7 +98,7 @@ func follow(root, file, target string) string {
 }
 
 // anchors are the headings of a document as links name them; of headings that
-// are the same the second has -1 behind it.
+// are the same the second has -1 after it.
 func anchors(document string) map[string]bool {
 	have, seen := map[string]bool{}, map[string]int{}
 	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(document, ""), -1) {

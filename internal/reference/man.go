@@ -20,7 +20,7 @@ type ManOptions struct {
 }
 
 // Man writes a page of section 1 for each command into a directory. Cobra's own
-// writer of man pages is not used: it sets options in tabs, of which mandoc warns.
+// writer of man pages is not used: it sets options in tabs, and mandoc warns of that.
 func Man(root *cobra.Command, exits []Exit, exitHeading, dir string, o ManOptions) error {
 	for _, cmd := range shown(root) {
 		page := md2man.Render(manPage(cmd, exits, exitHeading, o))

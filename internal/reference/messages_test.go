@@ -137,7 +137,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// occurs says whether all parts of a message stand in one text of the code, in
+// occurs reports whether all parts of a message stand in one text of the code, in
 // their order. A part in quotation marks that hold … is one of a verb like %q.
 func occurs(message string, code []string) bool {
 	for _, f := range foreign {

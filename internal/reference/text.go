@@ -61,7 +61,7 @@ func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_'
 }
 
-// value is what stands behind a flag in a list of flags: its type, as a word for people.
+// value is what follows a flag in a list of flags: its type, as a word for people.
 func value(f *pflag.Flag) string {
 	switch t := f.Value.Type(); t {
 	case "bool":

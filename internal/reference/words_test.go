@@ -48,6 +48,15 @@ func banned() dictionary {
 		{`a part of (it|a load) was done|file by file`, "bulk load partially applied"},
 		{`where nothing authenticates`, "user name for simple authentication"},
 		{`regions are to do`, "planning horizon"},
+		{`of which`, "whose; ... of them"},
+		{`beside`, "next to; besides, in addition to; during"},
+		{`(lies?|lay) (in|on|at|between|within|under|above|below|behind|where|there|elsewhere)`, "is, are"},
+		{`whoever|somebody|everybody|no one`, "the user, client, caller, process; the passive voice"},
+		{`(comes?|came) of`, "the result of"},
+		{`at hand`, "current"},
+		{`is none of`, "unknown x: want one of"},
+		{`to be had`, "available"},
+		{`has not the form`, "is malformed"},
 	} {
 		all = append(all, w[0])
 		d.list = append(d.list, wording{regexp.MustCompile(`(?i)\b(` + w[0] + `)\b`), w[1]})
@@ -112,7 +121,7 @@ func TestWords(t *testing.T) {
 		}
 		name, ending := d.Name(), filepath.Ext(path)
 		if d.IsDir() {
-			if path != "../.." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "pictures" || path == "../../build") { // what was built is nobody's text
+			if path != "../.." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "pictures" || path == "../../build") { // what was built is not the project's text
 				return filepath.SkipDir
 			}
 			return nil

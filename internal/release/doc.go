@@ -3,6 +3,6 @@
 // list of the modules that are in it.
 //
 // The same commit gives the same archives, byte for byte, wherever the same Go
-// is: files are those that git knows, in order, owned by nobody, and of the
+// is: files are those that git knows, in order, without an owner, and of the
 // commit's time.
 package release

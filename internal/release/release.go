@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Options say what is made of which sources.
+// Options say what is made from what sources.
 type Options struct {
 	Root      string    // the checkout
 	Out       string    // where archives and SHA256SUMS go; what is there of them is replaced
@@ -84,7 +84,7 @@ func Make(ctx context.Context, o Options) ([]string, error) {
 	return names, os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// compiling is the environment of the compiler. What has all of it and -trimpath is compiled once, wherever the checkout lies.
+// compiling is the environment of the compiler. What has all of it and -trimpath is compiled once, wherever the checkout is.
 var compiling = []string{"CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
 
 // build compiles the program for a platform, as a static binary.

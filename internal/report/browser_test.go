@@ -20,7 +20,7 @@ import (
 )
 
 // TestBrowser opens reports in Chromium, wide and narrow, light and dark, and looks for what only a browser can show:
-// that nothing sticks out, no letters lie on others, all can be read, and nothing is loaded or complained of. It is behind
+// that nothing sticks out, no letters are on others, all can be read, and nothing is loaded or complained of. It is after
 // BULKLOAD_BROWSER, which make test-report sets. Pictures go to BULKLOAD_PICTURES, and reports that BULKLOAD_REPORTS, a
 // glob, names are looked at too.
 func TestBrowser(t *testing.T) {

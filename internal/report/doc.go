@@ -1,6 +1,6 @@
 // Package report draws what a job did as one HTML file that needs nothing
 // else: no script, no font, no picture from elsewhere. It is a record to be
-// kept beside a job and sent by mail.
+// kept with a job and sent by mail.
 //
 // A [Report] is plain data, in whatever order the chapters are; Write makes
 // the file of it. Everything in it is text of others (table names, keys,

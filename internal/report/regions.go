@@ -16,7 +16,7 @@ const (
 	barStep    = 34 // pixels
 )
 
-// spread is how rows and bytes lie over the regions.
+// spread is how rows and bytes are spread over the regions.
 type spread struct {
 	Regions   []numbered
 	Total     int64 // bytes

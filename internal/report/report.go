@@ -39,7 +39,7 @@ type Report struct {
 	Partitions  string      // columns by directories, and what chose among them
 	Lacking     []Differing // files without columns of the job
 	MoreLacking int         // such files that are not listed
-	PassedOver  []Differing // files with columns that no one asked for
+	PassedOver  []Differing // files with columns that were not asked for
 	MorePassed  int
 	Counts      *Counts // nil: not known
 	Regions     []Region
@@ -251,7 +251,7 @@ func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
 // MoreRejects is how many rejected records are not listed.
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 
-// Given are the settings that somebody has set.
+// Given are the settings that are set.
 func (v view) Given() []Setting {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin == "default" })
 }

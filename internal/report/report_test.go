@@ -99,7 +99,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSizeOfParts is of a run over years, of which the most directories are listed that can be.
+// TestSizeOfParts is of a run over years, with the most directories that can be listed.
 func TestSizeOfParts(t *testing.T) {
 	r := splitReport(500)
 	r.MoreParts = 3000

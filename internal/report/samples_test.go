@@ -61,7 +61,7 @@ func goodReport() *Report {
 	return r
 }
 
-// skewedReport is of a build of so many regions of which few have most rows.
+// skewedReport is of a build of so many regions. Few of them have most rows.
 func skewedReport(regions int) *Report {
 	r := goodReport()
 	r.Command, r.Load, r.Verify, r.Job, r.JobID, r.Attempts = "build", nil, "", "", "", nil

@@ -45,7 +45,7 @@ func newTimeline(r *Report) *timeline {
 	return t
 }
 
-// place is where a moment lies between beginning and end, 0 to 100.
+// place is where a moment is between beginning and end, 0 to 100.
 func place(t time.Time, r *Report) float64 {
 	return min(max(100*float64(t.Sub(r.Began))/float64(r.Ended.Sub(r.Began)), 0), 100)
 }

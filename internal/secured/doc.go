@@ -1,5 +1,5 @@
 // Package secured runs the built program against clusters with Kerberos and with encrypted data, one kind after the
-// other, as a user who is no superuser of HDFS. It has tests only.
+// other, as a user without HDFS's superuser rights. It has tests only.
 //
 // The judges are HBase's own Java client, logged in by Kerberos, for the rows; HDFS's own shell for owners and modes;
 // a second implementation of the row keys for what the rows must be; and the bytes on the sockets for what is sealed:

@@ -11,7 +11,7 @@ import (
 // killed is what becomes of a process that SIGKILL ends.
 const killed = 128 + 9
 
-// kills are jobs that are killed behind records of their journals, time after time, each time the command is given again:
+// kills are jobs that are killed after records of their journals, time after time, each time the command is given again:
 // an event and which of its records in that run. Each job must end with every row, once.
 var kills = [][]string{
 	{"plan:1", "written:2", "sending:1", "loaded:3", "cleaned:1"},

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { testcluster.Main(m) }
 // full says that all of the suite is to run.
 func full() bool { return os.Getenv(testcluster.EnvSecure) != "" }
 
-// built are the programs by name. They lie in the checkout's build directory, so that nothing has to remove them.
+// built are the programs by name. They are in the checkout's build directory, so that nothing has to remove them.
 var built struct {
 	mu   sync.Mutex
 	path map[string]string
@@ -55,7 +55,7 @@ func build(t testing.TB, name string, args ...string) string {
 	return path
 }
 
-// program is the built program, which can be made to kill itself behind a record of its journal.
+// program is the built program, which can be made to kill itself after a record of its journal.
 func program(t testing.TB) string { return build(t, "bulkload", "-tags", "stopafter") }
 
 // site is a cluster with a place for the program's files.

@@ -18,7 +18,7 @@ type paces struct{ lines []string }
 const measures = 5
 
 // measure runs the same job time after time, each time into a new table, and notes the medians of the whole and of each phase.
-// It holds nothing to a time: what the ratio of two kinds is, is for who reads it. Beside it stands how long HBase's Java client takes to
+// It holds nothing to a time: what the ratio of two kinds is, is for the reader. Next to it is how long HBase's Java client takes to
 // scan the same table, in a JVM that runs already.
 func (p *paces) measure(t *testing.T, kind string, s *site) {
 	e := made(t, data.Opinion, data.Parquet, 10, rowsEach)

@@ -114,7 +114,7 @@ func (s *site) put(t testing.TB, name, local string) {
 
 }
 
-// testSealed finds nothing of a job in what went over the sockets, whoever is at the other end.
+// testSealed finds nothing of a job in what went over the sockets, whatever is at the other end.
 func testSealed(t *testing.T, s *site) {
 	wires, hidden := spyJob(t, s)
 	seen := map[string]int{}
@@ -148,7 +148,7 @@ func testSeen(t *testing.T, s *site) {
 	}
 }
 
-// testFlipped flips one bit on the way to or from a kind of server, behind the login. Who gets it must notice, the program by
+// testFlipped flips one bit on the way to or from a kind of server, after the login. Who gets it must notice, the program by
 // a line of its log and a server by one of its own; and the job comes to its end, in that run or when it is given again.
 func testFlipped(t *testing.T, s *site) {
 	e := small(t)[0]
@@ -179,7 +179,7 @@ func testFlipped(t *testing.T, s *site) {
 			found := noticed.FindString(said)
 			t.Logf("exit code %d after %.1f s: %s", r.code, r.took.Seconds(), found)
 			if found == "" {
-				t.Errorf("nobody has noticed a flipped bit: %s", r.message())
+				t.Errorf("a flipped bit was not noticed: %s", r.message())
 			}
 			if r.code != 0 {
 				own.program = s.program

@@ -38,7 +38,7 @@ func (s *site) ls(t testing.TB, dir string) []stored {
 	return all
 }
 
-// storeFiles are the files of a table's stores by directory, temporary ones and what HBase keeps beside them left out.
+// storeFiles are the files of a table's stores by directory, temporary ones and what HBase keeps with them left out.
 func (s *site) storeFiles(t testing.TB, below, table string) map[string][]stored {
 	t.Helper()
 	all := map[string][]stored{}

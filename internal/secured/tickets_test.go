@@ -15,7 +15,7 @@ import (
 )
 
 // TestTickets has jobs that take several times as long as a ticket lives: by a keytab, by a ticket cache that another
-// program renews, and by one that nobody does. When all their first tickets have expired the region server starts again,
+// program renews, and by one that is not renewed. When all their first tickets have expired the region server starts again,
 // so that each has to log in again: a connection that is open outlives its tickets.
 func TestTickets(t *testing.T) {
 	testcluster.SecuredAll(t)

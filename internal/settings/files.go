@@ -31,7 +31,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		places = configPlaces(env)
 	}
 	for _, place := range places {
-		// Where nobody asked for a file, a home that is none or another's has none.
+		// If no file is requested, a home that is missing or another's has none.
 		if _, err := os.Stat(place); err != nil && name == "" {
 			continue
 		}

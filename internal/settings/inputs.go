@@ -15,7 +15,7 @@ func rank(origin string) int {
 	return 0
 }
 
-// Given says whether a flag was given with the command, and not by a file or the environment, which are for all commands.
+// Given reports whether a flag was given with the command, and not by a file or the environment, which are for all commands.
 func (s *Settled) Given(flag string) bool { return rank(s.Origins[flag]) == len(sources) }
 
 // Overridden is the weaker one of the two settings that say what is read, as a flag: input or inputs-from. It is empty where one source

@@ -156,7 +156,7 @@ func valueOf(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// ofTicketCache is who logs in, or the ticket cache, where nobody says.
+// ofTicketCache is the user that logs in, or the ticket cache, where neither is given.
 func ofTicketCache(v Setting, name, keytab string) Setting {
 	switch {
 	case keytab != "" && name == "ticket-cache":
@@ -173,7 +173,7 @@ func ofTicketCache(v Setting, name, keytab string) Setting {
 	return v
 }
 
-// fromDefault is what a setting that nobody gave means; user is what --user
+// fromDefault is what a setting means that is not given; user is what --user
 // says, keytab what --keytab does.
 func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user, keytab string) Setting {
 	hadoopValue := func(key, value string) {
@@ -194,7 +194,7 @@ func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user,
 	case "spill-dir":
 		v.Value = os.TempDir()
 	case "reject-file":
-		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, beside --out)"
+		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, next to --out)"
 	case "state":
 		v.Value, _ = checkpoint.DefaultState()
 	case "principal", "ticket-cache":

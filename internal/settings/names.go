@@ -28,7 +28,7 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") || // of what is printed, not of the input
 			slices.Contains(path, "export") && f.Name != "memory" // of what is written
 	case "listen":
-		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
+		own = slices.Contains(path, "serve") // for callers, not for observers of a job
 	case "verify":
 		own = slices.Contains(path, "load") || slices.Contains(path, "rekey") || slices.Contains(path, "undo") // know fewer ways
 	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
@@ -61,7 +61,7 @@ func FieldName(name string) string {
 	return Snake(name)
 }
 
-// IsField says whether a job file has such a field, the settings aside.
+// IsField reports whether a job file has such a field, the settings aside.
 func IsField(name string) bool {
 	return slices.ContainsFunc(spec.SpecFields(), func(f spec.SpecField) bool { return f.Name == name && f.Type != spec.FieldSettings })
 }
@@ -93,8 +93,8 @@ func Known(root *cobra.Command) []string {
 	return slices.Compact(names)
 }
 
-// ForFiles says whether a file may give a setting: any, or the section of a
-// job file, whose own fields stand beside it.
+// ForFiles reports whether a file may give a setting: any, or the section of a
+// job file, whose own fields are next to it.
 func ForFiles(name string, section bool) bool {
 	return !slices.Contains(OneCommand, name) && !(section && IsField(FieldName(name)))
 }
@@ -118,7 +118,7 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 	return nil
 }
 
-// warnUnknown reports variables that look like settings and are none.
+// warnUnknown reports variables that look like settings and are not.
 func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 	known := Known(root)
 	for _, kv := range environ {

@@ -96,5 +96,5 @@ func (e flagError) Settings() []setting.Name {
 	return names
 }
 
-// In is the message: it is for the command line and no one else.
+// In is the message: it is for the command line alone.
 func (e flagError) In(func(setting.Name) string) string { return e.error.Error() }

@@ -71,7 +71,7 @@ func AddOldNames(cmd *cobra.Command) {
 	}
 }
 
-// asOldName says whether a flag is the old name of another one.
+// asOldName reports whether a flag is the old name of another one.
 func asOldName(f *pflag.Flag) (*oldName, bool) {
 	o, ok := f.Value.(*oldName)
 	return o, ok
@@ -155,7 +155,7 @@ func (s *Settled) warn(r Rename, text string) {
 // A renameWarning is what a log says of an old name.
 type renameWarning struct{ old, text string }
 
-// NameNow is the setting of which a flag is an old name.
+// NameNow is the setting that has a flag as its old name.
 func NameNow(f *pflag.Flag) (name string, old bool) {
 	o, old := asOldName(f)
 	if !old {

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// ofDialect fills in what a dialect says of settings that nobody gave.
+// ofDialect fills in what a dialect says of settings that are not given.
 func ofDialect(list []Setting, s spec.Spec) {
 	s.Key = ""
 	j, err := s.ResolveTable()

@@ -34,6 +34,6 @@ func TestServe(t *testing.T) {
 func TestClosedAddress(t *testing.T) {
 	if c, err := net.Dial("tcp", ClosedAddress(t)); err == nil {
 		_ = c.Close()
-		t.Error("somebody answers")
+		t.Error("there is an answer")
 	}
 }

@@ -81,7 +81,7 @@ func Rand(t testing.TB) *rand.Rand {
 }
 
 // Check is rapid.Check with the seed of the test, so that the cases are the same each time; rapid's own seed is another one in each run.
-// The flag -rapid.seed or RAPID_SEED asks for the cases of another seed. Checks do not run beside each other.
+// The flag -rapid.seed or RAPID_SEED asks for the cases of another seed. Checks do not run at the same time.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if f := flag.Lookup("rapid.seed"); f.Value.String() == "0" {

@@ -32,7 +32,7 @@ func (c *Cluster) AdminAs(ctx context.Context, user string) (*Admin, error) {
 	return c.keptAdmin(ctx, user, c.javaCommandAs(user, "Adm", "serve"))
 }
 
-// AdminSimple is [Cluster.Admin] for a client that says who it is without credentials.
+// AdminSimple is [Cluster.Admin] for a client without credentials.
 func (c *Cluster) AdminSimple(ctx context.Context, user string) (*Admin, error) {
 	return c.keptAdmin(ctx, "simple "+user, c.javaCommandSimple(user, "Adm", "serve"))
 }
@@ -167,7 +167,7 @@ func (c *Cluster) JavaClassAs(ctx context.Context, user, class string, args ...s
 	return c.runJava(ctx, c.javaCommandAs(user, class, args...), class, args)
 }
 
-// JavaClassSimple is [Cluster.JavaClass] for a client that says who it is without credentials.
+// JavaClassSimple is [Cluster.JavaClass] for a client without credentials.
 func (c *Cluster) JavaClassSimple(ctx context.Context, user, class string, args ...string) (string, error) {
 	return c.runJava(ctx, c.javaCommandSimple(user, class, args...), class, args)
 }

@@ -183,7 +183,7 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 
 // startAll starts each daemon as early as it can bear: most of what a start takes is the JVMs' loading of
 // classes, which both cores can do for several at once. DataNode and region server wait by themselves
-// for whom they need. The master does not: it aborts when the NameNode refuses its first call, or has no
+// for what they need. The master does not: it aborts when the NameNode refuses its first call, or has no
 // DataNode for its first file.
 func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
@@ -249,7 +249,7 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 						return err
 					}
 				}
-				// Before the master, who may not make its own directory where it is no superuser.
+				// Before the master, which may not make its own directory where it is no superuser.
 				if err := c.makeHomes(ctx); err != nil {
 					return err
 				}

@@ -116,17 +116,17 @@ func TestAdminGivenUp(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	c := Shared(t)
 	t.Setenv("HADOOP_USER_NAME", "")
-	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{strings.TrimPrefix(c.HDFS(), "hdfs://")}, User: "somebody"})
+	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{strings.TrimPrefix(c.HDFS(), "hdfs://")}, User: "another"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.Mkdir("/tmp/of-somebody", 0o755); err != nil {
+	if err := client.Mkdir("/tmp/of-another", 0o755); err != nil {
 		t.Error(err)
-	} else if err := client.Remove("/tmp/of-somebody"); err != nil {
+	} else if err := client.Remove("/tmp/of-another"); err != nil {
 		t.Error(err)
 	}
-	if err := client.Mkdir("/hbase/data/of-somebody", 0o755); !errors.Is(err, fs.ErrPermission) {
+	if err := client.Mkdir("/hbase/data/of-another", 0o755); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("mkdir below /hbase: %v", err)
 	}
 }

@@ -115,7 +115,7 @@ func environment(set ...string) []string {
 	return append(append(env, "LC_ALL=C.UTF-8"), set...)
 }
 
-// daemonEnvironment has the user as whom the daemons act, or what lets them prove who they are.
+// daemonEnvironment has the user that the daemons act as, or what lets them authenticate.
 func (c *Cluster) daemonEnvironment() []string {
 	// Containers run the java that JAVA_HOME has; it is the cluster's own.
 	home := "JAVA_HOME=" + javaHome(c.java)
@@ -125,7 +125,7 @@ func (c *Cluster) daemonEnvironment() []string {
 	return environment("HADOOP_USER_NAME="+daemonUser, home)
 }
 
-// clientEnvironment is for JVMs that act as the user of the tests, or with Kerberos as the user who is logged in.
+// clientEnvironment is for JVMs that act as the user of the tests, or with Kerberos as the user that is logged in.
 func (c *Cluster) clientEnvironment() []string {
 	if !c.state.Security.Kerberos {
 		return environment()

@@ -31,7 +31,7 @@ func (l layout) name(role Role) string {
 func (l layout) log(role Role) string { return filepath.Join(l.logs(), string(role)+".log") }
 func (l layout) zooCfg() string       { return filepath.Join(l.conf(), "zoo.cfg") }
 
-// clear removes what an earlier cluster left and nothing else that may lie in the directory.
+// clear removes what an earlier cluster left and nothing else that may be in the directory.
 func (l layout) clear() error {
 	for _, path := range append(l.discarded(), l.logs(), l.state()) {
 		if err := os.RemoveAll(path); err != nil {
@@ -105,7 +105,7 @@ func coreSite(l layout, p Ports, o Options) map[string]string {
 	return map[string]string{
 		"fs.defaultFS":   hdfsURI(p, o.HA),
 		"hadoop.tmp.dir": filepath.Join(l.data(), "tmp"),
-		// All daemons start at once; whoever finds no NameNode yet asks again soon, for 30 s.
+		// All daemons start at once; one that finds no NameNode yet asks again soon, for 30 s.
 		"ipc.client.connect.retry.interval": "200",
 		"ipc.client.connect.max.retries":    "150",
 	}
@@ -160,7 +160,7 @@ func hbaseSite(l layout, p Ports, o Options) map[string]string {
 		"hbase.regionserver.handler.count":    "10",
 		"hbase.regionserver.msginterval":      "500",
 		"hbase.server.thread.wakefrequency":   "500",
-		// The environment of whoever runs the tests is nobody's business.
+		// The environment of the tests' user is left out.
 		"hbase.envvars.logging.disabled":                "true",
 		"hbase.hregion.majorcompaction":                 "0",
 		"hbase.regionserver.metrics.period":             "60000", // every 5 s by default, over all regions

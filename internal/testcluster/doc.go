@@ -20,8 +20,8 @@
 // test to test. A cluster that must outlive the command (cmd/cluster up) or the test process (EnvPool) is started
 // with Options.Detached; everything else dies with the process that started it, by whatever way that process ends.
 //
-// HDFS permissions are on. The daemons run as the user hbase, who is the HDFS superuser; /tmp is open to
-// all and /user/NAME is made for the user who starts the cluster.
+// HDFS permissions are on. The daemons run as the user hbase, the HDFS superuser; /tmp is open to
+// all and /user/NAME is made for the user that starts the cluster.
 //
 // A cluster with Options.Security has Kerberos, encryption, TLS on HBase's RPC, or several of them. Its KDC
 // is one more process, with its files in the cluster's directory: nothing of the system is read or changed.
@@ -29,7 +29,7 @@
 // [Secured].
 //
 // A cluster with Options.YARN has a ResourceManager, NodeManagers and MapReduce's history server too, and of Hadoop's
-// client programs what submits jobs ([Cluster.HadoopHome]). Containers run as whoever runs the cluster, in sessions of
+// client programs what submits jobs ([Cluster.HadoopHome]). Containers run as the user that runs the cluster, in sessions of
 // their own; they end with the cluster ([Cluster.Containers]).
 //
 // All methods may be called from several goroutines. Linux only.

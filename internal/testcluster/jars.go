@@ -139,7 +139,7 @@ func compile(ctx context.Context, name, lib string, sources []string) (string, e
 	})
 }
 
-// fillOnce makes dir by fill, which is given an empty directory beside it. The rename at the end is what
+// fillOnce makes dir by fill, which is given an empty directory next to it. The rename at the end is what
 // makes it complete, and a lock file lets one process at a time work.
 func fillOnce(ctx context.Context, dir string, fill func(part string) error) error {
 	if _, err := os.Stat(dir); err == nil {
@@ -156,7 +156,7 @@ func fillOnce(ctx context.Context, dir string, fill func(part string) error) err
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Whoever left a part was killed: the lock is ours now.
+	// The process that left a part was killed: the lock is ours now.
 	part := dir + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return err

@@ -14,7 +14,7 @@ const judgeClass = "HFileJudge"
 
 // Judge runs a command of HFileJudge, which has HBase's own classes write, read and check HFiles on local disk, and gives its
 // standard output. No cluster need run; the jars are fetched when they are not there. A "check" that finds fault is an error
-// beside the output that says what it found.
+// in addition to the output that says what it found.
 func Judge(ctx context.Context, args ...string) (string, error) {
 	return JudgeInput(ctx, nil, args...)
 }

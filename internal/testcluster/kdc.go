@@ -165,7 +165,7 @@ func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 	return nil
 }
 
-// startKDC makes the realm and starts its KDC, which whoever logs in needs first.
+// startKDC makes the realm and starts its KDC, which every login needs first.
 func (c *Cluster) startKDC(ctx context.Context, s Security) error {
 	if err := c.makeRealm(ctx, s); err != nil {
 		return fmt.Errorf("the test cluster's KDC: %w", err)
@@ -185,7 +185,7 @@ func kdcCommand(l layout) ([]string, error) {
 	return []string{path, "-n", "-r", Realm, "-P", filepath.Join(l.kdc(), "pid")}, nil
 }
 
-// probeKDC asks for a ticket without proof of who asks; any answer shows that the KDC works.
+// probeKDC asks for a ticket without authentication; any answer shows that the KDC works.
 func (c *Cluster) probeKDC(ctx context.Context) error {
 	conf, err := config.Load(c.layout.krb5Conf())
 	if err != nil {

@@ -37,7 +37,7 @@ func holdCluster() {
 }
 
 // The daemons of a test process that is killed by SIGKILL die with it, and the next Start removes the
-// directory. Meanwhile that cluster runs beside the shared one, and neither sees the other's tables.
+// directory. Meanwhile that cluster runs at the same time as the shared one, and neither sees the other's tables.
 func TestKilledOwner(t *testing.T) {
 	shared := Shared(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -73,16 +73,16 @@ func TestKilledOwner(t *testing.T) {
 		t.Error("two clusters have the same address")
 	}
 	a, b := shared.AdminT(t), other.AdminT(t)
-	run(t, a, "create", "beside")
-	run(t, a, "put", "beside", "4x", "f:a", "hello")
-	run(t, b, "create", "beside")
-	if got := run(t, a, "digest", "beside"); got != helloDigest {
+	run(t, a, "create", "other")
+	run(t, a, "put", "other", "4x", "f:a", "hello")
+	run(t, b, "create", "other")
+	if got := run(t, a, "digest", "other"); got != helloDigest {
 		t.Errorf("shared cluster: %s", got)
 	}
-	if got := run(t, b, "digest", "beside"); got != emptyDigest {
+	if got := run(t, b, "digest", "other"); got != emptyDigest {
 		t.Errorf("other cluster: %s", got)
 	}
-	run(t, a, "drop", "beside")
+	run(t, a, "drop", "other")
 
 	ids := append(identities(other), admin)
 	for _, id := range ids {

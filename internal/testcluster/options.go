@@ -30,7 +30,7 @@ type Options struct {
 	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool
 
-	// YARN starts a ResourceManager, NodeManagers and MapReduce's history server beside the others. See [Cluster.HadoopHome].
+	// YARN starts a ResourceManager, NodeManagers and MapReduce's history server in addition to the others. See [Cluster.HadoopHome].
 	YARN bool
 
 	// NodeManagers is their number, at most 9, with YARN only. Default 2, each with [NodeMemoryMB] for containers.
@@ -42,7 +42,7 @@ type Options struct {
 	// HBase is the version of HBase, one of [Versions]. Default: [DefaultHBase].
 	HBase string
 
-	// Security says how clients prove who they are and what is encrypted. Default: nothing of it.
+	// Security says how clients authenticate and what is encrypted. Default: neither.
 	Security Security
 
 	// HeapMB is the Java heap of each process of a role, in MiB. Default: NameNode 256, DataNode 256,

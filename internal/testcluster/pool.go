@@ -106,7 +106,7 @@ func own(ctx context.Context, o Options) (c *Cluster, release func() error, err 
 // poolLock ends the name of the file whose lock a user of a cluster of the pool holds. Its time is that of the last use.
 const poolLock = ".lock"
 
-// kindName names the kind of cluster that options describe: those with the same name are the same but for where they lie.
+// kindName names the kind of cluster that options describe: those with the same name are the same but for where they are.
 func kindName(o Options) (string, error) {
 	o.Dir, o.Port, o.Log, o.Detached, o.StartTimeout = "", 0, nil, false, 0
 	text, err := json.Marshal(o)
@@ -192,7 +192,7 @@ func TendPool(ctx context.Context, pool string, idle time.Duration) error {
 	return nil
 }
 
-// endIdle stops the cluster of a lock, if it runs, nobody has it, and nobody has had it for the time of idle.
+// endIdle stops the cluster of a lock, if it runs, is not in use, and has not been in use for the time of idle.
 func endIdle(ctx context.Context, lock string, idle time.Duration) error {
 	once, cancel := context.WithCancel(ctx)
 	cancel()

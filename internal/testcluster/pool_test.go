@@ -28,7 +28,7 @@ func TestPool(t *testing.T) {
 	t.Run("first", func(t *testing.T) {
 		c := Own(t, kind)
 		first = c.Dir()
-		// Nobody else gets it now.
+		// No other process gets it now.
 		ctx, cancel := context.WithTimeout(t.Context(), 3*pollEvery)
 		defer cancel()
 		if _, _, err := own(ctx, kind); err == nil || !strings.Contains(err.Error(), "another process holds") {

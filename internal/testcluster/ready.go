@@ -115,7 +115,7 @@ func (c *Cluster) probeZooKeeper(ctx context.Context) error {
 // probeMaster asks for the namespaces, which HMaster.getNamespaces answers only when the master is
 // initialised: hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
 func (c *Cluster) probeMaster(ctx context.Context) error {
-	// The session first: that asks the least of those who are busy with their start.
+	// The session first: that asks the least of daemons that are busy with their start.
 	if err := c.probeSession(ctx, "/hbase/master"); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func connect(ctx context.Context, port int) (net.Conn, error) {
 }
 
 // call makes one call to an HBase server on a connection of its own. It never tries again, which is what
-// a probe wants: gohbase would hide the very states that are asked for behind its own waiting.
+// a probe wants: gohbase would hide the very states that are asked for after its own waiting.
 func call(ctx context.Context, port int, service, method string, request, response proto.Message) error {
 	conn, err := connect(ctx, port)
 	if err != nil {

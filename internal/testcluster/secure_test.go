@@ -134,7 +134,7 @@ func testSecured(t *testing.T, c *Cluster) {
 	}
 }
 
-// Data transfer can be encrypted where nobody proves who they are.
+// Data transfer can be encrypted without authentication.
 func TestEncryptedWithoutKerberos(t *testing.T) {
 	SecuredAll(t)
 	c := Secured(t, Security{EncryptData: true, AES: true})

@@ -13,7 +13,7 @@ const EnvSecure = "BULKLOAD_SECURE"
 // Secured is the secured cluster that the tests of this process share: the one that EnvConf names, if it
 // is of this kind, else one as [Own] has it. There is one at a time: a test that asks for another kind
 // ends the one before, so tests that want the same kind belong together, and none may run in parallel. It
-// ends with [Main], which the package's TestMain must call, and is beside the cluster of [Shared].
+// ends with [Main], which the package's TestMain must call, and is another one than the cluster of [Shared].
 //
 // With -short the test is skipped; without a KDC on this machine too, unless EnvSecure is set.
 func Secured(t testing.TB, s Security) *Cluster {

@@ -89,7 +89,7 @@ func parseHBaseState(out string) (hbaseState, error) {
 	return s, nil
 }
 
-// proberAdmin is a client beside that of Cluster.Admin, whose calls can take as long as they like.
+// proberAdmin is another client than that of Cluster.Admin, whose calls can take as long as they like.
 func (c *Cluster) proberAdmin(ctx context.Context) (*Admin, error) {
 	// Not c.mu: daemons are started while the JVM starts.
 	c.proberStart.Lock()

@@ -11,12 +11,12 @@ import (
 )
 
 // Protection is a value of hadoop.rpc.protection, dfs.data.transfer.protection and hbase.rpc.protection:
-// one level, or several with commas between, of which the client chooses.
+// one level, or several with commas between. The client chooses one.
 type Protection string
 
 // The levels, each with what the one before it has.
 const (
-	Authentication Protection = "authentication" // who speaks is proven once, at the start
+	Authentication Protection = "authentication" // the client is authenticated once, at the start
 	Integrity      Protection = "integrity"      // every message is signed
 	Privacy        Protection = "privacy"        // every message is encrypted
 )
@@ -30,11 +30,11 @@ func (p Protection) validate(key string) error {
 	return nil
 }
 
-// Security says who may speak to the cluster, and how. The zero value asks nobody for anything. Two
+// Security says which clients may use the cluster, and how. The zero value requires nothing. Two
 // values that are equal describe the same cluster.
 type Security struct {
 	// Kerberos starts a KDC of the cluster's own and has HDFS and HBase accept Kerberos only. HBase's ACLs
-	// are on, and hbase is no HDFS superuser: that is hdfs, as whom the NameNode runs.
+	// are on, and hbase is no HDFS superuser: that is hdfs, the NameNode's user.
 	Kerberos bool `json:"kerberos,omitempty"`
 
 	// RPC is hadoop.rpc.protection, Data dfs.data.transfer.protection, HBase hbase.rpc.protection. With
@@ -133,7 +133,7 @@ const (
 	Nobody   = "nobody"
 )
 
-// Mapped is a principal whom the servers call [Loader] (hadoop.security.auth_to_local).
+// Mapped is a principal that the servers call [Loader] (hadoop.security.auth_to_local).
 const Mapped = "Night.Batch"
 
 // The principals of the daemons. As HBaseAdmin one may do everything in HBase, as HDFSAdmin in HDFS.

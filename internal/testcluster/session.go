@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sessionTimeout is how long ZooKeeper keeps the session of an HBase daemon of which it hears nothing
+// sessionTimeout is how long ZooKeeper keeps the session of a silent HBase daemon
 // (zookeeper.session.timeout): the daemon counts as dead then, and ends when it learns of it.
 const sessionTimeout = 10 * time.Second
 

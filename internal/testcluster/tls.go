@@ -71,7 +71,7 @@ func clientTLS(l layout, s Security, hbase map[string]string) {
 	}
 }
 
-// daemonTLS is what the daemons have, who are clients of each other too.
+// daemonTLS is what the daemons have. They are clients of each other too.
 func daemonTLS(l layout, s Security, hbase map[string]string) {
 	if s.TLS == "" {
 		return
@@ -95,7 +95,7 @@ func storeKeys(l layout, form StoreType, kind, name string, hbase map[string]str
 	}
 }
 
-// makeStores writes an authority, a key for the servers and one for clients as PEM, of which Java's classes
+// makeStores writes an authority, a key for the servers and one for clients as PEM, from which Java's classes
 // make the other forms.
 func (c *Cluster) makeStores(ctx context.Context) error {
 	if err := os.MkdirAll(c.layout.tls(), 0o700); err != nil {

@@ -17,7 +17,7 @@ func Versions() []string {
 	return []string{DefaultHBase, "2.4.18", "2.5.13-hadoop3", "3.0.0-alpha-4", "3.0.0-beta-1"}
 }
 
-// onHadoop2 says whether a version comes with the clients of Hadoop 2. Its classes do not fit those of Hadoop 3.
+// onHadoop2 reports whether a version comes with the clients of Hadoop 2. Its classes do not fit those of Hadoop 3.
 func onHadoop2(version string) bool { return strings.HasPrefix(version, "2.4.") }
 
 func validVersion(version string) error {

@@ -119,7 +119,7 @@ func (c *Cluster) HadoopHome() string {
 	return c.layout.hadoopHome()
 }
 
-// writeYARN makes what the daemons need beside their configuration, and what clients have of Hadoop.
+// writeYARN makes what the daemons need besides their configuration, and what clients have of Hadoop.
 func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) error {
 	src, err := sourceDir()
 	if err != nil {
@@ -142,7 +142,7 @@ func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) erro
 			return err
 		}
 	}
-	// What lies before Hadoop's jars is for a cluster with Kerberos alone.
+	// What is before Hadoop's jars is for a cluster with Kerberos alone.
 	if o.Security.Kerberos {
 		err = errors.Join(os.MkdirAll(l.kdc(), 0o700), os.Symlink(compiled, l.yarnClasses()), os.WriteFile(l.httpSecret(), []byte(rand.Text()), 0o600))
 	} else {

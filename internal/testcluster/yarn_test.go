@@ -82,7 +82,7 @@ func TestContainersAreFound(t *testing.T) {
 		}
 	}
 	if _, _, err := processStat(out.Process.Pid); err != nil {
-		t.Errorf("the process beside them: %v", err)
+		t.Errorf("the process next to them: %v", err)
 	}
 }
 

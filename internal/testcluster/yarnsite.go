@@ -53,7 +53,7 @@ func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
 		"yarn.nodemanager.remote-app-log-dir":                                           appLogs,
 		"yarn.log.server.url":                                                           "http://" + local(y.HistoryWeb) + "/jobhistory/logs",
 		"yarn.log.server.web-service.url":                                               "http://" + local(y.HistoryWeb) + "/ws/v1/history",
-		// Who may see and end an application: its owner, and these.
+		// The users that may see and end an application: its owner, and these.
 		"yarn.acl.enable": "true",
 		"yarn.admin.acl":  daemonUser + "," + yarnUser,
 		// A dead NodeManager is noticed after less than a minute, not after ten; an ApplicationMaster on a busy machine
@@ -143,7 +143,7 @@ func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 	return site
 }
 
-// capacityScheduler has two queues. Nobody but the administrators and an application's owner may end it.
+// capacityScheduler has two queues. Only the administrators and an application's owner may end it.
 func capacityScheduler() map[string]string {
 	const root = "yarn.scheduler.capacity.root."
 	return map[string]string{

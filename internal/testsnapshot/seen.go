@@ -32,7 +32,7 @@ func Seen(cells []hfile.Cell, versions int) map[string]string {
 	return seen
 }
 
-// deletes says whether m is a marker that hides c.
+// deletes reports whether m is a marker that hides c.
 func deletes(m, c *hfile.Cell) bool {
 	if !bytes.Equal(m.Row, c.Row) || !bytes.Equal(m.Family, c.Family) {
 		return false

@@ -99,7 +99,7 @@ func (f *frame) tasks() string {
 	return text
 }
 
-// uploads says whether files go to HDFS while they are written.
+// uploads reports whether files go to HDFS while they are written.
 func (f *frame) uploads() bool { return strings.HasPrefix(f.progress.Start.Staging, "hdfs:") }
 
 // phase is the row of a phase that has begun.
@@ -144,7 +144,7 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	return r
 }
 
-// last says whether a phase is the one in which the job ended.
+// last reports whether a phase is the one in which the job ended.
 func (f *frame) last(p *progress.PhaseProgress) bool {
 	return p == &f.progress.Phases[len(f.progress.Phases)-1]
 }

@@ -77,7 +77,7 @@ func (v *Live) others(w io.Writer, _ decor.Statistics) error {
 	return nil
 }
 
-// CanDraw says whether a live view can stand there.
+// CanDraw reports whether a live view can stand there.
 func CanDraw(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&fs.ModeCharDevice == 0 || !term.IsTerminal(int(f.Fd())) {
@@ -90,7 +90,7 @@ func CanDraw(f *os.File) bool {
 	return err == nil && width >= minViewWidth && height >= minViewHeight
 }
 
-// colours says whether a person wants any (no-color.org).
+// colours reports whether a person wants any (no-color.org).
 func colours() bool {
 	return os.Getenv("NO_COLOR") == "" && !strings.HasSuffix(os.Getenv("TERM"), "-m")
 }

@@ -11,11 +11,11 @@ import (
 // DefaultBlock is the default of [NewBlocks], 64 MiB. Writers make blocks of some 16 KB to 1 MB.
 const DefaultBlock = 64 << 20
 
-// Block is an unpacked block, whose records lie in a buffer of the caller's, from At to End.
+// Block is an unpacked block, whose records are in a buffer of the caller's, from At to End.
 type Block struct {
 	// Offset is the byte of the file that the block begins with, its count of records.
 	Offset int64
-	// Size is how many bytes of the file it takes, with the marker behind it.
+	// Size is how many bytes of the file it takes, with the marker after it.
 	Size int64
 	// Records is how many there are, and Next how many of them [Plan.Record] has taken.
 	Records, Next int64
@@ -32,7 +32,7 @@ type Blocks struct {
 	unpack unpacker
 	to     int64
 	from   int64
-	marker int64 // where the marker before the next block lies, -1 if it has not been found yet
+	marker int64 // where the marker before the next block is, -1 if it has not been found yet
 	err    error // of the last call
 }
 
@@ -45,7 +45,7 @@ func NewBlocks(limit int64) *Blocks {
 	return &Blocks{limit: min(limit, 1<<30), err: errors.New("no split is open")}
 }
 
-// Open begins with the split [from, to) of a file. It owns the blocks of which the marker before them begins in it, as
+// Open begins with the split [from, to) of a file. It owns the blocks whose marker begins in it, as
 // Hadoop has it, so that of splits that cover a file, however it is cut, each block is read in one. The marker before
 // the first block is the header's last 16 bytes.
 //
@@ -73,7 +73,7 @@ func (b *Blocks) Next(buf []byte) (grown []byte, block Block, err error) {
 	return buf, Block{}, b.err
 }
 
-// next reads a block, of which there is more if it has records.
+// next reads a block. There may be more blocks if it has records.
 func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err error) {
 	if b.marker < 0 {
 		if err := b.findMarker(); err != nil {

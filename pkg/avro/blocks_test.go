@@ -93,7 +93,7 @@ func TestFarMarker(t *testing.T) {
 	}
 }
 
-// TestCutOff has an error for a file cut off anywhere but behind a block, and the rows before.
+// TestCutOff has an error for a file cut off anywhere but after a block, and the rows before.
 func TestCutOff(t *testing.T) {
 	data := numbered(t, 20, ocf.WithBlockLength(7))
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))
@@ -113,7 +113,7 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	if clean != 3 { // behind the header and behind two of three blocks
+	if clean != 3 { // after the header and after two of three blocks
 		t.Errorf("%d", clean)
 	}
 }

@@ -26,7 +26,7 @@ type unpacker struct {
 }
 
 // unpack appends what data unpack to, at most limit bytes. Beyond it the error is errTooLarge; need is then what it
-// takes, or limit+1 if that is not known. Bytes behind the end of a deflate stream are passed over.
+// takes, or limit+1 if that is not known. Bytes after the end of a deflate stream are passed over.
 func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []byte, need int64, err error) {
 	switch codec {
 	case "deflate":
@@ -75,7 +75,7 @@ func readUpTo(dst []byte, r io.Reader, guess int, limit int64) ([]byte, int64, e
 	}
 }
 
-// unsnappy unpacks a snappy block, behind which its CRC32 stands, of what it unpacks to, the highest byte first.
+// unsnappy unpacks a snappy block, after which its CRC32 stands, of what it unpacks to, the highest byte first.
 func unsnappy(dst, data []byte, limit int64) ([]byte, int64, error) {
 	n := len(data) - 4
 	if n < 0 {

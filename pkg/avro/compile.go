@@ -7,7 +7,7 @@ import (
 )
 
 // Compile plans the decoding of columns, in their order: fields of the top record by name, leaves of records in it by
-// their path, as in addr.city, whole arrays, maps and records as JSON. A column may come twice, and beside what lies in
+// their path, as in addr.city, whole arrays, maps and records as JSON. A column may come twice, and in addition to what is in
 // it. A column that is not there or cannot be text is a [ColumnError].
 func Compile(h *Header, columns []string, o Options) (*Plan, error) {
 	p := &Plan{zone: o.Location, text: o.MaxText}
@@ -24,7 +24,7 @@ func Compile(h *Header, columns []string, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// partsOf are the fields of a record, of which nothing is wanted yet.
+// partsOf are the fields of a record. Nothing of them is wanted yet.
 func partsOf(record *node) []part {
 	parts := make([]part, len(record.fields))
 	for i, f := range record.fields {
@@ -61,7 +61,7 @@ func choose(parts []part, path string, out int) error {
 			continue
 		}
 		if p.node.kind != kindRecord {
-			err = fmt.Errorf("%s is of type %s, of which only the whole is a column", p.name, p.node.typeName())
+			err = fmt.Errorf("%s is of type %s: only the whole of it can be a column", p.name, p.node.typeName())
 			continue
 		}
 		inner := p.parts
@@ -81,7 +81,7 @@ func textual(n *node) error {
 	return textualIn(n, map[*node]bool{})
 }
 
-// textualIn looks at a type once; open has true for those that it lies in.
+// textualIn looks at a type once; open has true for those that it is in.
 func textualIn(n *node, open map[*node]bool) error {
 	if within, seen := open[n]; within {
 		return fmt.Errorf("the type %s contains itself", n.name)

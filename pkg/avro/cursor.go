@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxDepth is how deep records, arrays and maps may lie within each other in a record.
+// maxDepth is how deep records, arrays and maps may be within each other in a record.
 const maxDepth = 1000
 
 // A cursor steps through encoded values, buf[at:end]; texts are appended to buf. Its methods return false at a fault,
@@ -59,7 +59,7 @@ func (c *cursor) field() string {
 // enter counts a value within another.
 func (c *cursor) enter() bool {
 	if c.depth++; c.depth > maxDepth {
-		return c.fail("values lie more than 1000 deep within each other")
+		return c.fail("values are more than 1000 deep within each other")
 	}
 	return true
 }
@@ -111,7 +111,7 @@ func (c *cursor) index(n int, reason string) (int, bool) {
 	return int(v), ok
 }
 
-// length takes a length, of what lies in the data from at on.
+// length takes a length, of what is in the data from at on.
 func (c *cursor) length() (int, bool) {
 	v, ok := c.long()
 	if !ok {

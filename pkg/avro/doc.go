@@ -1,6 +1,6 @@
 // Package avro reads Avro object container files as rows of text values: [ReadHeader] says what columns a file has,
 // [Compile] plans the decoding of some of them, [Blocks] unpacks the blocks of a part of the file, and [Plan.Record]
-// finds the values of a record in a block. Fields that nobody chose are stepped over. Nothing is allocated for a record
+// finds the values of a record in a block. Fields that are not chosen are stepped over. Nothing is allocated for a record
 // or a value, but for decimals of more than 16 bytes.
 //
 // # The file
@@ -15,7 +15,7 @@
 //	+----------------+----------------+--------------------------------+--------+
 //
 // Codecs are null, deflate, snappy (its CRC32 is checked), zstandard and bzip2; any other, as xz, is refused by its
-// name. A file has no end mark: one that was cut off behind a block is not noticed. The schema is parsed by
+// name. A file has no end mark: one that was cut off after a block is not noticed. The schema is parsed by
 // github.com/hamba/avro, without defaults, aliases and documentation, which do not matter here; names may have any
 // letters. The top must be a record.
 //
@@ -53,6 +53,6 @@
 // # Damage
 //
 // Lengths and counts are held to what there is before they are believed: to the file's size, the block's, and the
-// limits of [ReadHeader], [NewBlocks] and [Options]. Values may lie 1000 deep within each other. A fault within a block
+// limits of [ReadHeader], [NewBlocks] and [Options]. Values may be 1000 deep within each other. A fault within a block
 // ends the block. Errors name the block's byte, the record's number in it and the field, and hold no value.
 package avro

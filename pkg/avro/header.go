@@ -22,7 +22,7 @@ var ErrFormat = errors.New("the file does not begin as an Avro object container 
 type Header struct {
 	// Size is the file's, in bytes.
 	Size int64
-	// Data is where the first block begins. The marker lies just before it.
+	// Data is where the first block begins. The marker is just before it.
 	Data int64
 	// Codec is how blocks are packed: null, deflate, snappy, zstandard, bzip2.
 	Codec string
@@ -37,7 +37,7 @@ type Header struct {
 }
 
 // ReadHeader reads the header of a file of size bytes, up to [MaxHeader] of them. Errors are [ErrFormat], [Error],
-// [SizeError], those of r, and [CodecError] for an unknown codec, beside which the header is returned.
+// [SizeError], those of r, and [CodecError] for an unknown codec, with which the header is returned.
 func ReadHeader(r io.ReaderAt, size int64) (*Header, error) {
 	for n := int64(64 << 10); ; n *= 4 {
 		n = min(n, size, MaxHeader)

@@ -150,12 +150,12 @@ func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
 	}
 }
 
-// holds says whether so many decimal digits fit, which bytes always do: 2^(8 size - 1) - 1 has as many.
+// holds reports whether so many decimal digits fit, which bytes always do: 2^(8 size - 1) - 1 has as many.
 func (n *node) holds(precision int) bool {
 	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
 }
 
-// whole is a property that is a whole number, 0 if it is none, and -1 if it is out of bounds.
+// whole is a property that is a whole number, 0 if it is not one, and -1 if it is out of bounds.
 func whole(v any) int {
 	f, ok := v.(float64)
 	switch {

@@ -15,7 +15,7 @@ const DefaultText = 64 << 20
 type Options struct {
 	// Location is the zone that instants (timestamp-millis, -micros, -nanos) are written in. The default is UTC.
 	Location *time.Location
-	// MaxText is how many bytes the texts of one record may take beside its block, where they do not lie as they are. The
+	// MaxText is how many bytes the texts of one record may take besides its block, where they are not as they are. The
 	// default is [DefaultText].
 	MaxText int
 }
@@ -41,7 +41,7 @@ type part struct {
 }
 
 // Record takes the next record of a block, block.At on, and fills fields, one for each chosen column, in their order.
-// Values lie in buf, the block's buffer; those that must be written are appended to it, and grown is the longer buffer.
+// Values are in buf, the block's buffer; those that must be written are appended to it, and grown is the longer buffer.
 // The caller may cut it back to block.End when it is done with the values. At the end of the block err is io.EOF; any
 // other error is an [Error] or a [SizeError], and ends the block: where the next record begins is then unknown.
 func (p *Plan) Record(buf []byte, block *Block, fields []span.Span) (grown []byte, err error) {

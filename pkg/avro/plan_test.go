@@ -209,7 +209,7 @@ func TestColumns(t *testing.T) {
 	for column, want := range map[string]string{
 		"ID":        "Avro column ID: the schema has no such column",
 		"addr.zip":  "Avro column addr.zip: the schema has no such column",
-		"tags.x":    "Avro column tags.x: tags is of type array, of which only the whole is a column",
+		"tags.x":    "Avro column tags.x: tags is of type array: only the whole of it can be a column",
 		"list":      "Avro column list: next: the type node contains itself",
 		"list.next": "Avro column list.next: next: the type node contains itself",
 		"wait":      "Avro column wait: a duration has no text",

@@ -1,6 +1,6 @@
 package avro
 
-// skip passes over a value. Every step takes a byte at least: what takes none is not stepped through.
+// skip passes over a value. Every step takes a byte at least: values without bytes are not stepped through.
 func (c *cursor) skip(n *node) bool {
 	if n.empty {
 		return true

@@ -14,7 +14,7 @@ const (
 	reasonSymbol = "an enum has no symbol of that number"
 )
 
-// value takes a value, whose text is where the span says: in the data where it lies there as it is, else at the end of
+// value takes a value, whose text is where the span says: in the data where it is there as it is, else at the end of
 // buf.
 func (c *cursor) value(n *node) (span.Span, bool) {
 	for n.kind == kindUnion {
@@ -58,7 +58,7 @@ func (c *cursor) written(n *node) (ok bool) {
 	return ok && c.fits(0)
 }
 
-// fits says whether n more bytes may be appended.
+// fits reports whether n more bytes may be appended.
 func (c *cursor) fits(n int) bool {
 	if n > c.limit-len(c.buf) {
 		c.full = true

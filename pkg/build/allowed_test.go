@@ -43,7 +43,7 @@ func (h *heldFS) names() int {
 }
 
 // TestFilesWaitForTheirNames: HFiles are written before it is known that they are allowed, and none gets its name before. The
-// files are those of a build that asks nobody.
+// files are those of a build that asks no servers.
 func TestFilesWaitForTheirNames(t *testing.T) {
 	env, input := jobtest.Env(t), jobtest.WideInput(t, 5000)
 	calm := t.TempDir()
@@ -62,7 +62,7 @@ func TestFilesWaitForTheirNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := jobtest.Hashes(t, calm); len(want) != 10 || !maps.Equal(jobtest.Hashes(t, dir), want) {
-		t.Errorf("other files than those of a build that asks nobody: %v", want)
+		t.Errorf("other files than those of a build that asks no servers: %v", want)
 	}
 }
 

@@ -74,7 +74,7 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
 }
 
-// someRecords refuses an input of which nothing is left: an export that failed looks like that.
+// someRecords refuses an input without records that are loaded: an export that failed looks like that.
 func someRecords(records, rejected int64, o Options) error {
 	switch {
 	case records > rejected || o.AllowEmpty:

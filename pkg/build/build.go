@@ -27,13 +27,13 @@ type Options struct {
 	Events   progress.Events
 	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
 	Gate progress.Gate
-	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
+	// SpillLimit is how many bytes of sorted runs may be in SpillDir at a time. Default: as many as there is room for.
 	SpillLimit spec.Size
 	// Expect is how many records the input has. Default: any number.
 	Expect *int64
-	// AllowEmpty accepts an input of which no row comes.
+	// AllowEmpty accepts an input without rows.
 	AllowEmpty bool
-	// Missing says whether no record needs to have a chosen column, see [source.Options].
+	// Missing reports whether no record needs to have a chosen column, see [source.Options].
 	Missing source.Missing
 	// Allowed is that of [WorkOptions].
 	Allowed func() error
@@ -41,7 +41,7 @@ type Options struct {
 	resume *Resume // nil: the build is all or nothing
 }
 
-// writerRoom is what a worker of pass 2 needs beside the sort: an HFile's
+// writerRoom is what a worker of pass 2 needs besides the sort: an HFile's
 // blocks, index, bloom chunk and output buffers.
 const writerRoom = 5 << 20
 
@@ -90,10 +90,10 @@ func (p *Plan) WriterRoom() int64 {
 	return room
 }
 
-// HeapFloor is the size of a slice that nobody touches. It takes no memory,
+// HeapFloor is the size of a slice that is never touched. It takes no memory,
 // but has the collector think of a heap so much larger, and run so much less:
 // HDFS's packets are garbage of twice the files' size, and the heap that
-// lives beside the sort is a few megabytes. What may pile up is half of it;
+// lives besides the sort is a few megabytes. What may pile up is half of it;
 // a small budget has no room for that.
 func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
@@ -132,7 +132,7 @@ func sortOptions(o Options, plans []*Plan) extsort.Options {
 	return so
 }
 
-// index says whether the rows are entries of an index: one of a record has its key in the first table.
+// index reports whether the rows are entries of an index: one of a record has its key in the first table.
 func (p *Plan) index() bool {
 	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
@@ -148,7 +148,7 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 	return m[0], nil
 }
 
-// RunTables is [Run] for several tables, in each of which every record has a row: it reads the input once, within the memory
+// RunTables is [Run] for several tables. Every record has a row in each. It reads the input once, within the memory
 // of one build. A record that has no row in one of them is a bad record, and has none in the others. Plans have the same
 // columns and timestamp. Manifests come in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
@@ -293,7 +293,7 @@ func (o Options) ReadError(err error) error {
 	return fail.With(fail.Input, o.inputMemory(err))
 }
 
-// Places say where the records of an input lie.
+// Places say where the records of an input are.
 type Places interface {
 	Splits() []source.Split
 	Place(split int, offset int64) string

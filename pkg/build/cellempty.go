@@ -3,7 +3,7 @@ package build
 // kept says which values of a slot become a cell that has no byte.
 type kept struct{ empty, null bool }
 
-// has says whether a value without a byte is a cell. null says that it is NULL.
+// has reports whether a value without a byte is a cell. null says that it is NULL.
 func (k kept) has(null bool) bool {
 	if null {
 		return k.null
@@ -11,7 +11,7 @@ func (k kept) has(null bool) bool {
 	return k.empty
 }
 
-// kept appends what becomes of values without a byte, by slot, in a file of which nulls says whether it has NULL beside an empty
+// kept appends what becomes of values without a byte, by slot, in a file. nulls says whether that has NULL as well as an empty
 // text. An empty text can be a cell; an empty number is none.
 func (p *Plan) kept(dst []kept, nulls bool) []kept {
 	for i := range p.slots {
@@ -21,7 +21,7 @@ func (p *Plan) kept(dst []kept, nulls bool) []kept {
 	return dst
 }
 
-// StoresEmpty says whether an empty text is a cell, but for columns that say otherwise, in a file that has NULL or not.
+// StoresEmpty reports whether an empty text is a cell, but for columns that say otherwise, in a file that has NULL or not.
 func (p *Plan) StoresEmpty(nulls bool) bool { return storesEmpty(p.Empty, nulls) }
 
 func storesEmpty(empty string, nulls bool) bool { return empty == "store" || empty == "" && nulls }

@@ -38,7 +38,7 @@ func cellsOf(t *testing.T, s spec.Spec) (cells []string) {
 	return cells
 }
 
-// TestEmptyTextsAreCellsWhereThereIsNull builds the same rows from formats that have NULL beside an empty text, with what a job and
+// TestEmptyTextsAreCellsWhereThereIsNull builds the same rows from formats that have NULL as well as an empty text, with what a job and
 // its cells can say of both. Name and remark are NULL and ” in some of the rows.
 func TestEmptyTextsAreCellsWhereThereIsNull(t *testing.T) {
 	const dir = "../../testdata/source/dialects/"

@@ -23,7 +23,7 @@ type slot struct {
 	// qualifierOf is the column whose value is the qualifier, -1 for none. The
 	// values of such columns follow those of all slots, in their order.
 	qualifierOf int
-	column      int                // of the record; -1 for what is made of none or of several
+	column      int                // of the record; -1 for what is not made of one column
 	convert     celltype.Converter // nil: the column's bytes as they are
 	constant    []byte             // for every row, if members is nil too
 	members     []member           // of a JSON object
@@ -186,7 +186,7 @@ func (p *Plan) familyNames() []string {
 // values is how many values a row has in the sort.
 func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.values() }
 
-// Carries says of each column of the records whether a row holds its value beside the key.
+// Carries says of each column of the records whether a row holds its value in addition to the key.
 func (p *Plan) Carries() []bool {
 	held := make([]bool, len(p.Columns))
 	hold := func(column int) {

@@ -37,7 +37,7 @@ func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 	return s, err
 }
 
-// cellByCell says whether cells are written one by one: they have times of their own, or come from several records of a row.
+// cellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
 func (p *Plan) cellByCell() bool { return p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil }
 
 // newSinks makes one for each family.
@@ -71,7 +71,7 @@ func (w *writers) takeSinks(out func(family int) io.Writer) ([]*cellSink, error)
 	return sinks, nil
 }
 
-// giveSinks takes back those of which all files are finished without an error.
+// giveSinks takes back those whose files are all finished without an error.
 func (w *writers) giveSinks(sinks []*cellSink) {
 	for _, s := range sinks {
 		if s.row == nil {

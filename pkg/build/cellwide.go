@@ -197,7 +197,7 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 }
 
 // AppendWideKey begins the form of a wide row for digests: its key, then for each cell family,
-// qualifier and value, each behind its length, and the timestamp if it is the
+// qualifier and value, each after its length, and the timestamp if it is the
 // cell's own.
 func AppendWideKey(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(key))), key...)

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// TestDialectsOfTheDocumentation reads each file of the table in docs/sources.md with the settings that stand beside it.
+// TestDialectsOfTheDocumentation reads each file of the table in docs/sources.md with the settings that stand next to it.
 func TestDialectsOfTheDocumentation(t *testing.T) {
 	const dir = "../../testdata/source/dialects/"
 	doc, err := os.ReadFile("../../docs/sources.md")

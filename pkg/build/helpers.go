@@ -15,11 +15,11 @@ type helpers struct {
 	queued atomic.Int64 // in work
 }
 
-// queuedEach is how many things each helper may have to do beside the one that it does: with one, it waits for more while its
-// caller appends what is done. Who waits takes them back.
+// queuedEach is how many things each helper may have to do besides the one that it does: with one, it waits for more while its
+// caller appends what is done. The waiting caller takes them back.
 const queuedEach = 4
 
-// newHelpers is for n workers, all of which have regions as yet.
+// newHelpers is for n workers. All of them have regions at the beginning.
 func newHelpers(n int) *helpers {
 	h := &helpers{work: make(chan func(), queuedEach*n)}
 	h.busy.Store(int64(n))
@@ -29,7 +29,7 @@ func newHelpers(n int) *helpers {
 // Count implements [hfile.Helpers].
 func (h *helpers) Count() int { return int(h.count.Load()) }
 
-// Do implements [hfile.Helpers]: beyond [queuedEach] for each helper who asks does it.
+// Do implements [hfile.Helpers]: beyond [queuedEach] for each helper the caller does it.
 func (h *helpers) Do(work func()) bool {
 	if h.queued.Add(1) > queuedEach*h.count.Load() {
 		h.queued.Add(-1)
@@ -39,7 +39,7 @@ func (h *helpers) Do(work func()) bool {
 	return true
 }
 
-// Wait implements [hfile.Helpers]: whoever waits for what a helper does, does what none of them has begun.
+// Wait implements [hfile.Helpers]: it does queued work itself until done is closed.
 func (h *helpers) Wait(done <-chan struct{}) {
 	for {
 		select {
@@ -50,7 +50,7 @@ func (h *helpers) Wait(done <-chan struct{}) {
 		select {
 		case <-done:
 			return
-		case work := <-h.work: // who waits has a region, so it is open
+		case work := <-h.work: // the waiting caller has a region, so it is open
 			h.queued.Add(-1)
 			work()
 		}
@@ -74,7 +74,7 @@ func (h *helpers) leave() {
 	}
 }
 
-// Helped says whether rows of one region can be encoded by several workers:
+// Helped reports whether rows of one region can be encoded by several workers:
 // not with times of their own, nor joined of several records, nor with settings
 // that are encoded cell by cell.
 func (p *Plan) Helped() bool {

@@ -96,7 +96,7 @@ func TestIndexHoldsWhatTheTableHolds(t *testing.T) {
 	}
 }
 
-// TestIndexOfManyDuplicates is the same of random records, in memory and in so little that rows and the records that lost lie on disk.
+// TestIndexOfManyDuplicates is the same of random records, in memory and in so little that rows and the records that lost are on disk.
 func TestIndexOfManyDuplicates(t *testing.T) {
 	seed := uint64(1)
 	r := rand.New(rand.NewPCG(seed, 7))

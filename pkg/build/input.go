@@ -30,7 +30,7 @@ type WorkOptions struct {
 	SplitSize int64          // of text, bytes; default [source.Options]'s
 	Splits    []source.Split // that a plan has found; default: they are found
 
-	// Allowed says whether what a build makes may get its names: HFiles, and the file of bad records. It may wait, is asked by
+	// Allowed reports whether what a build makes may get its names: HFiles, and the file of bad records. It may wait, is asked by
 	// several goroutines, and answers all alike. An error ends the build. Default: it may.
 	Allowed func() error
 	Stdin   *os.File // the input -, default the process's own
@@ -59,7 +59,7 @@ func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptio
 	return streams.OpenInput(ctx, s, w, nil, Needed{})
 }
 
-// OpenInput is the function of that name for inputs of which the streams are found. They are kept first, see [Streams.Keep].
+// OpenInput is the function of that name for inputs whose streams are found. They are kept first, see [Streams.Keep].
 // If one is [Streams.Lost], there is no input, and no error.
 func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
 	k, o, err := newInput(s, w)
@@ -133,7 +133,7 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 	return nil
 }
 
-// Close lets go what the input holds beside its files: the copies of streams.
+// Close releases what the input holds besides its files: the copies of streams.
 func (k *Input) Close() error {
 	if k == nil {
 		return nil
@@ -146,7 +146,7 @@ func SelectionOf(s spec.Job) source.Options {
 	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
 }
 
-// namesColumns refuses JSON lines of which nobody says what to read: a member that shows up late in a file would be lost.
+// namesColumns refuses JSON lines without a list of what to read: a member that shows up late in a file would be lost.
 func (k *Input) namesColumns(s spec.Job) error {
 	if len(s.Columns) > 0 || s.Extra == string(source.ExtraIgnore) {
 		return nil

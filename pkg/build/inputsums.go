@@ -61,7 +61,7 @@ func (r *Resume) sums() SplitSums {
 	return r.Sorted.Sums
 }
 
-// sameSplits says whether the input has the splits that an earlier attempt has read.
+// sameSplits reports whether the input has the splits that an earlier attempt has read.
 func (r *Resume) sameSplits(in *source.Input) error {
 	was, now := r.sums(), len(in.Splits())
 	if was == nil || len(was) == now {

@@ -14,7 +14,7 @@ import (
 )
 
 // WarnKey says what is wrong with a plan's keys before a row is read: how
-// they would lie in the regions, and how long they are.
+// they would be in the regions, and how long they are.
 func (p *Plan) WarnKey(e progress.Events) {
 	r, err := keygen.Check(p.Key, keygen.CheckOptions{Regions: p.Modulus, Splits: p.Ranges.Splits()})
 	if err != nil {

@@ -37,11 +37,11 @@ type Written struct {
 	Took       time.Duration       `json:"took_ns"`
 }
 
-// runRoom is what a merge holds of a run beside a chunk: what is unpacked of it, and what is read ahead.
+// runRoom is what a merge holds of a run besides a chunk: what is unpacked of it, and what is read ahead.
 const runRoom = 256 << 10
 
 // MergeParts is pass 2 on the regions that only chooses by their ordinals in the sort, nil for all, of what parts have read. Runs are in the
-// order of their parts and cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records lie,
+// order of their parts and cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records are,
 // for messages. What a failed merge has written under a final name stays if the output is shared. The outcome is that of each table.
 func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize int, only func(region int) bool, places Places, o Options) ([]*Written, error) {
 	o = o.WithDefaults()
@@ -85,7 +85,7 @@ func (w *writers) written(start time.Time) *Written {
 		Took: time.Since(start)}
 }
 
-// Judge says whether what all parts have read is an input that may be built.
+// Judge reports whether what all parts have read is an input that may be built.
 func Judge(parts []*PartRead, s spec.Spec) error {
 	t := totalsOf(parts)
 	b, err := source.NewBudget(s.BadRecords)

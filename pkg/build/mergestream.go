@@ -23,10 +23,10 @@ type Regions struct {
 }
 
 // Streamed is what pass 2 made of the regions of a table whose chunks came in a stream. What the runs have left out as duplicates of their own
-// is not in its counts: who knows the runs adds it, see [AssembleStreams].
+// is not in its counts: the caller that knows the runs adds it, see [AssembleStreams].
 type Streamed struct {
 	Written
-	Merged  []PartRegion    `json:"merged"`  // what came of each region that had rows, of all runs
+	Merged  []PartRegion    `json:"merged"`  // the result of each region that had rows, of all runs
 	Regions []WrittenRecord `json:"regions"` // those that have files
 }
 
@@ -84,7 +84,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 	return all, endWriting(ctx, tables)
 }
 
-// regionOfStream is a region of which nobody knows the size before it is written: files get blocks of 128 MiB.
+// regionOfStream is a region whose size is not known before it is written: files get blocks of 128 MiB.
 func regionOfStream(i int) region { return region{i: i, size: 256 << 20} }
 
 // noCheckpoint is of a build that is done again as a whole: what it has finished is in memory alone.

@@ -171,7 +171,7 @@ func TestMergeStreamRefuses(t *testing.T) {
 		want    string
 	}{
 		"another region": {all, Regions{0, 2}, "where those of 0 to 1 are expected"},
-		"twice":          {append(slices.Clone(all[:1]), all...), Regions{0, RegionsOf(plans)}, "behind the last one"},
+		"twice":          {append(slices.Clone(all[:1]), all...), Regions{0, RegionsOf(plans)}, "after the last one"},
 	} {
 		out := Output{FS: hdfsio.Local{}, Dir: t.TempDir()}
 		if _, err := MergeStream(t.Context(), c.tables(t, plans, out), framed(t, try.frames), try.regions, nil, in.Source, Options{}); err == nil || !strings.Contains(err.Error(), try.want) {

@@ -87,7 +87,7 @@ func TestSpannedLinesAreInBothCounts(t *testing.T) {
 	}
 }
 
-// TestUnclosedQuoteFailsWhateverTheBudget has many rows behind the quote.
+// TestUnclosedQuoteFailsWhateverTheBudget has many rows after the quote.
 func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
 	s := spec.Spec{Key: "a", BadRecords: "100%"}
 	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))

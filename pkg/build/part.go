@@ -43,13 +43,13 @@ type PartRegion struct {
 // Sink takes the chunks of a part, region after region.
 type Sink interface {
 	chunk.Sink
-	// Finish is called behind the last chunk.
+	// Finish is called after the last chunk.
 	Finish() error
 }
 
 // ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
 // sink in chunks. Of several tables every record has a row in each, and the regions of further ones follow those of the first. A budget
-// of bad records that is a number ends it; one that is a share is for who knows the other parts.
+// of bad records that is a number ends it; one that is a share is for the caller that knows the other parts.
 func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	o = o.WithDefaults()
 	o.Budget.Part = true
@@ -133,7 +133,7 @@ func chunkError(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// Check says whether what was noted of a part adds up, for these tables.
+// Check reports whether what was noted of a part adds up, for these tables.
 func (p *PartRead) Check(plans []*Plan) error {
 	before, regions := -1, RegionsOf(plans)
 	for _, r := range p.Regions {

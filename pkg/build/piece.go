@@ -16,7 +16,7 @@ import (
 // belongs to one goroutine at a time.
 type piece struct {
 	open   func() (*extsort.Merge, error) // merges the rows, or
-	buffer *pieceBuffer                   // they lie here
+	buffer *pieceBuffer                   // they are here
 	done   chan struct{}
 
 	sinks   []*cellSink
@@ -88,7 +88,7 @@ func (p *piece) copied() error {
 	return nil
 }
 
-// errRecords is of rows that do not lie in a buffer as they were copied into it.
+// errRecords is of rows that are not in a buffer as they were copied into it.
 var errRecords = errors.New("rows were not copied as they are")
 
 // add takes one row: its key, its payload, and both as the digest has them.

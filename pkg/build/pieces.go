@@ -19,7 +19,7 @@ type pieceWriter struct {
 type pieces interface {
 	// next has p hold the next rows; false at the end.
 	next(r *pieceWriter, p *piece) (bool, error)
-	// encode appends rows at once, some or all; false at the end. Nobody helps.
+	// encode appends rows at once, some or all; false at the end. It uses no helpers.
 	encode(ctx context.Context, r *pieceWriter) (bool, error)
 	// end is called when all rows are appended.
 	end(r *pieceWriter) error

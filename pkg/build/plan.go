@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// A Plan is all that the content of the HFiles depends on beside the inputs.
+// A Plan is all that the content of the HFiles depends on besides the inputs.
 type Plan struct {
 	Table      string      // for names; may be empty in a build
 	Family     spec.Family // the first of the families
@@ -22,7 +22,7 @@ type Plan struct {
 	Modulus    int      // of salts
 	Columns    []string // of the records, in their order
 	Timestamp  int64    // milliseconds
-	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL beside it
+	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL as well
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
 	Tables     []string // inputs that are tables, as they were given; a run does not say

@@ -26,7 +26,7 @@ func sequence(split int, offset int64) uint64 {
 	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
 }
 
-// place says where the record of a sequence number lies.
+// place says where the record of a sequence number is.
 func place(in Places, seq uint64) string {
 	split := int(seq >> offsetBits)
 	offset := seq & (1<<offsetBits - 1)
@@ -47,7 +47,7 @@ type readers struct {
 	skip   func(region int) bool // regions whose file is written already; nil: none
 	resume *Resume               // what an earlier attempt has read; may be nil
 	next   atomic.Int64          // the split to be read next
-	end    int                   // behind the last one to be read; 0: all are
+	end    int                   // after the last one to be read; 0: all are
 	got    readCount
 }
 
@@ -69,7 +69,7 @@ type readWorker struct {
 	tables []*rowMaker
 	reader *source.Reader
 	out    *extsort.Writer
-	nulls  bool // the file has NULL beside empty texts
+	nulls  bool // the file has NULL as well as empty texts
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
@@ -131,7 +131,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// row adds the rows of a record, of all tables or of none.
+// row adds the rows of a record, to all tables or to none.
 func (w *readWorker) row(b *source.Batch, row int) error {
 	for _, m := range w.tables {
 		if err := m.make(b, row); err != nil {

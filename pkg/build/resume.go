@@ -87,7 +87,7 @@ func (r *Resume) skip() func(int) bool {
 	return r.has
 }
 
-// has says whether the file of a region is written already.
+// has reports whether the file of a region is written already.
 func (r *Resume) has(region int) bool {
 	if r == nil {
 		return false
@@ -96,7 +96,7 @@ func (r *Resume) has(region int) bool {
 	return ok
 }
 
-// complete says whether every region that has rows has its file, so that the
+// complete reports whether every region that has rows has its file, so that the
 // input need not be read again.
 func (r *Resume) complete(budget *source.Budget) bool {
 	if r == nil || r.Sorted == nil || !r.rejectsKept(budget) {

@@ -47,7 +47,7 @@ type keyWorker struct {
 	maker *rowMaker
 	take  func(key []byte) error
 	o     Options
-	nulls bool // the file has NULL beside empty texts
+	nulls bool // the file has NULL as well as empty texts
 }
 
 func (w *keyWorker) batch(b *source.Batch) error {
@@ -72,7 +72,7 @@ func (w *keyWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// anyCell says whether the row that was made last has a cell: a wide row may get them of other records alone.
+// anyCell reports whether the row that was made last has a cell: a wide row may get them of other records alone.
 func (m *rowMaker) anyCell() bool {
 	for _, n := range m.lengths[:len(m.plan.slots)] {
 		if n >= 0 {

@@ -19,7 +19,7 @@ type rowMaker struct {
 	keyCols []int // columns of the key's fields
 	fields  [][]byte
 	lengths []int    // of a record's values, in the order of slots
-	offsets []uint32 // and where they lie in data
+	offsets []uint32 // and where they are in data
 	values  []byte   // those of a mapped record
 	kept    []kept   // by slot, what becomes a cell without a byte
 
@@ -94,7 +94,7 @@ func findSources(tables []*rowMaker) {
 	}
 }
 
-// sameValues says whether the values of both are the bytes of the same columns.
+// sameValues reports whether the values of both are the bytes of the same columns.
 func (m *rowMaker) sameValues(o *rowMaker) bool {
 	return !m.plan.mapped && !o.plan.mapped && slices.Equal(m.plan.order, o.plan.order) && slices.Equal(m.kept, o.kept)
 }

@@ -11,7 +11,7 @@ import (
 // pieceBytes is about how many bytes of rows a piece has.
 const pieceBytes = 512 << 10
 
-// rangedRows are [sortedRows] of which ranges of a region can be merged by themselves.
+// rangedRows are [sortedRows] that merge ranges of a region separately.
 type rangedRows interface {
 	// Ranges are those of a region, of about that many rows each; nil if they cannot be.
 	Ranges(region, rows int) []extsort.Range

@@ -31,7 +31,7 @@ func (s *sampler) add(key, row []byte, at *rowTime) {
 	s.seen++
 }
 
-// addAll adds rows that have the job's time, of which the sums are known.
+// addAll adds rows that have the job's time and whose sums are known.
 func (s *sampler) addAll(keys [][]byte, sums []uint64) {
 	for i := 0; s.most > 0 && i < len(keys); {
 		n := int64(1)

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// FileOverhead is what an HFile has beside its blocks: trailer, file info,
+	// FileOverhead is what an HFile has besides its blocks: trailer, file info,
 	// the root index, a bloom chunk that is not full.
 	FileOverhead = 4 << 10
 	// samplePlaces is from how many places it is taken.
@@ -51,13 +51,13 @@ type Sample struct {
 	SpilledBytes int64 // bytes on disk
 	SortTime     time.Duration
 	tables       []sampledTable // what each has of the sort and of the files, that of Plan first
-	all          *Sample        // of which this is one table's part; nil: it is the whole
+	all          *Sample        // the whole, if this is one table's part; else nil
 
 	mu         sync.Mutex
 	Cells      int64
 	HFileBytes int64         // bytes of HFiles
 	WriteTime  time.Duration // of all workers together
-	FileTime   time.Duration // what a file takes beside its bytes
+	FileTime   time.Duration // what a file takes besides its bytes
 }
 
 // sampleCounts is what was read.
@@ -67,12 +67,12 @@ type sampleCounts struct {
 	parquet    int64         // rows of Parquet among them
 	TextBytes  int64         // bytes of the others
 	ValueBytes int64         // bytes of all
-	TimedRows  int64         // rows behind the first batch of their place
+	TimedRows  int64         // rows after the first batch of their place
 	ReadTime   time.Duration // those took, of all workers together
 	SpillTime  time.Duration // sorting and writing runs, of all workers together
 }
 
-// errEnough ends the reading of a split of which no more is wanted.
+// errEnough ends the reading of a split when no more of it is wanted.
 var errEnough = errors.New("enough of the split was read")
 
 func (s *Sample) Run(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	return s.encode(ctx, sorter)
 }
 
-// readParts reads runs of splits that lie evenly over the input.
+// readParts reads runs of splits that are spread evenly over the input.
 func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
 	s.sampleCounts = sampleCounts{}
 	splits := len(s.Input.Splits())

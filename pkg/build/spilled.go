@@ -82,7 +82,7 @@ func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 	return s, nil
 }
 
-// rejectsKept says whether the bad records that pass 1 has set aside are
+// rejectsKept reports whether the bad records that pass 1 has set aside are
 // where this attempt wants them.
 func (r *Resume) rejectsKept(b *source.Budget) bool {
 	s := r.Sorted
@@ -124,7 +124,7 @@ func RemoveSpill(state, dir string) error {
 		return nil
 	}
 	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), SpillPrefix(state)) {
-		return fmt.Errorf("the journal names %s for sorted rows, which has not the form of such a directory: remove it yourself", dir)
+		return fmt.Errorf("the journal names %s for sorted rows, which is not such a directory: remove it yourself", dir)
 	}
 	return os.RemoveAll(dir)
 }

@@ -54,6 +54,6 @@ func (r *readers) explainSpill(err error) error {
 		need := float64(r.sort.Forecast(int64(rows), int64(raw)).Most) * float64(e.Bytes) / float64(e.Raw)
 		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, spec.Size(need).Rounded())
 	}
-	// Whatever record was at hand has nothing to do with it.
+	// The current record has nothing to do with it.
 	return &fail.Error{Kind: fail.Config, Err: setting.Errorf("the limit of %s for sorted rows on disk (%s) is reached: %s (%s): %w", spec.Size(e.Limit).Rounded(), setting.SpillLimit, found, advice, e)}
 }

@@ -37,7 +37,7 @@ const reportEvery = 10 * time.Second
 // Keep makes files of the streams: copies in the spill directory, which only the owner may read. With a Resume they have
 // names, which its checkpoint knows, and stay until [Resume.DropStreams]; else they are gone with the process. A copy that an
 // earlier attempt has left whole is used. A stream that is given nevertheless is read to its end and compared with what the
-// earlier attempt has read; one that is needed, not given, and of which there is no copy is an error. Copies count against
+// earlier attempt has read; one that is needed, not given, and has no copy is an error. Copies count against
 // SpillLimit.
 func (s *Streams) Keep(ctx context.Context, w WorkOptions, r *Resume, n Needed) error {
 	k := &keeper{w: w, r: r, need: n}
@@ -167,7 +167,7 @@ func (k *keeper) missing(one *stream, was StreamState, read int64) error {
 	return fail.Errorf(fail.Input, "%s gives no data: %w", one.what(), one.absent)
 }
 
-// compare reads a stream of which nothing is needed, to see that it is what an earlier attempt has read.
+// compare reads a stream that is not needed, to see that it is what an earlier attempt has read.
 func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) error {
 	k.w.Events.Note("the stream was read by an earlier attempt, and is compared with that", "input", one.given, "bytes", want.Bytes)
 	got, err := k.read(ctx, one, nil)
@@ -265,7 +265,7 @@ func (k *keeper) allow(one *stream) func(int64) error {
 	limit, mine := int64(k.w.SpillLimit), int64(0)
 	return func(n int64) error {
 		if k.take(n) > limit && limit > 0 {
-			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s, of which %s were read: allow more with %s, or load the export in parts",
+			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s after %s: allow more with %s, or load the export in parts",
 				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), setting.Count(mine, "byte"), setting.SpillLimit)
 		}
 		mine += n

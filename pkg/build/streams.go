@@ -71,7 +71,7 @@ func FindStreams(ctx context.Context, open source.Resolve, inputs []string, stdi
 		}
 		fsys, name, err := open(input)
 		if _, local := fsys.(hdfsio.Local); err != nil || !local {
-			continue // whoever lists the inputs says what is wrong
+			continue // listing the inputs says what is wrong
 		}
 		place := places[i]
 		if place == "" {
@@ -161,7 +161,7 @@ func (s *Streams) Refuse(work string) error {
 	return nil
 }
 
-// Waiting says whether a stream is given of which no earlier attempt has a copy: reading it cannot be done again.
+// Waiting reports whether a stream is given that no earlier attempt has copied: it can be read only once.
 func (s *Streams) Waiting(known map[string]StreamState) bool {
 	for _, one := range s.list {
 		if one.begin != nil && !known[one.place].Whole {

@@ -177,7 +177,7 @@ func TestStreamOfADeadWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cut := bytes.LastIndexByte(data[:len(data)/2], 0x10) + 1 // where no one can see it
+	cut := bytes.LastIndexByte(data[:len(data)/2], 0x10) + 1 // where it cannot be seen
 	killed := func(b []byte) *os.File {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -264,7 +264,7 @@ func TestStreamsThatAreRefused(t *testing.T) {
 		"twice":           {[]string{"-", "-"}, WorkOptions{Stdin: piped(t, csv)}, fail.Config, "one stream, which can be read once: give it once"},
 		"two names":       {[]string{pipe, link}, WorkOptions{}, fail.Config, "are one stream"},
 		"being written":   {[]string{fifo(t, "x.tmp", nil)}, WorkOptions{}, fail.Input, "is being written, as its ending .tmp says"},
-		"limit":           {[]string{"-"}, WorkOptions{Stdin: piped(t, make([]byte, 3<<20)), SpillLimit: 1 << 20}, fail.Config, "the limit of 1.0 MiB for local disk (`spill_limit`) is reached by the copy of standard input, of which 1048576 bytes were read"},
+		"limit":           {[]string{"-"}, WorkOptions{Stdin: piped(t, make([]byte, 3<<20)), SpillLimit: 1 << 20}, fail.Config, "the limit of 1.0 MiB for local disk (`spill_limit`) is reached by the copy of standard input after 1048576 bytes"},
 		"no directory":    {[]string{"-"}, WorkOptions{Stdin: piped(t, csv), SpillDir: "/nowhere/at/all"}, fail.Config, "copy of standard input: "},
 		"a wrong setting": {[]string{"-"}, WorkOptions{Stdin: open("/dev/ptmx"), RejectFile: "/dev/null"}, fail.Config, "/dev/null"}, // before anything is read
 	} {

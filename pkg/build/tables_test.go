@@ -224,7 +224,7 @@ func TestTablesSpill(t *testing.T) {
 }
 
 // TestTablesOfTheSameValues builds tables whose values are made once and held once, with others between them, from files with
-// and without NULL beside empty texts, in memory and in so little that the sort spills.
+// and without NULL as well as empty texts, in memory and in so little that the sort spills.
 func TestTablesOfTheSameValues(t *testing.T) {
 	s := tablesSpec(writeTablesInput(t, t.TempDir(), 40_000, 3, false), "first")
 	s.Tables = []spec.TableSpec{
@@ -284,7 +284,7 @@ func TestTablesOfOneSource(t *testing.T) {
 	if got, want := sources(false), []int{0, 0, 2, 3, 0, 2, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("sources %v, want %v", got, want)
 	}
-	// Where NULL stands beside empty texts, these are stored by default, too.
+	// Where there is NULL as well as empty texts, these are stored by default, too.
 	if got, want := sources(true), []int{0, 0, 2, 0, 0, 2, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("sources %v with NULL, want %v", got, want)
 	}
@@ -334,7 +334,7 @@ func TestTablesShareBadRecords(t *testing.T) {
 	}
 }
 
-// TestTablesNameTheTable says in which table two records have one key, and where they lie; nothing is left.
+// TestTablesNameTheTable says in which table two records have one key, and where they are; nothing is left.
 func TestTablesNameTheTable(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "x.dump")
 	if err := os.WriteFile(input, []byte("1\x01R1\x0120171001\x01n\x019\x01R1|1\x101\x01R2\x0120171001\x01n\x019\x01R2|1\x10"), 0o600); err != nil {

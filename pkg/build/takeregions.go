@@ -9,7 +9,7 @@ import (
 const (
 	// completing is how many regions all workers together complete at a time at most.
 	completing = 32
-	// completingBytes bounds the files of them beside one of any size, for each worker: what of a file is not written yet is
+	// completingBytes bounds the files of them, in addition to one of any size, for each worker: what of a file is not written yet is
 	// in memory.
 	completingBytes = 1 << 20
 )

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// TestManySmallRegions completes many files at a time, some of which fail at their end: the files are those of an undisturbed
+// TestManySmallRegions completes many files at a time, and some fail at their end: the files are those of an undisturbed
 // build, no more are open than may be, and each is finished before it gets its name.
 func TestManySmallRegions(t *testing.T) {
 	const regions = 100

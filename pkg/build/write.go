@@ -34,13 +34,13 @@ type Output struct {
 	Identify bool // files get their ids also without a journal
 	Made     bool // Dir is there, and is not made again if another process has removed it
 
-	// Writing is where files lie that are not complete, below Dir. Default [WritingDir].
+	// Writing is where files are that are not complete, below Dir. Default [WritingDir].
 	Writing string
 	// Shared says that other processes may write the same files: one that is there and is the same byte for byte is kept, and
 	// what was written stays when the build fails.
 	Shared bool
 
-	Uploads *upload.Limiter // bounds what is written, if it lies on HDFS
+	Uploads *upload.Limiter // bounds what is written, if it is on HDFS
 }
 
 // WritingDir holds files that are not complete, and MergeDir what merges of
@@ -55,7 +55,7 @@ const (
 // TemporaryDir is where Hadoop's jobs write until they are committed.
 const TemporaryDir = "_temporary"
 
-// Reserved says whether a directory of that name is not a family's.
+// Reserved reports whether a directory of that name is not a family's.
 func Reserved(name string) bool {
 	return name == WritingDir || name == MergeDir || name == TemporaryDir || strings.HasPrefix(name, LoadingPrefix)
 }
@@ -68,7 +68,7 @@ func CheckFamily(name string) error {
 	return nil
 }
 
-// writing is where files lie that are not complete.
+// writing is where files are that are not complete.
 func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
 
 func (o Output) withDefaults() Output {
@@ -143,8 +143,8 @@ type writers struct {
 	claims  map[string][]uint64 // ids of the files that were to get a name
 	sinks   [][]*cellSink       // of regions that are encoded, for others
 
-	several   bool // other tables are written beside it
-	uncounted bool // files of an older version, of which the journal does not have the counts
+	several   bool // other tables are written with it
+	uncounted bool // files of an older version: the journal does not have their counts
 }
 
 // sortedRows are the rows of all regions, in order. Different regions may be merged concurrently.
@@ -191,11 +191,11 @@ type pendingRegion struct {
 	counts regionCounts
 }
 
-// encode writes the rows of one region into files that have not got their
+// encode writes the rows of one region into files that do not have their
 // names yet. Each attempt has names of its own: the file of a failed one may
 // still be open to a lease. What failed is given up.
 func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
-	// Whoever has waited for others' files asks the gate after that.
+	// A worker that has waited for others' files asks the gate after that.
 	if err := w.out.Uploads.Enter(ctx); err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	return p, nil
 }
 
-// create begins the file of a region and family. It is made beside the encoding, before its first bytes are written.
+// create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
 func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
 	name := w.plan.fileName(family.Name, r.i)
 	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.writing(), name)}
@@ -254,7 +254,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 	return p
 }
 
-// abort gives the files up that have no name yet. What stays of them lies in
+// abort gives the files up that have no name yet. What stays of them is in
 // _writing, which is removed with all that is in it.
 func (p *pendingRegion) abort() {
 	for _, f := range p.files {
@@ -284,7 +284,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 				f.abort()
 			}
 			for _, f := range files {
-				_ = w.out.FS.Remove(ctx, f.writing) // it lies in _writing
+				_ = w.out.FS.Remove(ctx, f.writing) // it is in _writing
 			}
 			return fail.With(fail.HDFS, err)
 		}

@@ -130,7 +130,7 @@ func (o Output) holds(ctx context.Context, name string, content []byte) bool {
 	return err == nil && bytes.Equal(is, content)
 }
 
-// lasting gives the cause of a failure that stays until somebody acts.
+// lasting gives the cause of a failure that stays until an operator acts.
 func lasting(err error) error {
 	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist,
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EMFILE} {
@@ -141,7 +141,7 @@ func lasting(err error) error {
 	return nil
 }
 
-// advice is what somebody can do about a lasting cause; the errors of HDFS
+// advice is what an operator can do about a lasting cause; the errors of HDFS
 // have theirs.
 func advice(cause error) string {
 	switch cause {

@@ -72,7 +72,7 @@ func TestWriteAgain(t *testing.T) {
 	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename} {
 		for _, after := range []bool{false, true} {
 			if op == hdfsio.OpReadAt && after {
-				continue // whoever has all bytes need not look at the error
+				continue // with all bytes the error does not matter
 			}
 			for _, memory := range memories {
 				t.Run(fmt.Sprintf("%s/after=%t/memory=%s", op, after, memory), func(t *testing.T) {

@@ -19,7 +19,7 @@ type region struct {
 	rows, size int64
 }
 
-// tableRegion is a region with who writes its table.
+// tableRegion is a region with the writer of its table.
 type tableRegion struct {
 	w *writers
 	region
@@ -107,7 +107,7 @@ func (r tableRegion) again(ctx context.Context, failed error) error {
 	return r.w.writeAgain(ctx, r.region, failed)
 }
 
-// named says of which table an error is, if there are several.
+// named adds the table to an error, if there are several.
 func (w *writers) named(err error) error {
 	if err == nil || !w.several {
 		return err

@@ -78,7 +78,7 @@ func (w *writers) mayName(ctx context.Context) error {
 	return context.Cause(ctx) // it may have waited
 }
 
-// info describes a complete file. Who has written it may know.
+// info describes a complete file. Its writer may know the description.
 func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error) {
 	if info := p.sink.Info(); info != nil {
 		return info, nil
@@ -94,7 +94,7 @@ func (w *writers) rename(ctx context.Context, from, to string, id uint64) error 
 	return w.out.FS.Rename(ctx, from, to)
 }
 
-// claimed says whether the file of that name is one that this job renamed,
+// claimed reports whether the file of that name is one that this job renamed,
 // though the answer was another.
 func (w *writers) claimed(ctx context.Context, name string) bool {
 	w.mu.Lock()
@@ -127,7 +127,7 @@ func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) er
 	return w.out.FS.Rename(ctx, p.writing, name)
 }
 
-// sameFile says whether a file has the bytes of one that was written.
+// sameFile reports whether a file has the bytes of one that was written.
 func sameFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) (same bool, err error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {

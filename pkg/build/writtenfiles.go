@@ -35,7 +35,7 @@ func (r *Resume) CheckWritten(ctx context.Context, out Output, gate progress.Gat
 	return r.CheckTables(ctx, []Table{{Out: out}}, gate, e)
 }
 
-// CheckTables is [Resume.CheckWritten] for the files of several tables, which lie on one file system.
+// CheckTables is [Resume.CheckWritten] for the files of several tables, which are on one file system.
 func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.Gate, e progress.Events) error {
 	var work []filecheck.Target
 	var ordinals []int

@@ -197,8 +197,8 @@ func floating(bits int, phoenix bool) Converter {
 
 var errSyntax = errors.New("syntax")
 
-// parseFloat takes decimal numbers and Java's names of those that are none.
-// What strconv takes beside them, Java does not.
+// parseFloat takes decimal numbers, and Java's names for infinities and NaN.
+// What strconv takes in addition, Java does not.
 func parseFloat(text []byte, bits int) (float64, error) {
 	switch string(text) {
 	case "NaN":
@@ -239,7 +239,7 @@ func boolean(phoenix bool) Converter {
 
 // instant gives milliseconds since 1970 in 8 bytes, the form of a Java Date's
 // getTime. In Phoenix the sign is flipped, and its TIMESTAMP has the
-// nanoseconds within the millisecond behind it, in 4 bytes.
+// nanoseconds within the millisecond after it, in 4 bytes.
 func instant(dates *keygen.Dates, phoenix, nanos bool) Converter {
 	return func(dst, text []byte) ([]byte, error) {
 		if !nanos {

@@ -15,7 +15,7 @@ func (c Type) base() string {
 	return name
 }
 
-// Decimal says how many digits the decimals of a decimal(P,S) have, and how many of them behind the point. fixed is false for any
+// Decimal says how many digits the decimals of a decimal(P,S) have, and how many of them after the point. fixed is false for any
 // other type, whose values have scales of their own.
 func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	inner, ok := strings.CutPrefix(c.Type, "decimal(")
@@ -29,12 +29,12 @@ func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
 	precision, errP := strconv.Atoi(p)
 	scale, errS := strconv.Atoi(strings.TrimSpace(s))
 	if errP != nil || errS != nil || !strings.HasSuffix(inner, ")") || precision < 1 || precision > mostPrecision || scale < 0 || scale > precision {
-		return 0, 0, false, fmt.Errorf("type %q is no decimal(P,S) of 1 to %d digits, S of them behind the point: write decimal(18,2)", c.Type, mostPrecision)
+		return 0, 0, false, fmt.Errorf("type %q is no decimal(P,S) of 1 to %d digits, S of them after the point: write decimal(18,2)", c.Type, mostPrecision)
 	}
 	return precision, scale, true, nil
 }
 
-// fixedDecimal gives every value the same scale: zeros are added behind the point, and nothing is cut.
+// fixedDecimal gives every value the same scale: zeros are added after the point, and nothing is cut.
 func fixedDecimal(precision, scale int, encode Converter) Converter {
 	return func(dst, text []byte) ([]byte, error) {
 		var buf [maxDecimal]byte
@@ -43,9 +43,9 @@ func fixedDecimal(precision, scale int, encode Converter) Converter {
 		switch {
 		case why != "":
 		case zeros < 0:
-			why = fmt.Sprintf("has more than %d digits behind the point", scale)
+			why = fmt.Sprintf("has more than %d digits after the point", scale)
 		case len(d.digits) > 0 && int64(len(d.digits))+zeros > int64(precision):
-			why = fmt.Sprintf("has more than %d digits with %d behind the point", precision, scale)
+			why = fmt.Sprintf("has more than %d digits with %d after the point", precision, scale)
 		}
 		if why != "" {
 			return dst, ValueError(text, fmt.Sprintf("%s (type decimal(%d,%d))", why, precision, scale))

@@ -97,7 +97,7 @@ func textJSON(text Appender, bare func(string) bool) func(dst, value []byte) ([]
 	}
 }
 
-// isFinite knows the numbers from the names of those that JSON has not.
+// isFinite distinguishes the numbers from the names of those that JSON lacks.
 func isFinite(s string) bool { return s != "NaN" && s != "Infinity" && s != "-Infinity" }
 
 func quoted(bare Appender) func(dst, value []byte) ([]byte, bool) {

@@ -84,7 +84,7 @@ func integerText(size int, phoenix bool) Appender {
 	}
 }
 
-// appendJavaFloat writes numbers as Java's BigDecimal and strconv read them, and what is none by Java's names.
+// appendJavaFloat writes numbers as Java's BigDecimal and strconv read them, and infinities and NaN by Java's names.
 func appendJavaFloat(dst []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsInf(f, 1):

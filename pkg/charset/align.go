@@ -2,7 +2,7 @@ package charset
 
 import "unicode/utf8"
 
-// Align is the first character boundary of p at or behind at, at most len(p). p
+// Align is the first character boundary of p at or after at, at most len(p). p
 // begins with a character. It goes back to a byte below [Charset.Safe], or to
 // the start of p, and forward from there; so it looks at little of a text with
 // digits, blanks and line ends.
@@ -15,7 +15,7 @@ func (c *Charset) Align(p []byte, at int) int {
 	case single:
 		return at
 	case utf8Text:
-		// A character has at most three bytes behind its first.
+		// A character has at most three bytes after its first.
 		for n := at; n < len(p) && n <= at+Ahead; n++ {
 			if utf8.RuneStart(p[n]) {
 				return n
@@ -35,7 +35,7 @@ func (c *Charset) Align(p []byte, at int) int {
 	return i
 }
 
-// align16 is the first code unit at or behind at that is no second half of a
+// align16 is the first code unit at or after at that is no second half of a
 // surrogate pair.
 func (c *Charset) align16(p []byte, at int) int {
 	at += at & 1

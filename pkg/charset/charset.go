@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// A form is how the characters of a set lie in bytes.
+// A form is how the characters of a set are in bytes.
 type form uint8
 
 const (
 	single  form = iota // one byte each
 	double              // one byte, or a lead byte and a trail byte
 	gb18030             // one byte, two, or four: lead, digit, lead, digit
-	eucJP               // one byte, two, or three behind 8F
+	eucJP               // one byte, two, or three after 8F
 	utf8Text
 	utf16Text
 )
 
-// Ahead is how many bytes behind a block [Charset.Starts] has to see, unless
-// the text ends there: a character has at most Ahead bytes behind its first.
+// Ahead is how many bytes after a block [Charset.Starts] has to see, unless
+// the text ends there: a character has at most Ahead bytes after its first.
 const Ahead = 3
 
 // A Charset is a character set, got by [Lookup]. It does not change: any number
@@ -56,7 +56,7 @@ func (c *Charset) Safe() byte { return c.safe }
 // A byte order mark is a character too, but in "utf-16", where src must begin
 // with one, which says the order of bytes and is left out.
 //
-// Append allocates only what dst lacks. It may write behind the end of what it
+// Append allocates only what dst lacks. It may write after the end of what it
 // returns, up to its capacity. dst and src must not overlap.
 func (c *Charset) Append(dst, src []byte) (out []byte, bad int) {
 	out, _, bad = c.decode(dst, src, len(src))

@@ -11,12 +11,12 @@ const (
 	highBits = 0x8080808080808080
 	// chunk is how many bytes are decoded before dst is looked at again.
 	chunk = 2 << 10
-	// slack is what may be written behind three bytes for each byte of a
+	// slack is what may be written after three bytes for each byte of a
 	// chunk: the rest of a character of four, and a word.
 	slack = 24
 )
 
-// room is the place behind dst for n more bytes of source. No byte becomes more
+// room is the place after dst for n more bytes of source. No byte becomes more
 // than three: U+FFFD, or the euro sign.
 func room(dst []byte, n int) (grown, free []byte) {
 	dst = slices.Grow(dst, 3*n+slack)

@@ -20,7 +20,7 @@ const (
 	// latin is what is offered where nothing else fits: it always does.
 	latin = "cp1252"
 	// commonShare is the share of common pairs, in percent, from which on bytes
-	// are taken for Chinese. TestDetectShares has what it lies between.
+	// are taken for Chinese. TestDetectShares has what it is between.
 	commonShare = 60
 	// enoughUTF8 is how many bytes from 80 on prove UTF-8: a pair of GB18030 is
 	// valid UTF-8 by chance once in ten, sixteen of them never.
@@ -131,7 +131,7 @@ func ofZeros(head []byte, zeros int, last bool) []Guess {
 	return []Guess{{c.name, false, fmt.Sprintf("no byte order mark, but %d ASCII characters with a zero byte are this way around, %d the other", units, min(little, big))}}
 }
 
-// ofChinese says whether head is likely to be in GB18030. Without a name in the
+// ofChinese reports whether head is likely to be in GB18030. Without a name in the
 // guess it is in no case, and the reason says why.
 func ofChinese(head []byte, last bool) (g Guess, fits bool) {
 	if bad := read("gb18030", head, last); bad >= 0 {

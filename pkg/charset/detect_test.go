@@ -12,7 +12,7 @@ func TestDetect(t *testing.T) {
 	for _, test := range []struct {
 		name, head string
 		last       bool
-		want       string // the sets, a ! behind a certain one
+		want       string // the sets, a ! after a certain one
 		reason     string
 	}{
 		{"nothing", "", true, "", ""},

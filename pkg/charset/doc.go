@@ -11,7 +11,7 @@
 //
 // Most names mean what they say. The others:
 //
-//	gbk, gb2312, cp936   gb18030, of which they are parts; 80 is the euro sign
+//	gbk, gb2312, cp936   gb18030, which contains them; 80 is the euro sign
 //	latin1               cp1252, as in MySQL. It differs from iso-8859-1 in 80 to 9F
 //	                     alone, which other writers of Latin-1 (PostgreSQL, Java)
 //	                     leave to control characters that no table has. Who means

@@ -27,8 +27,8 @@ func markOf(p []byte) binary.ByteOrder {
 	return nil
 }
 
-// orders counts the code units of p that are ASCII characters of which tables
-// have many, if the low byte is the first of the two (little) or the last (big).
+// orders counts the code units of p that are ASCII characters, common
+// in tables, if the low byte is the first of the two (little) or the last (big).
 func orders(p []byte) (little, big int) {
 	common := func(b byte) bool { return b == '\t' || b == '\n' || b == '\r' || 0x20 <= b && b < 0x7f }
 	for ; len(p) >= 2; p = p[2:] {

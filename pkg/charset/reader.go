@@ -31,20 +31,20 @@ type Reader struct {
 	in    []byte // what is read and not decoded yet
 	at    int64  // the place in the stream of in's start
 	buf   []byte // what is decoded, over and over in the same memory
-	out   []byte // what of buf is still to be had
+	out   []byte // what of buf is still unread
 	begun bool
 	ended bool
-	err   error // what comes behind out
+	err   error // what comes after out
 }
 
 // NewReader reads r, which is in the set c, as UTF-8. It is for UTF-16, where no
-// byte is safe, and for whoever has only UTF-8 parsers. A byte order mark at
+// byte is safe, and for callers that have only UTF-8 parsers. A byte order mark at
 // the start is left out. "utf-16" takes its order from the mark; without one it
 // is little endian if many more ASCII characters of the first 4 KiB are so than
 // the other way around, otherwise an error that says what to declare. A mark of
 // the other order than utf-16le's or utf-16be's is an error as well.
 //
-// Bytes that are no character give a [*BadBytesError], behind all the text that
+// Bytes that are no character give a [*BadBytesError], after all the text that
 // precedes them; nothing can be read after it.
 func (c *Charset) NewReader(r io.Reader) *Reader {
 	return &Reader{from: r, set: c, in: make([]byte, 0, readSize)}

@@ -100,7 +100,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestReaderErrors passes errors of the stream on, behind what came before.
+// TestReaderErrors passes errors of the stream on, after what came before.
 func TestReaderErrors(t *testing.T) {
 	broken := errors.New("broken")
 	src := io.MultiReader(bytes.NewReader(bytes.Repeat([]byte("a\x00"), headSize)), iotest.ErrReader(broken))

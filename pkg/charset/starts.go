@@ -8,11 +8,11 @@ const odd = 0xaaaaaaaaaaaaaaaa
 // [Charset.Append] takes it.
 //
 // skip is how many bytes of the block belong to a character that began before
-// it; next is the skip of the block behind. The first block of a text, and
-// one that begins where [Charset.Align] says, has skip 0. Behind the block p
+// it; next is the skip of the block after. The first block of a text, and
+// one that begins where [Charset.Align] says, has skip 0. After the block p
 // must have [Ahead] bytes more, unless the text ends there: so a text that
 // comes in pieces keeps its last Ahead bytes for the next. If p is shorter than
-// a block, the bits behind it are 0.
+// a block, the bits after it are 0.
 //
 // For UTF-8 a character begins with each byte that is not 80 to BF, and skip does
 // not matter. For UTF-16 code units are marked.
@@ -60,15 +60,15 @@ func (c *Charset) startsByStep(p []byte, skip int) (starts uint64, next int) {
 // startsByRuns finds the trail bytes of a plain set all at once. A run of bytes
 // from 80 on begins where a character does, because what stands before it is
 // ASCII, by itself or as a trail byte. So each second byte of a run is a trail
-// byte, and so is the byte behind a run of an odd length. Where that is not
+// byte, and so is the byte after a run of an odd length. Where that is not
 // sure, because a lead byte is none (80, FF), or a trail byte might be none or
 // belong to a character of four, startsByStep decides. BenchmarkStarts has both.
 func (c *Charset) startsByRuns(p []byte, b *[blockSize]byte, high uint64, skip int) (starts uint64, next int) {
 	before := uint64(1)<<(skip&7) - 1
 	run := high &^ before
 	// The difference turns over, against the odd places, every second bit of
-	// a run from its first on, and the bit behind it if its length is odd: it
-	// has the lead bytes, and the byte behind one that is the run's last.
+	// a run from its first on, and the bit after it if its length is odd: it
+	// has the lead bytes, and the byte after one that is the run's last.
 	turned := ((run<<1 | odd) - run) ^ odd
 	trails := turned ^ run
 	leads := turned & run

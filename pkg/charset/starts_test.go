@@ -57,7 +57,7 @@ func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 	}
 }
 
-// TestStarts compares the characters of random bytes and texts, as they lie at
+// TestStarts compares the characters of random bytes and texts, as they are at
 // every place of a block, with those that x/text steps through.
 func TestStarts(t *testing.T) {
 	r := rand.New(rand.NewPCG(18030, 2))
@@ -82,7 +82,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestStartsSkipped has blocks without a byte from 80 on behind a cut character.
+// TestStartsSkipped has blocks without a byte from 80 on after a cut character.
 func TestStartsSkipped(t *testing.T) {
 	c := mustLookup(t, "gbk")
 	p := bytes.Repeat([]byte("|"), blockSize+Ahead)

@@ -59,9 +59,9 @@ func entryOf(s string, size int) entry {
 // tables are what a set is decoded by. They are made of what x/text decodes
 // each byte, each pair of bytes and, where there are more, each of these to.
 type tables struct {
-	// one is for a byte with nothing behind it, and of a single set for any.
+	// one is for a byte with nothing after it, and of a single set for any.
 	one [256]entry
-	// two is for a byte and the one behind it: a lead byte and its trail
+	// two is for a byte and the one after it: a lead byte and its trail
 	// byte, or a byte that is a character whatever follows. nil for single sets.
 	two *[1 << 16]entry
 	// pairs has a bit for each entry of two that is of two bytes, 8 KiB that
@@ -69,7 +69,7 @@ type tables struct {
 	pairs [256][4]uint64
 	longs []text
 	// more has, of GB18030, the characters of four bytes below U+10000 in
-	// their order; of EUC-JP the characters behind 8F, 94 for each second
+	// their order; of EUC-JP the characters after 8F, 94 for each second
 	// byte, 0 where there is none.
 	more []uint16
 }
@@ -130,7 +130,7 @@ func makeTables(f form, from encoding.Encoding) *tables {
 	return t
 }
 
-// pair is the entry of a lead byte and the byte behind it, which decode to s.
+// pair is the entry of a lead byte and the byte after it, which decode to s.
 // A pair that is no character is U+FFFD alone, or U+FFFD for the first byte and
 // then what the second begins.
 func (t *tables) pair(s string) entry {

@@ -57,7 +57,7 @@ func (t *tables) three(p []byte) (rune, int) {
 	return r, 3
 }
 
-// threes are the characters behind 8F.
+// threes are the characters after 8F.
 func threes(s *speller) []uint16 {
 	all := make([]uint16, 94*94)
 	for i := range all {

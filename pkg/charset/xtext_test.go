@@ -99,7 +99,7 @@ func compare(t *testing.T, c *Charset, x *xtext, src []byte) {
 	}
 }
 
-// TestPairs decodes every byte, and every pair with something behind it or not.
+// TestPairs decodes every byte, and every pair with something after it or not.
 func TestPairs(t *testing.T) {
 	for name, e := range pairedSets() {
 		c, x := mustLookup(t, name), &xtext{decoder: e.NewDecoder()}
@@ -119,7 +119,7 @@ func TestPairs(t *testing.T) {
 }
 
 // TestFours decodes every sequence of four bytes that looks like a character of
-// GB18030, and every one of three behind 8F of EUC-JP.
+// GB18030, and every one of three after 8F of EUC-JP.
 func TestFours(t *testing.T) {
 	if race.On {
 		t.Skip("decodes 1.6 million characters")

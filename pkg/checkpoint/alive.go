@@ -11,7 +11,7 @@ import (
 // to count as running. It is written every two seconds; clocks may differ.
 const freshLive = time.Minute
 
-// IsOurs says whether this process was the last to take the lock of a job's directory, so that what the directory says
+// IsOurs reports whether this process was the last to take the lock of a job's directory, so that what the directory says
 // of the newest run is for this process to write.
 func IsOurs(dir string) bool {
 	o, err := journal.LastOwner(dir)
@@ -19,7 +19,7 @@ func IsOurs(dir string) bool {
 	return err == nil && e == nil && o.PID == os.Getpid() && o.Host == host
 }
 
-// holds says whether the one who signed a job's lock last still works on it.
+// holds reports whether the one who signed a job's lock last still works on it.
 // The lock is not touched. On this machine the process is looked for; on
 // others only the job's own reports show it.
 func holds(o journal.Owner, live *Live, now time.Time) bool {

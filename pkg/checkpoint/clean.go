@@ -26,7 +26,7 @@ type CleanOptions struct {
 	Staging   string        // directory on HDFS where jobs have theirs, default /tmp/bulkload-USER
 	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
 	OlderThan time.Duration // jobs that changed since stay; default 7 days
-	Force     bool          // also jobs with files of which it is not known whether HBase has taken them
+	Force     bool          // also jobs with files that HBase may or may not have taken
 	Remove    bool          // remove; default: only say what would be removed
 	// EndYARN ends the job on YARN of a tag, which may have ended before, and returns when it has ended. Default: a job that has one
 	// stays.
@@ -71,7 +71,7 @@ type Cleaning struct {
 // Clean finds the directories that jobs have left on this machine and in the
 // staging directory on HDFS, and removes those of finished and abandoned jobs.
 // It touches nothing without the marks of this program, nothing of a job that
-// is running here, and, but for Force, nothing of a job with files of which it
+// is running here, and, but for Force, nothing of a job with files where it
 // is not known whether HBase has them: to remove those may lose rows. With an
 // error the list says how far it came.
 func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
@@ -107,7 +107,7 @@ type cleaner struct {
 // what it is.
 var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
 
-// wanted says whether a job's directory is to be looked at.
+// wanted reports whether a job's directory is to be looked at.
 func (c *cleaner) wanted(name string) bool {
 	return stateName.MatchString(name) && (c.o.Job == "" || name == c.o.Job || strings.HasSuffix(name, "-"+c.o.Job))
 }
@@ -136,7 +136,7 @@ func (c *cleaner) states(ctx context.Context) error {
 }
 
 // state is one job of this machine. The lock is held while it is removed, so
-// that no run of it can begin. What lies on HDFS goes first: should that fail,
+// that no run of it can begin. What is on HDFS goes first: should that fail,
 // the journal that leads to it is still there.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	dir := filepath.Join(c.o.State, name)
@@ -229,7 +229,7 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 	return nil
 }
 
-// decide says whether a leftover goes, and why or why not.
+// decide reports whether a leftover goes, and why or why not.
 func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	age := c.now.Sub(left.Last)
 	switch {

@@ -44,7 +44,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 		if !job.Remove {
 			return nil
 		}
-		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", uri)
+		return fmt.Errorf("its journal names the staging directory %s, which is not one: remove it yourself", uri)
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 }
 
 // preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
-// with one in which a file lies stays.
+// with one that holds a file stays.
 func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
 	decided := *job

@@ -93,7 +93,7 @@ func EventInfos() []EventInfo {
 		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0"},
 		{EventReplaced, ReplacedRecord{}, true, "after the files with delete markers are written, which are loaded with the job's"},
 		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
-		{EventCut, RewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
+		{EventCut, RewrittenRecord{}, true, "after a file with rows of several regions was cut, before its parts are sent"},
 		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
 		{EventPrepared, TokenRecord{}, true, "after HBase made its own staging directory for the load"},
 		{EventSending, SendingRecord{}, true, "before files are sent: from now on HBase may have them"},
@@ -109,7 +109,7 @@ func EventInfos() []EventInfo {
 		{EventDropping, DropRecord{}, true, "before the table is dropped in whose place the job's has come"},
 		{EventDropped, DropRecord{}, true, "after it is dropped"},
 		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
-		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the table at hand were written again, of which none is loaded then"},
+		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then"},
 		{EventTableUndone, TurnRecord{}, true, "after the load is out of a table, and that was verified; the next one's files follow"},
 		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
@@ -120,7 +120,7 @@ func infoOf(e Event, data any) (EventInfo, error) {
 	all := EventInfos()
 	i := slices.IndexFunc(all, func(i EventInfo) bool { return i.Event == e })
 	if i < 0 || reflect.TypeOf(all[i].Record) != reflect.TypeOf(data) {
-		return EventInfo{}, fmt.Errorf("journal: an event %s with a record %T is none of those that are known", e, data)
+		return EventInfo{}, fmt.Errorf("journal: unknown event %s with a record %T", e, data)
 	}
 	return all[i], nil
 }

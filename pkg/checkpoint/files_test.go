@@ -13,7 +13,7 @@ import (
 )
 
 // TestFilesThatWereReplacedAreNotLoaded: after each record of a load, the files that are to be loaded are those that the plain list on the
-// right has. A file that was cut, merged or renamed must not stay beside what has its rows.
+// right has. A file that was cut, merged or renamed must not stay next to what has its rows.
 func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
 	file := func(name string) loader.HFile { return loader.HFile{Family: "f", Path: "/d/f/" + name} }
 	files := func(names ...string) (list []loader.HFile) {

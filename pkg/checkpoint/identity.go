@@ -163,7 +163,7 @@ func (o Options) AnyCluster(i Identity) string {
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// hasJournal says whether there is a journal with anything in it.
+// hasJournal reports whether there is a journal with anything in it.
 func hasJournal(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, journal.FileName))
 	return err == nil && info.Size() > 0

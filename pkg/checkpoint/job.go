@@ -62,7 +62,7 @@ func (o Options) MakeDir() error {
 	return nil
 }
 
-// Open takes the job's lock and reads its journal. Who holds the lock is
+// Open takes the job's lock and reads its journal. The holder of the lock is
 // in the error, of kind [fail.Busy]. The cluster, which may have the state, is the caller's, and outlives the job.
 func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e progress.Events) (_ *Job, err error) {
 	st := &Job{Identity: id, History: NewHistory()}
@@ -98,8 +98,8 @@ func (st *Job) reopen() error {
 	return nil
 }
 
-// Restart throws the journal away, and what it leads to. A job of which HBase
-// may hold files is loaded again then, which readers do not see if the
+// Restart removes the journal, and what it leads to. A job whose files HBase
+// may hold is loaded again then, which readers do not see if the
 // timestamp is the same, and see as newer cells if it is not. A table that the
 // job has made stays, and stays its own.
 func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
@@ -154,7 +154,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 }
 
 // Record appends to the journal, and applies the record to the history as a replay would: so what the process knows is what the
-// next one will read. A job without a directory has the history alone. Any number of goroutines may call it, while nobody reads
+// next one will read. A job without a directory has the history alone. Any number of goroutines may call it, while none reads
 // what their records change.
 func (st *Job) Record(e Event, data any) error {
 	st.recording.Lock()
@@ -206,7 +206,7 @@ func (st *Job) Turn(number int, table string) error {
 	return st.Record(EventTable, TurnRecord{number, table})
 }
 
-// Publish copies the journal beside the files on HDFS, for people and for
+// Publish copies the journal next to the files on HDFS, for people and for
 // clean on other machines. That it could not is no reason to fail.
 func (st *Job) Publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
 	if st.Log == nil {
@@ -261,7 +261,7 @@ func (st *Job) forget() (release func() error, err error) {
 	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
 		return st.lock.Release, err
 	}
-	for _, name := range []string{journal.FileName, journal.LockName, ""} { // who waits for the lock sees that its file is gone
+	for _, name := range []string{journal.FileName, journal.LockName, ""} { // a waiting process sees that the lock's file is gone
 		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
 			return st.lock.Release, fail.With(fail.Config, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// Names in a job's state directory, beside the journal.
+// Names in a job's state directory, next to the journal.
 const (
 	LiveName   = "progress.json" // what a running job says of itself
 	EndingName = "result.json"   // what the last run that did something came to

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// LoadsDir says whether the job loads a directory of HFiles, which it has not built.
+// LoadsDir reports whether the job loads a directory of HFiles, which it has not built.
 func (p PlanRecord) LoadsDir() bool { return p.Key == "" }
 
 // Same says what has changed since the plan was made.

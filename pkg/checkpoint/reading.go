@@ -89,7 +89,7 @@ func allowance(text string) string {
 	return strings.TrimLeft(number, "+0")
 }
 
-// differences says which fields are not what they were, and of which value.
+// differences lists the fields that have changed, with both values.
 func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	was, is := reflect.ValueOf(*r), reflect.ValueOf(*now)
 	for i := range was.NumField() {
@@ -101,7 +101,7 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	return all
 }
 
-// Allows says whether the bad records that a job has set aside are allowed now
+// Allows reports whether the bad records that a job has set aside are allowed now
 // too, if it has come so far. Then another allowance gives the same rows: it
 // decides whether a job fails, not which records are bad.
 func (h *History) Allows(now *readingRecord) bool {

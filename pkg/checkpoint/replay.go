@@ -42,9 +42,9 @@ type History struct {
 	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
 	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
 	Drop         DropRecord                    // of that other table; no table: it is kept
-	tableLoad                                  // of the table at hand; a job of one table has no other
+	tableLoad                                  // of the current table; a job of one table has no other
 	table        int                           // its number, from 0
-	others       map[int]tableLoad             // of the other tables that were at hand before, by number
+	others       map[int]tableLoad             // of the tables before the current one, by number
 	loads        map[int]tableLoad             // those of all tables before an undo; nil: none was begun
 	taken        []Taken                       // regions that have taken files
 	loadedFiles  int                           // by them
@@ -89,14 +89,14 @@ func (h *History) turn(table int) {
 	h.tableLoad, h.table = load, table
 }
 
-// tableLoads are those of all tables that were at hand, by number.
+// tableLoads are those of all tables up to the current one, by number.
 func (h *History) tableLoads() map[int]tableLoad {
 	all := maps.Clone(h.others)
 	all[h.table] = h.tableLoad
 	return all
 }
 
-// AnyLoading says whether the load of any table has begun.
+// AnyLoading reports whether the load of any table has begun.
 func (h *History) AnyLoading() bool {
 	for _, load := range h.others {
 		if load.Loading {

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// What became of a job, beside [JobDone], [JobRunning] and [JobUnknown].
+// What became of a job, besides [JobDone], [JobRunning] and [JobUnknown].
 const (
 	JobFailed      Status = "failed"      // the last attempt ended with an error
 	JobStopped     Status = "stopped"     // the last attempt was stopped by a signal
@@ -40,7 +40,7 @@ type State struct {
 	Error     string               `json:"error,omitempty"`      // likewise
 	ErrorKind string               `json:"error_kind,omitempty"` // likewise
 	Attempt   int                  `json:"attempt"`              // the last one; 0: none began
-	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of who works on it now
+	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of the process that works on it now
 	Host      string               `json:"host,omitempty"`
 	Phase     string               `json:"phase,omitempty"`
 	Percent   *float64             `json:"percent,omitempty"`          // of the phase; 100 if the job is done
@@ -64,7 +64,7 @@ type State struct {
 	Fresh     *FreshState          `json:"fresh,omitempty"`       // the table whose place the job's takes
 	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
-	Undone    *result.Undo         `json:"undo_result,omitempty"` // what came of it
+	Undone    *result.Undo         `json:"undo_result,omitempty"` // its result
 	Resources []Resource           `json:"resources,omitempty"`   // that the job has made outside its directory and has not removed
 	Attempts  []Attempt            `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job
@@ -144,7 +144,7 @@ func ReadAll(dir string) ([]*State, error) {
 		}
 	}
 	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs // who reads of it may be elsewhere
+		dir = abs // a reader of it may be elsewhere
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func Find(state, word string) (*State, error) {
 	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs: %s (name one by its directory)", word, setting.JobID, few(names))
 }
 
-// judge says what became of the job, from its journal, from who signed its
+// judge says what became of the job, from its journal, from the process that signed its
 // lock, from what it says of itself, and from what its last run came to.
 func (s *State) judge(now time.Time, begun bool) {
 	live, end := readLive(s.Dir), ReadEnding(s.Dir)
@@ -226,7 +226,7 @@ func (s *State) judge(now time.Time, begun bool) {
 	}
 }
 
-// endedBy says whether the one who signed the lock last has noted an end: the
+// endedBy reports whether the one who signed the lock last has noted an end: the
 // process may live on for a moment.
 func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {

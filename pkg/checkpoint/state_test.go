@@ -180,7 +180,7 @@ func TestFindJob(t *testing.T) {
 func TestStatusTakesNoLock(t *testing.T) {
 	dir := stateFiles{journal: planLine}.write(t, time.Now())
 	if IsOurs(dir) {
-		t.Error("a lock that nobody took is ours")
+		t.Error("a lock that is not taken is ours")
 	}
 	for range 200 {
 		l, err := journal.TryLock(dir)
@@ -234,8 +234,8 @@ func BenchmarkReadJob(b *testing.B) {
 	}
 }
 
-// TestUnknownOutcomeIsReported counts files that were sent and of which no
-// answer is known, until the job is done.
+// TestUnknownOutcomeIsReported counts files that were sent and whose
+// answer is not known, until the job is done.
 func TestUnknownOutcomeIsReported(t *testing.T) {
 	sent := planLine + "\n" + attemptLine(1, 1<<22+12345, "elsewhere") + "\n" +
 		`"event":"sending","groups":[{"region":"aa","files":[{"path":"/a"},{"path":"/b"}]}]` + "\n" + `"event":"loaded","region":"aa","files":[{"path":"/a"}]`

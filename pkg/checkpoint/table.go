@@ -27,7 +27,7 @@ const (
 	DoubtfulTable // it was out of service meanwhile, and no trace is left that says more
 )
 
-// Compare says whether a table is the one that it was.
+// Compare reports whether a table is the one that it was.
 //
 // To make, to empty and to restore a table writes its state, a split and a merge do
 // not: one that has the state of then, to the millisecond, is the same. If it has

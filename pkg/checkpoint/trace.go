@@ -96,7 +96,7 @@ func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error)
 var errNoRecord = errors.New("it has no record")
 
 // traceOf reads a journal. One that is not understood, or has no record, is
-// broken: its job may have files of which HBase has some. The error is of the
+// broken: HBase may have some of its job's files. The error is of the
 // reading: then nothing is known.
 func traceOf(name string, r io.Reader) (*Trace, error) {
 	b, err := io.ReadAll(r)

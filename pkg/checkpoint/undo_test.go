@@ -108,7 +108,7 @@ func TestUndoIsReplayed(t *testing.T) {
 	}
 }
 
-// TestUndoOfTablesIsReplayed: how far the undo of each table is, beside how far its load was.
+// TestUndoOfTablesIsReplayed: how far the undo of each table is, and how far its load was.
 func TestUndoOfTablesIsReplayed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "t-0123456789ab-cdef01234567")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

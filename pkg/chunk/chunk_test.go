@@ -166,7 +166,7 @@ func byKey(all []frame, random *rand.Rand) {
 }
 
 // TestMergeIsAPlainSort: chunks of several runs, however small, come out as a sort of all rows does, for each policy, with ties
-// of chunks in any order; and never more than a chunk of each run is open beside the one that came last.
+// of chunks in any order; and never more than a chunk of each run is open in addition to the one that came last.
 func TestMergeIsAPlainSort(t *testing.T) {
 	testcheck.Check(t, func(r *rapid.T) {
 		letters := rapid.SampledFrom([]byte{0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff})
@@ -343,7 +343,7 @@ func TestRefused(t *testing.T) {
 		want   string
 	}{
 		"a chunk is missing":           {slices.Delete(slices.Clone(sent), 1, 2), "one is missing, or comes twice"},
-		"the last chunk is missing":    {slices.Clone(sent[:len(sent)-1]), "and all behind it are missing"},
+		"the last chunk is missing":    {slices.Clone(sent[:len(sent)-1]), "and all after it are missing"},
 		"a chunk comes twice":          {slices.Insert(slices.Clone(sent), 1, sent[0]), "begins before|out of order|comes twice"},
 		"the run is missing":           {nil, "all of its"},
 		"a region is missing":          {slices.DeleteFunc(slices.Clone(sent), func(f frame) bool { return binary.BigEndian.Uint32(f.key) == 2 }), "region 2: all of its"},
@@ -352,7 +352,7 @@ func TestRefused(t *testing.T) {
 		"raw bytes differ":             {with(0, func(h *header, _ *[]byte) { h.raw++ }), "its header says"},
 		"a wrong first key":            {with(0, func(_ *header, key *[]byte) { *key = append(*key, 0) }), "another key than they arrived by"},
 		"a first key outside":          {with(0, func(_ *header, key *[]byte) { (*key)[4] = 0xff }), "is outside of the region"},
-		"behind the last":              {with(0, func(h *header, _ *[]byte) { h.flags = flagLast }), "comes behind the last one"},
+		"behind the last":              {with(0, func(h *header, _ *[]byte) { h.flags = flagLast }), "comes after the last one"},
 		"unknown flags":                {with(0, func(h *header, _ *[]byte) { h.flags = 8 }), "flags 8"},
 		"no rows":                      {with(0, func(h *header, _ *[]byte) { h.rows = 0 }), "0 rows"},
 		"short key":                    {[]frame{{sent[0].key[:4], sent[0].value}}, "a chunk's key has 4 bytes"},
@@ -493,7 +493,7 @@ func TestLyingLength(t *testing.T) {
 		}
 	}).AllocedBytesPerOp()
 	if allocated > 4*firstRead || len(value) > firstRead {
-		t.Errorf("%d bytes for a length of 1 GiB of which 3 bytes are there", allocated)
+		t.Errorf("%d bytes for a length of 1 GiB with 3 bytes there", allocated)
 	}
 }
 

@@ -7,9 +7,9 @@
 //
 // # Transports
 //
-// A chunk is a key and a value. [FrameWriter] and [FrameReader] write them one behind the other, as Hadoop Streaming's
+// A chunk is a key and a value. [FrameWriter] and [FrameReader] write them one after the other, as Hadoop Streaming's
 // rawbytes does: u32 big-endian length of the key, key, u32 big-endian length of the value, value. [FileWriter] makes a file
-// of frames with an index behind them, [File] reads the chunks of one region of it.
+// of frames with an index after them, [File] reads the chunks of one region of it.
 //
 // # Format
 //
@@ -24,13 +24,13 @@
 //	block: | u32 stored bytes | u32 raw bytes | Snappy of whole rows |
 //	row:   | u64 sequence number | u32 length of key and payload | u16 length of the key | key | payload |
 //
-// The CRC32C is of the key and of all of the value that stands behind it. Last says that the run has no further chunk of the
+// The CRC32C is of the key and of all of the value that follows it. Last says that the run has no further chunk of the
 // region. A run without rows of a region has none.
 //
 // # What is refused
 //
 // Every error about a chunk is [ErrDamaged], and names the chunk: one that is short or does not have its checksum, rows out of
-// order or outside of their region, a chunk that is missing, comes twice, or stands behind the last one of its run, and, where
+// order or outside of their region, a chunk that is missing, comes twice, or follows the last one of its run, and, where
 // it is known what a run holds ([Counts]), a run that is missing as a whole or has other rows. A length in a chunk takes no more
 // memory than a small multiple of the bytes that came.
 package chunk

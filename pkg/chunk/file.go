@@ -26,7 +26,7 @@ type FileWriter struct {
 	w       io.Writer
 	bytes   int64
 	regions int
-	ends    []int64 // behind each region's frames, as far as there are some
+	ends    []int64 // after each region's frames, as far as there are some
 }
 
 // NewFileWriter writes a file of so many regions to w.
@@ -38,7 +38,7 @@ func NewFileWriter(w io.Writer, regions int) *FileWriter {
 func (f *FileWriter) Chunk(key, value []byte) error {
 	region := int(binary.BigEndian.Uint32(key))
 	if region >= f.regions || region < len(f.ends)-1 {
-		return fmt.Errorf("a chunk of region %d behind one of %d of %d", region, len(f.ends)-1, f.regions)
+		return fmt.Errorf("a chunk of region %d after one of %d of %d", region, len(f.ends)-1, f.regions)
 	}
 	f.pad(region + 1)
 	if err := f.frames.Chunk(key, value); err != nil {

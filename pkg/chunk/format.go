@@ -44,7 +44,7 @@ func damaged(format string, args ...any) error {
 type Counts struct {
 	Chunks int64 `json:"chunks"`
 	Rows   int64 `json:"rows"`
-	Bytes  int64 `json:"bytes"` // of the rows, with 14 for each beside key and payload
+	Bytes  int64 `json:"bytes"` // of the rows, with 14 for each in addition to key and payload
 	// Sum is the sum of XXH64 over the rows, each without its sequence number: neither the order of rows nor their spread
 	// changes it.
 	Sum uint64 `json:"sum,string"`
@@ -105,7 +105,7 @@ func parse(key, value []byte) (region int, first []byte, h header, err error) {
 	return int(binary.BigEndian.Uint32(key)), key[regionSize:], h, nil
 }
 
-// rowKey is the key of a row behind its header.
+// rowKey is the key of a row after its header.
 func rowKey(row []byte) []byte {
 	return row[rowHeader : rowHeader+int(binary.LittleEndian.Uint16(row[12:]))]
 }

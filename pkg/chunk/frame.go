@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// FrameWriter writes chunks one behind the other. It does not buffer.
+// FrameWriter writes chunks one after the other. It does not buffer.
 type FrameWriter struct {
 	w   io.Writer
 	buf []byte
@@ -38,7 +38,7 @@ type Source interface {
 type FrameReader struct {
 	r     io.Reader
 	at    int64 // bytes read
-	began int64 // where the chunk at hand begins
+	began int64 // where the current chunk begins
 	name  string
 }
 
@@ -70,7 +70,7 @@ func (f *FrameReader) nextKey(key []byte) ([]byte, error) {
 	return key, f.short(err)
 }
 
-// nextValue reads the value behind a key.
+// nextValue reads the value after a key.
 func (f *FrameReader) nextValue(value []byte) ([]byte, error) {
 	n, err := f.length()
 	if err == nil && n > MaxValue {

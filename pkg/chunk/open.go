@@ -54,7 +54,7 @@ func (c *openChunk) Next(dst []byte) ([]byte, error) {
 
 // check walks over the rows of a block: they are whole, in order and in the region.
 func (c *openChunk) check(block []byte) error {
-	last := c.last // behind the first row, a part of the block
+	last := c.last // after the first row, a part of the block
 	counts := &c.run.counts
 	for at := 0; at < len(block); c.rows++ {
 		b := block[at:]
@@ -70,7 +70,7 @@ func (c *openChunk) check(block []byte) error {
 		if c.rows > 0 {
 			switch order := bytes.Compare(last, key); {
 			case order > 0 || order == 0 && (c.unique || seq <= c.seq):
-				return damaged("%s: row %d is not behind the one before", c.at, c.rows)
+				return damaged("%s: row %d is not after the one before", c.at, c.rows)
 			}
 		}
 		last, c.seq = key, seq
@@ -92,7 +92,7 @@ func (c *openChunk) check(block []byte) error {
 	return nil
 }
 
-// endsBefore notes where the next chunk of the run begins, and says whether what was unpacked lies before it.
+// endsBefore notes where the next chunk of the run begins, and says whether what was unpacked is before it.
 func (c *openChunk) endsBefore(first []byte) bool {
 	c.limit = append(c.limit[:0], first...)
 	return bytes.Compare(c.last, first) < 0

@@ -13,7 +13,7 @@ import (
 // Bounds are those of a region: keys from Start on, before End; nil for none.
 type Bounds struct{ Start, End []byte }
 
-// has says whether a key is within.
+// has reports whether a key is within.
 func (b Bounds) has(key []byte) bool {
 	return bytes.Compare(key, b.Start) >= 0 && (b.End == nil || bytes.Compare(key, b.End) < 0)
 }
@@ -23,7 +23,7 @@ type RegionOptions struct {
 	Bounds     Bounds
 	Shared     int // leading bytes that all keys of the region share
 	Duplicates extsort.Policy
-	// LeftOut is called with each row that is left out as a duplicate, as [extsort.Merge.Row] gives it. Default: nobody asks.
+	// LeftOut is called with each row that is left out as a duplicate, as [extsort.Merge.Row] gives it. Default: not called.
 	LeftOut func(row []byte)
 	// Expect is what each run has of the region. Default: it is not known, and a run that is missing as a whole is not seen.
 	Expect map[uint32]Counts
@@ -80,7 +80,7 @@ func (r *Reader) peek() error {
 		return err
 	}
 	if r.region < before {
-		return damaged("a chunk of region %d of %s comes behind those of region %d", r.region, r.name(r.head.run), before)
+		return damaged("a chunk of region %d of %s comes after those of region %d", r.region, r.name(r.head.run), before)
 	}
 	r.pending = true
 	return nil
@@ -143,7 +143,7 @@ func (a *arrivals) Next() ([]byte, extsort.Feed, error) {
 	at := fmt.Sprintf("%s, region %d, chunk %d", r.name(r.head.run), a.region, r.head.ordinal)
 	switch {
 	case s.ended:
-		return nil, nil, damaged("%s comes behind the last one", at)
+		return nil, nil, damaged("%s comes after the last one", at)
 	case int64(r.head.ordinal) != s.counts.Chunks:
 		return nil, nil, damaged("%s comes where chunk %d is expected: one is missing, or comes twice", at, s.counts.Chunks)
 	case s.newest != nil && !s.newest.endsBefore(r.first):
@@ -161,7 +161,7 @@ func (a *arrivals) Next() ([]byte, extsort.Feed, error) {
 	return r.first, c, nil
 }
 
-// Whole says whether all chunks of the region came, once the merge has ended.
+// Whole reports whether all chunks of the region came, once the merge has ended.
 func (m *Merged) Whole() error {
 	a := m.arrivals
 	if err := m.Err(); err != nil {
@@ -172,7 +172,7 @@ func (m *Merged) Whole() error {
 	}
 	for run, s := range a.runs {
 		if !s.ended {
-			return damaged("%s, region %d: chunk %d and all behind it are missing", a.reader.name(run), a.region, s.counts.Chunks)
+			return damaged("%s, region %d: chunk %d and all after it are missing", a.reader.name(run), a.region, s.counts.Chunks)
 		}
 	}
 	for run, want := range a.o.Expect {

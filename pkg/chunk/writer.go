@@ -40,10 +40,10 @@ type Options struct {
 type Writer struct {
 	sink  Sink
 	o     Options
-	key   []byte // of the chunk at hand
+	key   []byte // of the current chunk
 	value []byte
 	block []byte
-	last  []byte // the row key before, when the block that it lay in is gone
+	last  []byte // the row key before, when the block that it was in is gone
 	head  header
 }
 
@@ -91,7 +91,7 @@ func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
 	return c, w.flush(&c, true)
 }
 
-// raw is the size of the chunk at hand before it is packed.
+// raw is the size of the current chunk before it is packed.
 func (w *Writer) raw() int { return int(w.head.raw) + len(w.block) }
 
 // begin starts a chunk with the key of its first row.
@@ -101,7 +101,7 @@ func (w *Writer) begin(region int, key []byte) {
 	w.head.rows, w.head.flags, w.head.raw = 0, 0, 0
 }
 
-// pack closes the block at hand.
+// pack closes the current block.
 func (w *Writer) pack() error {
 	n := len(w.value)
 	need := blockHeader + s2.MaxEncodedLen(len(w.block))

@@ -22,12 +22,12 @@ const keyNameNode = "dfs.namenode.kerberos.principal"
 // askTimeout bounds a look at one server.
 const askTimeout = 20 * time.Second
 
-// NameNode is what a NameNode wants of who talks to it, and what was agreed upon.
+// NameNode is what a NameNode wants of clients, and what was agreed upon.
 type NameNode struct {
-	Methods       []string          // to log in by; none: it believes who one says to be
+	Methods       []string          // to log in by; none: no authentication
 	RPC           sasl.Quality      // agreed upon; 0 without a login
 	DataEncrypted bool              // dfs.encrypt.data.transfer of the cluster
-	Zones         map[string]string // encryption zones, by the path that lies in one
+	Zones         map[string]string // encryption zones, by the path that is in one
 }
 
 // AskNameNode looks at the first NameNode of a location that answers and is not in standby, and asks it for the encryption
@@ -113,7 +113,7 @@ func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secur
 }
 
 // errAnswer is of an answer that is no message of Protocol Buffers.
-var errAnswer = errors.New("the answer has not the form of one")
+var errAnswer = errors.New("the answer is malformed")
 
 // dataEncrypted is encryptDataTransfer of the server's defaults (ClientNamenodeProtocol.proto, Hadoop 3.4).
 func dataEncrypted(ctx context.Context, c *hadooprpc.Caller) (encrypted bool, err error) {
@@ -131,7 +131,7 @@ func dataEncrypted(ctx context.Context, c *hadooprpc.Caller) (encrypted bool, er
 	return encrypted, err
 }
 
-// encryptionZone is the path of the zone that a path lies in, empty for none (encryption.proto, Hadoop 3.4).
+// encryptionZone is the path of the zone that a path is in, empty for none (encryption.proto, Hadoop 3.4).
 func encryptionZone(ctx context.Context, c *hadooprpc.Caller, path string) (zone string, err error) {
 	answer, err := c.Call(ctx, "getEZForPath", protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), path))
 	if err != nil {

@@ -25,7 +25,7 @@ type Env struct {
 	Conf     *hdfsio.Conf
 	Log      *slog.Logger
 	Identity Identity // on secured clusters
-	// Tokens are delegation tokens of file systems. Where there are some nobody logs in: a container has these alone.
+	// Tokens are delegation tokens of file systems. If there are some, there is no login: a container has these alone.
 	Tokens []*hadooprpc.Token
 
 	mu   sync.Mutex
@@ -85,7 +85,7 @@ func (e *Env) Source(name string) (source.FS, string, error) {
 	return fsys, p, err
 }
 
-// Places are, for each input, the one name of what lies in its file system
+// Places are, for each input, the one name of what is in its file system
 // under an absolute name.
 func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 	all := make([]func(string) string, len(inputs))
@@ -123,7 +123,7 @@ func (e *Env) Close() error {
 	return errors.Join(errs...)
 }
 
-// Rest gives back connections that nobody uses at the moment: for work that
+// Rest gives back connections that are idle: for work that
 // is held up for a long time.
 func (e *Env) Rest() {
 	e.mu.Lock()

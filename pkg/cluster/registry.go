@@ -31,7 +31,7 @@ type Registry struct {
 
 // FindRegistry chooses between ZooKeeper and the RPC registry. hbase.client.registry.impl decides where it is set, as for
 // HBase's own clients. Else a configured quorum is taken, then hbase.client.bootstrap.servers, then hbase.masters: the
-// default of HBase 2 is ZooKeeper and that of HBase 3 is RPC, but the client's files do not say of which version the cluster
+// default of HBase 2 is ZooKeeper and that of HBase 3 is RPC, but the client's files do not say which version the cluster
 // is, and the masters of both keep its place in ZooKeeper, so that a quorum is right for each. A quorum that was not
 // configured by a file was named for this job, and comes before all. The result has neither where nothing is configured.
 func FindRegistry(conf *hdfsio.Conf) (Registry, error) {

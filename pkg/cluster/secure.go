@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/tlsconf"
 )
 
-// Identity is who a job acts as on secured clusters. The zero value is the user of the ticket cache.
+// Identity is the user that a job acts as on secured clusters. The zero value is the user of the ticket cache.
 type Identity struct {
 	Principal string // user@REALM; empty: that of the ticket cache
 	Keytab    string // path; empty: the ticket cache is used
@@ -77,7 +77,7 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	return c, nil
 }
 
-// Ticket has the ticket of the Kerberos login renewed where that is due, and gives when it ends: zero where nobody has logged in.
+// Ticket has the ticket of the Kerberos login renewed where that is due, and gives when it ends: zero without a login.
 // The error says why it could not be renewed.
 func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	e.secrets.mu.Lock()
@@ -302,7 +302,7 @@ func (e *Env) closeSecrets() {
 	}
 }
 
-// OtherSecurity says whether an error is of a cluster that wants another login, or another protection, than the configuration has. It
+// OtherSecurity reports whether an error is of a cluster that wants another login, or another protection, than the configuration has. It
 // comes again whenever the same is tried.
 func OtherSecurity(err error) bool {
 	_, mismatch := errors.AsType[*sasl.MismatchError](err)

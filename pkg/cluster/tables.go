@@ -15,7 +15,7 @@ const (
 	SnapshotScheme = "snapshot:" // its name
 )
 
-// IsTable says whether an input names a table or a snapshot, and no file. A file
+// IsTable reports whether an input names a table or a snapshot, and no file. A file
 // of such a name is given with ./ before it.
 func IsTable(input string) bool {
 	return strings.HasPrefix(input, TableScheme) || strings.HasPrefix(input, SnapshotScheme)
@@ -38,7 +38,7 @@ func (e *Env) Mount(input string, fsys source.FS, dir string) {
 	e.mounts[input] = mount{fsys, dir}
 }
 
-// Mounted says whether an input is a table that was mounted.
+// Mounted reports whether an input is a table that was mounted.
 func (e *Env) Mounted(input string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

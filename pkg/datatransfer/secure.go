@@ -217,7 +217,7 @@ func (e *encrypter) Write(p []byte) (int, error) {
 	return e.w.Write(b)
 }
 
-// stream seals and opens pieces, each behind its length in four bytes.
+// stream seals and opens pieces, each after its length in four bytes.
 type stream struct {
 	conn  net.Conn
 	layer sasl.Layer

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// request is an OpReadBlockProto with a token, behind version and operation.
+// request is an OpReadBlockProto with a token, after version and operation.
 func request(identifier, password string) []byte {
 	bytesField := func(dst []byte, n protowire.Number, v []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(dst, n, protowire.BytesType), v)

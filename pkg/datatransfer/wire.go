@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/frames"
 )
 
-// Operations whose request has a block token (Op, Hadoop 3.4), behind version 28 of the protocol.
+// Operations whose request has a block token (Op, Hadoop 3.4), after version 28 of the protocol.
 const (
 	opWriteBlock    = 80
 	opReadBlock     = 81
@@ -88,7 +88,7 @@ func parseMessage(data []byte) (m message, err error) {
 		}
 	})
 	if !ok || !has {
-		return m, errors.New("a message of a login has not the form of one")
+		return m, errors.New("a message of a login is malformed")
 	}
 	return m, nil
 }
@@ -144,7 +144,7 @@ func parseRequest(p []byte) (t blockToken, whole bool, err error) {
 	case n < 0 && len(p)-head < binary.MaxVarintLen64:
 		return t, false, nil
 	case n < 0 || length > mostMessage:
-		return t, false, errors.New("a request has not the form of one")
+		return t, false, errors.New("a request is malformed")
 	case uint64(len(p)-head-n) < length:
 		return t, false, nil
 	}

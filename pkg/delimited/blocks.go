@@ -15,15 +15,15 @@ type Block struct {
 	Faulty [2]bool // a quote stands where none may, so that a scanner would stop here
 }
 
-// Lead is how many bytes of text a Block wants before itself, and Lookahead how many behind it.
+// Lead is how many bytes of text a Block wants before itself, and Lookahead how many after it.
 const (
 	Lead      = 64
 	Lookahead = 16
 )
 
-// Block looks at the bytes [from, to) of a text, which has [Lead] bytes before them and [Lookahead] behind them, as far as
+// Block looks at the bytes [from, to) of a text, which has [Lead] bytes before them and [Lookahead] after them, as far as
 // there are any: begins and ends say that it has the beginning and the end of all text. Memory has [Slack] bytes more
-// behind the text.
+// after the text.
 func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {
 	for h := range 2 {
 		b.Inside[h], b.Start[h], b.Faulty[h] = s.follow(text, n, from, to, h == 1, begins, ends)
@@ -104,7 +104,7 @@ func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
 	}
 }
 
-// mayOpen says that a value may begin behind a text: behind a separator that is not escaped.
+// mayOpen says that a value may begin after a text: after a separator that is not escaped.
 func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 	if len(before) == 0 {
 		return begins

@@ -23,7 +23,7 @@ func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
 	return nil
 }
 
-// put stores the field at hand, which ends before end.
+// put stores the current field, which ends before end.
 func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 	if s.quick && !s.odd {
 		return s.putPlain(start, row, end, n, last)
@@ -156,7 +156,7 @@ func (s *Scanner) passed(line []byte, end bool) bool {
 	return end && s.d.Map == dialect.Postgres && string(line) == `\.`
 }
 
-// ascii says that all bytes from a place up to another are below 0x80. Behind them lie seven more, which do not matter.
+// ascii says that all bytes from a place up to another are below 0x80. After them are seven more, which do not matter.
 func ascii(p []byte, from, to int) bool {
 	const high = 0x8080808080808080
 	for ; to-from >= 8; from += 8 {
@@ -167,7 +167,7 @@ func ascii(p []byte, from, to int) bool {
 	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
 }
 
-// newFault is a fault of the field at hand; its record's end is not known.
+// newFault is a fault of the current field; its record's end is not known.
 func (s *Scanner) newFault(start, row, at int, reason string) *Fault {
 	return &Fault{Start: start, End: -1, At: at, Column: len(s.Fields) - row, Reason: reason}
 }

@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/dialect"
 )
 
-// First reads the first record of a text as a header: its values, none of which is NULL, and where the next record
+// First reads the first record of a text as a header: its values, which are never NULL, and where the next record
 // begins. Lines that are no records are passed over. It is nil when there is no whole record.
 func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
 	data := make([]byte, len(text)+Slack)
@@ -42,11 +42,11 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
 
-// One is the first record of text that begins with a record and has comments, blank lines and records behind it.
+// One is the first record of text that begins with a record and has comments, blank lines and records after it.
 func (s *Scanner) One(text []byte) []byte {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
-	d := s.d.Records() // behind which a comment is a record too
+	d := s.d.Records() // after which a comment is a record too
 	one := New(&d, s.cols, s.charset)
 	next, bad := one.Scan(data, 0, len(text), true)
 	switch {
@@ -58,7 +58,7 @@ func (s *Scanner) One(text []byte) []byte {
 	return text[:next]
 }
 
-// TrimEnd is a record without what ends it, and without the blank lines behind it. What is escaped ends nothing.
+// TrimEnd is a record without what ends it, and without the blank lines after it. What is escaped ends nothing.
 func (s *Scanner) TrimEnd(record []byte) []byte {
 	escaped := func(text []byte) bool { return s.hasEscape && !s.d.QuotedOnly && s.escaped(text) }
 	cr := func(line []byte) []byte {
@@ -81,7 +81,7 @@ func (s *Scanner) TrimEnd(record []byte) []byte {
 	}
 }
 
-// Start finds the first record that begins at a place of the text or behind it, for a dialect without quotes. The text
+// Start finds the first record that begins at a place of the text or after it, for a dialect without quotes. The text
 // begins with a record, or within one far enough before the place that escapes before it are seen. It is -1 when none is seen.
 func (s *Scanner) Start(text []byte, at int) int {
 	for from := max(0, at-len(s.end)); ; {

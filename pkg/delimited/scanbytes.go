@@ -20,7 +20,7 @@ func (s *Scanner) mask(base, n int) uint64 {
 	}
 }
 
-// begins says that a byte that is looked at is a character by itself, and not the end of one. Behind a byte below 0x80 it is: only a
+// begins says that a byte that is looked at is a character by itself, and not the end of one. After a byte below 0x80 it is: only a
 // number of four bytes has such bytes before its last, which is a digit. Otherwise its field is followed from character to
 // character, on from where that was done last. Where the text ends, its last bytes can be those of a character that is not
 // whole: none of them is looked at, since these are ASCII characters and no digits.
@@ -72,17 +72,17 @@ func (s *Scanner) ends(pos, n int) bool {
 	return pos >= n || s.at(pos, n, s.sep) || s.at(pos, n, s.end) || s.cr && s.Data[pos] == '\r' && s.at(pos+1, n, s.end)
 }
 
-// at says that text lies at a place.
+// at says that text is at a place.
 func (s *Scanner) at(pos, n int, text string) bool {
 	return s.Data[pos] == text[0] && (len(text) == 1 && pos < n || pos+len(text) <= n && string(s.Data[pos:pos+len(text)]) == text)
 }
 
-// cut says that text may lie at a place: as much of it as is before n.
+// cut says that text may be at a place: as much of it as is before n.
 func (s *Scanner) cut(pos, n int, text string) bool {
 	return n-pos < len(text) && string(s.Data[pos:n]) == text[:n-pos]
 }
 
-// stop ends a scan behind the last whole record.
+// stop ends a scan after the last whole record.
 func (s *Scanner) stop(start, row int) (int, *Fault) {
 	s.Fields = s.Fields[:row]
 	return start, nil
@@ -97,7 +97,7 @@ func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
 	return f.End, f
 }
 
-// pass is where the next record begins behind comments. It is -1 less where the next line begins when its end is not seen.
+// pass is where the next record begins after comments. It is -1 less where the next line begins when its end is not seen.
 func (s *Scanner) pass(at, n int, last bool) int {
 	if s.d.Comment == "" {
 		return at
@@ -124,5 +124,5 @@ func (s *Scanner) pass(at, n int, last bool) int {
 
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
-// Is says whether the scanner is that of a dialect and a number of columns.
+// Is reports whether the scanner is that of a dialect and a number of columns.
 func (s *Scanner) Is(d *dialect.Dialect, cols int) bool { return s.d == d && s.cols == cols }

@@ -10,10 +10,10 @@ import (
 
 // Charset decodes values. Those of package charset are such.
 type Charset interface {
-	// Append appends the decoded text to dst. bad is where the first byte lies that belongs to no character, -1 for none.
+	// Append appends the decoded text to dst. bad is where the first byte is that belongs to no character, -1 for none.
 	Append(dst, text []byte) (out []byte, bad int)
 	// Starts marks those of the first 64 bytes of text that begin a character, after skip bytes that end one. Text has Ahead
-	// bytes more unless it ends before. next is how many bytes behind the 64 end the last character.
+	// bytes more unless it ends before. next is how many bytes after the 64 end the last character.
 	Starts(text []byte, skip int) (starts uint64, next int)
 	// Safe is the byte below which all are themselves wherever they stand.
 	Safe() byte
@@ -26,7 +26,7 @@ type Scanner struct {
 	charset Charset // nil: bytes are values
 	escapes *dialect.Unescaper
 
-	sep, end   string // behind a field, behind a record
+	sep, end   string // after a field, after a record
 	cr         bool   // a CR before end belongs to it
 	escape     byte
 	quote      byte
@@ -47,12 +47,12 @@ type Scanner struct {
 	Starts []uint32    // where each record begins
 	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
 
-	field            // at hand
+	field            // the current one
 	known     int    // where a character begins, at or before the byte that was asked about last
-	undecoded *Fault // the first value of the record at hand that could not be decoded
+	undecoded *Fault // the first value of the current record that could not be decoded
 }
 
-// field is what is known of the field at hand.
+// field is what is known of the current field.
 type field struct {
 	from      int
 	quoted    bool // a quote opened it
@@ -132,15 +132,15 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	return s
 }
 
-// ahead is how many bytes behind a block say what its last bytes are.
+// ahead is how many bytes after a block say what its last bytes are.
 const ahead = 3
 
-// Slack is how many bytes of memory Scan wants behind the text.
+// Slack is how many bytes of memory Scan wants after the text.
 const Slack = swar.Block
 
 // Scan cuts data[start:n] into records, where one begins at start; data has [Slack] bytes more. last says that the text
-// ends there, which ends the last record too. It stops behind the last record that is whole, or with the fault of a bad
-// one, behind which it may be called again with next.
+// ends there, which ends the last record too. It stops after the last record that is whole, or with the fault of a bad
+// one, after which it may be called again with next.
 func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
 	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
 	s.field, s.undecoded, s.known = field{from: start}, nil, start

@@ -59,7 +59,7 @@ func scanAll(t *testing.T, s *Scanner, text string, piece func(left int) int) (r
 		data := make([]byte, n-start+Slack)
 		copy(data, text[start:n])
 		for i := n - start; i < len(data); i++ {
-			data[i] = "\n,\"\\\t\x01"[i%6] // memory behind the text means nothing
+			data[i] = "\n,\"\\\t\x01"[i%6] // memory after the text means nothing
 		}
 		next, bad := s.Scan(data, 0, n-start, last)
 		for i, at := range s.Starts {

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/dialect"
 )
 
-// TestStart: the first record that begins at a place of a text or behind it is the one that going from byte to byte finds. What is escaped ends
+// TestStart: the first record that begins at a place of a text or after it is the one that going from byte to byte finds. What is escaped ends
 // no record.
 func TestStart(t *testing.T) {
 	r := testcheck.Rand(t)
@@ -46,7 +46,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// recordStarts is where the records behind the first begin.
+// recordStarts is where the records after the first begin.
 func recordStarts(text, end, escape string) (starts []int) {
 	for i := 0; i < len(text); {
 		switch {

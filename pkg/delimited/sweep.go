@@ -10,9 +10,9 @@ import (
 	"bulkload/pkg/swar"
 )
 
-// A sweep cuts the records of most text: of several columns, without quotes, one byte between fields and one behind records. Which byte
+// A sweep cuts the records of most text: of several columns, without quotes, one byte between fields and one after records. Which byte
 // comes next cannot be predicted, so nothing branches on it: escaped bytes drop out of the masks of blocks by arithmetic, NULL is a word.
-// Text is gone over stretch by stretch, in steps that each have so little at hand that it stays in registers: the masks of blocks, the
+// Text is gone over stretch by stretch, in steps that each have so little data that it stays in registers: the masks of blocks, the
 // places where fields end, records of these, and then the few values that have escapes.
 type sweep struct {
 	usable    bool
@@ -83,7 +83,7 @@ func (w *sweep) mark(text []byte, blocks, n int) {
 	*last = swar.Tail(*last, n)
 }
 
-// note notes where the fields of so many blocks end, in Off, behind k fields that are stored or noted. It is how many are then.
+// note notes where the fields of so many blocks end, in Off, after k fields that are stored or noted. It is how many are then.
 func (s *Scanner) note(base, blocks, k int) int {
 	w := s.sweep
 	if cap(s.Fields)-k < blocks*swar.Block {
@@ -99,7 +99,7 @@ func (s *Scanner) note(base, blocks, k int) int {
 	return k
 }
 
-// take makes records of the fields that are noted, up to k. It says where the first begins that is left, and false if that has not as
+// take makes records of the fields that are noted, up to k. It says where the first begins that is left, and false if that does not have as
 // many columns as it should.
 func (s *Scanner) take(start, k int) (next int, ok bool) {
 	data, cols, row := s.Data, s.cols, len(s.Fields)

@@ -14,8 +14,8 @@ type escapeState struct {
 	open    uint64 // 1: the field that is not ended has an escape
 }
 
-// apply takes out of seps the bytes that are escaped, and makes of the mask of escapes that of the separators behind a field with one.
-// It says whether any field is marked or left open.
+// apply takes out of seps the bytes that are escaped, and makes of the mask of escapes that of the separators after a field with one.
+// It reports whether any field is marked or left open.
 func (e *escapeState) apply(seps, escapes []uint64) bool {
 	const odds = 0xaaaaaaaaaaaaaaaa
 	escapes = escapes[:len(seps)]
@@ -24,7 +24,7 @@ func (e *escapeState) apply(seps, escapes []uint64) bool {
 	for i, m := range seps {
 		esc := escapes[i]
 		all |= esc
-		// Of a run of escapes every second byte is escaped, the one behind the run too if that is odd. The subtraction borrows
+		// Of a run of escapes every second byte is escaped, the one after the run too if that is odd. The subtraction borrows
 		// through the run from its first byte, on even and on odd places apart.
 		first := esc &^ escaped
 		series := ((first<<1 | odds) - first) ^ odds

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// A Dialect is a way of writing records of text. Its bytes are those behind the decoding of a
+// A Dialect is a way of writing records of text. Its bytes are those after the decoding of a
 // character set. The zero value is not one: [Preset] makes them. Values are not changed once
 // they are checked, and may be used by several goroutines.
 type Dialect struct {
 	Name      string `json:"name"`                 // of the preset it began as
 	FieldSep  string `json:"field_sep"`            // between two columns, 1 to 8 bytes
-	RecordSep string `json:"record_sep,omitempty"` // behind a record, 1 to 8 bytes; empty: LF or CR LF
+	RecordSep string `json:"record_sep,omitempty"` // after a record, 1 to 8 bytes; empty: LF or CR LF
 
 	Quote      string `json:"quote,omitempty"`       // a byte around a value; empty: there are no quotes
 	Doubled    bool   `json:"doubled,omitempty"`     // a quote within quotes is written twice
 	Lenient    bool   `json:"lenient,omitempty"`     // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
 	Escape     string `json:"escape,omitempty"`      // a byte before one that is not to be read as what it is; empty: there are no escapes
-	Map        Map    `json:"escape_map,omitempty"`  // what a byte behind Escape means
+	Map        Map    `json:"escape_map,omitempty"`  // what a byte after Escape means
 	QuotedOnly bool   `json:"quoted_only,omitempty"` // Escape is a plain byte outside of quotes
 
 	Null       []string `json:"null,omitempty"`        // what a value that is NULL is written as, compared before escapes are read; none: nothing is NULL
@@ -36,7 +36,7 @@ type Dialect struct {
 	Charset   string `json:"charset,omitempty"`    // name of the character set; empty: bytes are taken as they are
 }
 
-// Header says whether a file's first record names its columns.
+// Header reports whether a file's first record names its columns.
 type Header string
 
 // Headers.
@@ -187,7 +187,7 @@ func overlaps(a, b string) bool {
 		len(a) > 1 && a[0] == b[len(b)-1] || len(b) > 1 && b[0] == a[len(a)-1]
 }
 
-// IsNull says whether a value, as it is written and without its quotes, is NULL.
+// IsNull reports whether a value, as it is written and without its quotes, is NULL.
 func (d *Dialect) IsNull(raw []byte, quoted bool) bool {
 	if quoted && !d.NullQuoted {
 		return false

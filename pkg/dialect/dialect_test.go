@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCuttable knows separators of which a match depends on where the search began.
+// TestCuttable knows separators whose match depends on where the search began.
 func TestCuttable(t *testing.T) {
 	for _, c := range []struct {
 		field, record string

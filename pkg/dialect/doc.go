@@ -1,5 +1,5 @@
 // Package dialect describes how exporters write text: what stands between the
-// columns and behind a record, how values that have such bytes are quoted or
+// columns and after a record, how values that have such bytes are quoted or
 // escaped, what stands for NULL. [Preset] has the exporters' own defaults, whose
 // settings can be changed one by one; the result is a [Dialect], checked as a whole.
 //

@@ -2,7 +2,7 @@ package dialect
 
 import "bytes"
 
-// Map is what a byte behind the escape stands for.
+// Map is what a byte after the escape stands for.
 type Map string
 
 // Maps of exporters. What a map does not name stands for itself.
@@ -69,7 +69,7 @@ func (u *Unescaper) Append(dst, value []byte) []byte {
 	}
 }
 
-// One is the byte that the bytes behind an escape, one at least, stand for, and how many these are.
+// One is the byte that the bytes after an escape, one at least, stand for, and how many these are.
 func (u *Unescaper) One(p []byte) (byte, int) {
 	if !u.digits {
 		return u.means[p[0]], 1

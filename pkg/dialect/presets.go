@@ -8,7 +8,7 @@ import (
 // The presets are what exporters write when nothing else is asked of them.
 const (
 	CSV         = "csv"          // RFC 4180 with a header; nothing is NULL
-	Dump        = "dump"         // 0x01 between columns, 0x10 behind a record; nothing is NULL
+	Dump        = "dump"         // 0x01 between columns, 0x10 after a record; nothing is NULL
 	Hive        = "hive"         // TEXTFILE of LazySimpleSerDe
 	HiveEscaped = "hive-escaped" // the same with ESCAPED BY '\'
 	OpenCSV     = "opencsv"      // Hive's OpenCSVSerde: as written, not as Hive reads it back

@@ -34,7 +34,7 @@ func Parse(text string) (string, error) {
 		}
 		c, wide, tail, err := strconv.UnquoteChar(rest, 0)
 		if err != nil {
-			return "", fmt.Errorf("%q has an escape that is none: there are \\t \\n \\r \\0 \\\\ \\xNN \\uNNNN", text)
+			return "", fmt.Errorf("%q has an unknown escape: there are \\t \\n \\r \\0 \\\\ \\xNN \\uNNNN", text)
 		}
 		if wide {
 			b.WriteRune(c)

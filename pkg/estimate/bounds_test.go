@@ -25,7 +25,7 @@ const (
 )
 
 // unread is the variance of a mean of so many rows in variances of one row, with
-// the correction for a sample that is not small beside all rows.
+// the correction for a sample that is not small compared with all rows.
 func unread(sampled, all int64) float64 {
 	return max(0, 1-float64(sampled)/float64(all)) / float64(max(sampled, 1))
 }

@@ -33,7 +33,7 @@ type tally struct {
 	cells    []float64                      // values that are cells, by column
 	packed   struct{ cells, names float64 } // of rows that have their cells with them: how many, and bytes of their families and qualifiers
 	hot      hotKeys
-	keys     *partition.KeySample // nil if no one asks for split points
+	keys     *partition.KeySample // nil if no split points are wanted
 
 	seen   int64 // records that were really read
 	bad    int64 // and those that have no row
@@ -176,9 +176,9 @@ type countWorker struct {
 	keyCols []int
 	fields  [][]byte
 	buf     []byte
-	query   []byte // the query key's values, each but the first behind querySep
+	query   []byte // the query key's values, each but the first after querySep
 	t       *tally
-	store   bool // empty texts of the file at hand are cells
+	store   bool // empty texts of the current file are cells
 }
 
 // querySep stands between the values of a query key. No UTF-8 has it.
@@ -313,5 +313,5 @@ func (w *countWorker) bad(b *source.Batch, row int, err error) error {
 	return w.o.Budget.Reject(build.RowError(b, row, err))
 }
 
-// errCounted ends the reading of a place of which no more is wanted.
+// errCounted ends the reading of a place when no more of it is wanted.
 var errCounted = errors.New("enough of the place was read")

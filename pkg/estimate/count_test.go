@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 				for i, r := range sample.Regions {
 					share := exact.Regions[i].Share
 					most := shareBound(share, sample.CountedRows, rows)
-					if shape.sort { // each end of a region lies in one place
+					if shape.sort { // each end of a region is in one place
 						most = 2 / float64(sample.CountPlaces)
 					}
 					off := math.Abs(r.Share - share)

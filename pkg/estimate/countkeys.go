@@ -145,7 +145,7 @@ func (e *Estimate) tell(plan *build.Plan, t *tally) {
 	}
 }
 
-// indexes are where names lie among others.
+// indexes are where names are among others.
 func indexes(all, names []string) []int {
 	at := make([]int, 0, len(names))
 	for _, name := range names {

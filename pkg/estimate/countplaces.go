@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// countSplit is how far apart places of text lie at least. It is the length
+	// countSplit is how far apart places of text are at least. It is the length
 	// of a split in a plan's input, and smaller than a build's, so that a sample
 	// of a small input comes from many places too.
 	countSplit = 1 << 20
@@ -18,7 +18,7 @@ const (
 	countText   = 128 << 20
 	countPlaces = 256
 	// countWhole is up to where inputs are read whole that have no places:
-	// packed files, of which only the beginning can be had alone, and Parquet,
+	// packed files, which can be read from the beginning only, and Parquet,
 	// whose row groups are long.
 	countWhole = 3 * countText
 	// countSeed makes samples the same every time.
@@ -101,12 +101,12 @@ type kindSplit struct {
 	size  float64
 }
 
-// drawPlaces draws n places from splits that are total long, of which so much
-// is to be read in all. A split that is drawn twice is read for two.
+// drawPlaces draws n places from splits of total bytes, if read bytes
+// are to be read in all. A split that is drawn twice is read for two.
 func drawPlaces(splits []kindSplit, total, read float64, n int) []countPlace {
 	rng := rand.New(rand.NewPCG(countSeed, uint64(len(splits))))
 	var places []countPlace
-	at, end := 0, splits[0].size // the split at hand, and where it ends
+	at, end := 0, splits[0].size // the current split, and where it ends
 	for i := range n {
 		point := total * (float64(i) + rng.Float64()) / float64(n)
 		for point >= end && at < len(splits)-1 {

@@ -23,7 +23,7 @@ type Estimate struct {
 	Index      string `json:"index,omitempty"` // name of the index that the table is; empty: it is none
 	Key        string `json:"key"`
 	Files      int    `json:"files"`
-	InputBytes int64  `json:"input_bytes"` // of the files as they lie there
+	InputBytes int64  `json:"input_bytes"` // of the files as they are there
 
 	Reading *progress.Reading `json:"reading,omitempty"` // how the files are read
 
@@ -107,7 +107,7 @@ type HeavyKey struct {
 }
 
 const (
-	// processMemory is what a process has beside its budget: the program,
+	// processMemory is what a process has besides its budget: the program,
 	// stacks, tables of the runtime.
 	processMemory = 20 << 20
 	// sampleText is how much of the input a sample has: half a second's work,
@@ -264,7 +264,7 @@ func (s *scaled) splitSizes() []float64 {
 	return sizes
 }
 
-// packedSize is the size of text files as they lie there.
+// packedSize is the size of text files as they are there.
 func (s *scaled) packedSize() (n int64) {
 	for _, f := range s.Input.Files() {
 		if f.Format != source.FormatParquet {
@@ -298,7 +298,7 @@ func parallel(sizes []float64, workers int) float64 {
 	return sum / slices.Max(busy)
 }
 
-// ownShare is the part of a region's pass 2 that one worker does, whoever helps it:
+// ownShare is the part of a region's pass 2 that one worker does, whatever helps it:
 // the merge, the digest, and the copy of rows for others.
 const ownShare = 0.3
 

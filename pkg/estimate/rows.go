@@ -20,7 +20,7 @@ type Rows struct{ t *tally }
 // NewRows counts for these regions.
 func NewRows(r *partition.Ranges) *Rows { return &Rows{newTally(r.Len(), 0)} }
 
-// Row is what is counted of a row beside its key.
+// Row is what is counted of a row besides its key.
 type Row struct {
 	Bytes int64  // of its cells as the sort has them
 	Cells int    // how many
@@ -49,7 +49,7 @@ func (r *Rows) Mean() float64 { return r.t.bytes / max(r.t.rows, 1) }
 // Bytes are those of keys and cells of all rows.
 func (r *Rows) Bytes() float64 { return r.t.bytes }
 
-// A RowBuild is what is known of a build of packed rows beside their count.
+// A RowBuild is what is known of a build of packed rows besides their count.
 type RowBuild struct {
 	Plan       *build.Plan
 	MaxRegion  int64  // at which a region of its table splits, 0 if the table does not say
@@ -61,7 +61,7 @@ type RowBuild struct {
 	Bad        int64 // rows without a key
 
 	SampledRows int64   // that were built
-	HFileBytes  int64   // of them, without what files have beside their blocks
+	HFileBytes  int64   // of them, without what files have besides their blocks
 	Duplicates  int64   // rows among them that have the key of another; rows of one key are there together
 	Part        float64 // of the bytes of all rows that they are
 
@@ -70,7 +70,7 @@ type RowBuild struct {
 	Forecast            extsort.Forecast // of their sort, which has so many bytes
 	SortedBytes         int64
 	Packed              float64 // what a byte of the sort is on disk
-	WorkerMemory        int64   // of each worker beside the sort
+	WorkerMemory        int64   // of each worker besides the sort
 }
 
 // Estimate is what the build of the rows comes to.

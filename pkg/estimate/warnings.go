@@ -25,7 +25,7 @@ const (
 	longFamily  = 8       // bytes
 	manyHFiles  = 100     // of a load
 	smallHFile  = 1 << 20 // bytes
-	cellFixed   = 20      // bytes of a cell beside row, names and value: lengths, timestamp, type (KeyValue, 2.6)
+	cellFixed   = 20      // bytes of a cell besides row, names and value: lengths, timestamp, type (KeyValue, 2.6)
 	namedInText = 3       // regions or keys that a message names
 )
 
@@ -62,7 +62,7 @@ func (e *Estimate) regionName(i int) string {
 	return fmt.Sprintf("%d (from %s)", i+1, rowkey.String(e.Regions[i].Start))
 }
 
-// named lists some of the regions, and says how many there are beside these.
+// named lists some of the regions, and says how many others there are.
 func (e *Estimate) named(regions []int, say func(i int) string) string {
 	var texts []string
 	for _, i := range regions[:min(len(regions), namedInText)] {
@@ -74,7 +74,7 @@ func (e *Estimate) named(regions []int, say func(i int) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// which are the regions of which something holds, the one with the most rows first.
+// which are the regions for which something holds, the one with the most rows first.
 func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
 	var found []int
 	for i := range e.Regions {
@@ -114,7 +114,7 @@ func (e *Estimate) warnHot() preflight.Check {
 	if len(texts) == 0 {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("hot query keys", "all rows of a query key lie in one region and come in one answer: see whether it is a placeholder (no number, UNKNOWN), and whether readers page",
+	return preflight.Doubtful("hot query keys", "all rows of a query key are in one region and come in one answer: see whether it is a placeholder (no number, UNKNOWN), and whether readers page",
 		"by %s: %s (%s)", strings.Join(e.QueryColumns, ", "), strings.Join(texts, ", "), e.from())
 }
 

@@ -22,8 +22,8 @@ const (
 )
 
 // Weights estimates the bytes of keys and values that each region of a build gets, from the keys of a sample: in the order of the regions,
-// those of further tables behind those of the first, none below what half a row of the sample stands for. They are the same for the same
-// input and points, whatever the number of workers. Bad records are left out: who reads all of the input judges them. An input without rows
+// those of further tables after those of the first, none below what half a row of the sample stands for. They are the same for the same
+// input and points, whatever the number of workers. Bad records are left out: a run, which reads all of the input, judges them. An input without rows
 // has weights of 0.
 func Weights(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (all []int64, err error) {
 	for i, t := range s.Targets() {

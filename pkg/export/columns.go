@@ -137,7 +137,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	return c, nil
 }
 
-// restHas says whether the rest of a mapping has a column.
+// restHas reports whether the rest of a mapping has a column.
 func restHas(s spec.Spec, name string) bool {
 	if slices.Contains(s.Skip, name) {
 		return false

@@ -21,7 +21,7 @@ func newJSONEncoder(w io.Writer, p *Plan, most int) *jsonEncoder {
 	e := &jsonEncoder{buffer: newBuffer(w, most), p: p, bytes: celltype.Type{}.JSON()}
 	for _, c := range p.columns {
 		name := c.name
-		if p.jsonPaths() { // written as a path, of which each is one name
+		if p.jsonPaths() { // written as a path; each part is one name
 			name = strings.NewReplacer(`\.`, `.`, `\\`, `\`).Replace(name)
 		}
 		label, err := celltype.AppendJSON(nil, []byte(name))
@@ -74,7 +74,7 @@ func (e *jsonEncoder) cell(r *row, i int) {
 	e.b = e.bytes.Append(e.b, r.value(i))
 }
 
-// finite knows numbers, which JSON has, from the names of those that it has not.
+// finite distinguishes numbers, which JSON has, from the names of those that it lacks.
 func finite(v []byte) bool {
 	return string(v) != "NaN" && string(v) != "Infinity" && string(v) != "-Infinity"
 }

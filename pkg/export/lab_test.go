@@ -28,7 +28,7 @@ func labSnapshot(t testing.TB, table *testsnapshot.Table) *snapshot.Snapshot {
 	return s
 }
 
-// labCells is a table of these cells, with regions that begin at the given rows beside the first.
+// labCells is a table of these cells, with regions that begin at the given rows in addition to the first.
 func labCells(t testing.TB, cells []hfile.Cell, splits ...string) *snapshot.Snapshot {
 	t.Helper()
 	var families []string

@@ -19,7 +19,7 @@ const ManifestName = "_manifest.json"
 type Manifest struct {
 	Schema   int            `json:"schema"` // version of this form: 1
 	Table    string         `json:"table"`
-	Snapshot string         `json:"snapshot"`          // empty: region servers were read from, and there is no one moment
+	Snapshot string         `json:"snapshot"`          // empty: region servers were read from, and there is no single moment
 	Created  time.Time      `json:"snapshot_created"`  // by the master's clock; without a snapshot, when reading began
 	Now      time.Time      `json:"expired_before"`    // the time by which lifetimes of cells were judged; without a snapshot the servers judged them
 	Format   Format         `json:"format"`            // of the files

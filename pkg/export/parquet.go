@@ -46,11 +46,11 @@ type parquetColumn struct {
 // parquetBatch is how many values are given to the library at a time.
 const parquetBatch = 1024
 
-// mostParquetRows bounds a row group: what it takes beside its values.
+// mostParquetRows bounds a row group: what it takes besides its values.
 const mostParquetRows = 1 << 20
 
 // newParquetEncoder is for row groups of about a third of most bytes: the
-// library holds a column's pages and its dictionary beside them.
+// library holds a column's pages and its dictionary with them.
 func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder, error) {
 	e := &parquetEncoder{columns: make([]parquetColumn, len(columns)), most: most / 3}
 	var nodes schema.FieldList

@@ -67,7 +67,7 @@ func parquetFormOf(c *column) (parquetForm, error) {
 	return plain(parquet.Types.ByteArray, schema.StringLogicalType{})
 }
 
-// Layouts of what package source makes of Parquet's dates and, beside that of [keygen.TimestampLayout], of timestamps.
+// Layouts of what package source makes of Parquet's dates and, besides that of [keygen.TimestampLayout], of timestamps.
 const (
 	dateLayout   = "yyyy-MM-dd"
 	secondLayout = "yyyy-MM-dd HH:mm:ss"

@@ -19,7 +19,7 @@ type Format string
 // The formats.
 const (
 	CSV     Format = "csv"  // text with quotes; in the job's dialect if it has one
-	Dump    Format = "dump" // text without quotes: 0x01 between columns, 0x10 behind a record
+	Dump    Format = "dump" // text without quotes: 0x01 between columns, 0x10 after a record
 	Parquet Format = "parquet"
 	JSONL   Format = "jsonl" // an object on each line
 )

@@ -32,7 +32,7 @@ type rows struct {
 	most  int // bytes of a row
 	row   row
 	next  int    // of p.byCell
-	key   []byte // of the row at hand
+	key   []byte // of the current row
 	form  []byte // what is summed of it
 	cells int
 	back  []byte
@@ -62,7 +62,7 @@ func (r *rows) run(ctx context.Context, sc Cells) error {
 		}
 	}
 	if sc.Err() != nil {
-		return sc.Err() // the row at hand may lack cells
+		return sc.Err() // the current row may lack cells
 	}
 	return r.end()
 }
@@ -204,7 +204,7 @@ func (r *rows) fill(i int, col *column, value []byte) error {
 	return nil
 }
 
-// end encodes the row at hand.
+// end encodes the current row.
 func (r *rows) end() error {
 	if !r.begun {
 		return nil

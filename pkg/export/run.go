@@ -53,7 +53,7 @@ func (p *Plan) Write(ctx context.Context, in Input, t *Target) (*Manifest, error
 	return m, w.stopped(ctx, fail.With(fail.HDFS, err))
 }
 
-// stopped says of a failure that it came of a stop, if there was one: file systems have errors of their own for that.
+// stopped says that a stop caused a failure, if there was one: file systems have errors of their own for that.
 func (w *writing) stopped(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		return errors.Join(cause, err)
@@ -156,7 +156,7 @@ func (w *writing) region(ctx context.Context, i int, sc Cells) error {
 	return nil
 }
 
-// finish writes the manifest. A table without rows has one file of none, so that
+// finish writes the manifest. A table without rows has one file without rows, so that
 // readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), ReadAs: w.p.Settings(), Files: []File{}}

@@ -16,16 +16,16 @@ import (
 // text is how text is written so that its dialect reads it back.
 type text struct {
 	d        dialect.Dialect
-	end      string // behind a record
+	end      string // after a record
 	byName   bool   // job files name the dialect; else csv or dump, as they are by default
 	utf8     bool   // values must be
 	special  [256]bool
 	unescape *dialect.Unescaper
-	letters  [256]byte // behind the escape, of a byte that has a letter
+	letters  [256]byte // after the escape, of a byte that has a letter
 }
 
 // newText chooses the dialect: the job's own where it is one of the format's
-// kind, else CSV as PostgreSQL writes it, with NULL beside an empty text, or a
+// kind, else CSV as PostgreSQL writes it, with NULL as well as an empty text, or a
 // dump with \N for NULL.
 func newText(format Format, job *spec.Job) (*text, error) {
 	t := &text{utf8: format == CSV}
@@ -77,7 +77,7 @@ func plainText(format Format, job *spec.Job) (dialect.Dialect, error) {
 	return d, err
 }
 
-// prepare refuses settings of which no text can be written, and finds the bytes that mean something.
+// prepare refuses settings that make no readable text, and finds the bytes with a meaning.
 func (t *text) prepare() error {
 	d := &t.d
 	switch {
@@ -121,7 +121,7 @@ const sub = 0x1a
 // hasNull says that the dialect writes NULL in a way of its own.
 func (t *text) hasNull() bool { return len(t.d.Null) > 0 }
 
-// header says whether a file has one.
+// header reports whether a file has one.
 func (t *text) header(first bool) bool {
 	switch t.d.Header {
 	case dialect.HeaderNo:
@@ -132,7 +132,7 @@ func (t *text) header(first bool) bool {
 	return true
 }
 
-// settings puts what a job file needs beside the format to read the text.
+// settings puts what a job file needs besides the format to read the text.
 func (t *text) settings(m map[string]any) {
 	d := &t.d
 	m["header"] = string(d.Header)

@@ -156,7 +156,7 @@ func TestReadAs(t *testing.T) {
 	}
 }
 
-// TestTextRefused are settings of which no text is written.
+// TestTextRefused are settings that make no readable text.
 func TestTextRefused(t *testing.T) {
 	for says, s := range map[string]spec.Spec{
 		"quotes: ":       {Reading: spec.Reading{Dialect: "csv", Quotes: "lenient"}},

@@ -9,7 +9,7 @@ import (
 const mostData = 256
 
 // DataError is about a value or a row key, which its message does not have: messages go into logs, reports and other
-// files that more people read than the table. [keygen.ValueError] and others are like it: who may show data finds it by
+// files that more people read than the table. [keygen.ValueError] and others are like it: a caller that may show data finds it by
 // the method Data.
 type DataError struct {
 	data []byte

@@ -37,7 +37,7 @@ func (e *DiskFullError) Unwrap() error { return e.Err }
 func (e *DiskFullError) Settings() []setting.Name                  { return e.Advice.Settings() }
 func (e *DiskFullError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// DiskFull says whether a full local disk is the cause of an error, whatever
+// DiskFull reports whether a full local disk is the cause of an error, whatever
 // the job was doing then.
 func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

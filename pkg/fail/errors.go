@@ -47,7 +47,7 @@ func KindOf(err error) Kind {
 }
 
 // With marks an error with a kind unless it has one. A full local disk has
-// its own, whatever was being done, and so has an input of which HDFS has a
+// its own, whatever was being done, and so has an input with a
 // block that is damaged: it is there, and is read again when it is repaired.
 func With(k Kind, err error) error {
 	if err == nil {

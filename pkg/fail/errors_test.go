@@ -47,7 +47,7 @@ func TestKindIsKept(t *testing.T) {
 	}
 }
 
-// TestNoKind: no error has none, and an error that nobody has marked is unexpected.
+// TestNoKind: no error has none, and an error without a mark is unexpected.
 func TestNoKind(t *testing.T) {
 	if err := With(Config, nil); err != nil {
 		t.Errorf("no error becomes %v", err)

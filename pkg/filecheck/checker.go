@@ -40,7 +40,7 @@ type Target struct {
 	ID        uint64 // of the file that was read, where the file system says one
 }
 
-// Checker reads whole HFiles before HBase gets them: one of which the checksum
+// Checker reads whole HFiles before HBase gets them: one whose checksum
 // is known is compared with it, another is checked block by block and cell by
 // cell.
 type Checker struct {
@@ -101,7 +101,7 @@ func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*Dam
 	return damaged, err
 }
 
-// damagedBlock makes a damaged file of one that has a block of which HDFS has no good replica.
+// damagedBlock marks a file as damaged if HDFS has no good replica of one of its blocks.
 func damagedBlock(name string, err error) error {
 	if b, ok := errors.AsType[*hdfsio.BlockError](err); ok {
 		return &DamagedError{name, []string{b.Error()}}

@@ -22,7 +22,7 @@ type Opener interface {
 	Open(ctx context.Context, name string) (fs.File, error)
 }
 
-// OpenHFile opens an HFile of a file system; the caller closes what it returns beside the reader.
+// OpenHFile opens an HFile of a file system; the caller closes what it returns with the reader.
 func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
 	return openHFile(ctx, fsys, name, 0)
 }

@@ -5,7 +5,7 @@ import "google.golang.org/protobuf/encoding/protowire"
 // Fields visits the fields of a Protocol Buffers message in their order: data
 // has the bytes of a field that has some, in the message, and is not nil then;
 // else number has a varint. Fixed numbers are visited without their value. It
-// is false when the message is damaged, behind what was visited.
+// is false when the message is damaged, after what was visited.
 func Fields(message []byte, visit func(field protowire.Number, number uint64, data []byte)) bool {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)

@@ -17,19 +17,19 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("an answer of %d bytes %s", e.Size, e.Why) }
 
-// A Check looks at the beginning of a frame, which is behind its length. It
+// A Check looks at the beginning of a frame, which is after its length. It
 // gives how many bytes of the frame it has to see, no more than size; when
 // these are all there it is asked no more. A why that is not empty refuses the
 // frame, as in [Error]. head is the filter's.
 type Check func(head []byte, size uint32) (need int, why string)
 
-// Filter follows a stream of frames, each behind its length in four bytes. It
+// Filter follows a stream of frames, each after its length in four bytes. It
 // belongs to one reader. It keeps as much of a frame as its check has to see.
 type Filter struct {
 	Most  uint32 // bytes that a frame may have
 	Check Check  // needed
 
-	length  []byte // of the frame at hand, as far as it has come
+	length  []byte // of the current frame, as far as it has come
 	size    uint32
 	seen    uint32 // bytes of the frame
 	head    []byte

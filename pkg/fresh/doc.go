@@ -8,7 +8,7 @@
 // since the table is to be loaded. It has the old table's split points or others.
 // What is not in a descriptor does not come along: grants, quotas, snapshots.
 // The journal names the table before it is created. A table of that name that the
-// job has not made is refused, so that no rows of others are mixed with the export's;
+// job did not make is refused, so that no rows of others are mixed with the export's;
 // one that a killed attempt may have made is taken if it is empty and has the
 // settings and split points that were to be.
 //

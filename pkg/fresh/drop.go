@@ -85,7 +85,7 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 	return r, st.Record(checkpoint.EventDropped, checkpoint.DropRecord{Table: o.Old.String()})
 }
 
-// ready says whether the journal has it that the new table is complete.
+// ready reports whether the journal has it that the new table is complete.
 func ready(h *checkpoint.History, o DropOptions) error {
 	f := h.Fresh
 	no := func(why string, args ...any) error {
@@ -134,7 +134,7 @@ func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 		return err
 	}
 	if !is {
-		return fail.Errorf(fail.Check, "table %s is not dropped: it is not certainly the one whose place table %s has taken: it was dropped and made again, emptied, or out of service with no trace of which it is", o.Old, o.New)
+		return fail.Errorf(fail.Check, "table %s is not dropped: it is not certainly the one whose place table %s has taken: it was dropped and made again, emptied, or out of service without a trace of its identity", o.Old, o.New)
 	}
 	if st.Drop.Table == "" {
 		if err := st.Record(checkpoint.EventDropping, checkpoint.DropRecord{Table: o.Old.String()}); err != nil {

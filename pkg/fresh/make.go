@@ -70,12 +70,12 @@ func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
 		return err
 	}
 	if !is {
-		return fail.Errorf(fail.Check, "table %s is not the one that this job has made: it was dropped and made again, emptied, or out of service with no trace of which it is (drop it; %s makes it again)", m.New, setting.Restart)
+		return fail.Errorf(fail.Check, "table %s is not the one that this job has made: it was dropped and made again, emptied, or out of service without a trace of its identity (drop it; %s makes it again)", m.New, setting.Restart)
 	}
 	return nil
 }
 
-// same says whether a table is certainly the one that it was.
+// same reports whether a table is certainly the one that it was.
 func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord) (bool, error) {
 	t, err := c.Describe(ctx, name)
 	if err != nil {

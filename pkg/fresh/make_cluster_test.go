@@ -79,7 +79,7 @@ func (l *lab) exists(name loader.TableName) bool {
 	return exists
 }
 
-// makeNew makes the new table as a killed attempt or somebody else may have, with split points.
+// makeNew makes the new table as a killed attempt or another user may have, with split points.
 func (l *lab) makeNew(splits ...[]byte) {
 	l.Helper()
 	like, err := table.Of(l.Context(), l.cluster, l.old)
@@ -191,7 +191,7 @@ func TestAdopt(t *testing.T) {
 	})
 }
 
-// TestForget: a job that is started over drops its own table once rows of it may be there, and nobody else's.
+// TestForget: a job that is started over drops its own table once rows of it may be there, and no other's.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

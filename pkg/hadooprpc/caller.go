@@ -53,7 +53,7 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 	}
 	body, n := protowire.ConsumeBytes(a.body)
 	if n < 0 {
-		return nil, errors.New("an answer has not the form of one")
+		return nil, errors.New("an answer is malformed")
 	}
 	return body, nil
 }
@@ -62,7 +62,7 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 const ClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
 // DelegationToken asks a NameNode for a token (ClientProtocol.getDelegationToken). renewer may prolong its life. Its
-// service is empty: who uses it fills it in.
+// service is empty: the user of the token fills it in.
 func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*Token, error) {
 	answer, err := c.Call(ctx, "getDelegationToken", appendText(nil, 1, renewer))
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*Token, e
 		}
 	})
 	if !ok || len(t.Identifier) == 0 || len(t.Password) == 0 {
-		return nil, errors.New("get a delegation token: the NameNode gives none: it issues tokens to those only who have logged in by Kerberos")
+		return nil, errors.New("get a delegation token: the NameNode gives none: it issues tokens only after a Kerberos login")
 	}
 	return t, nil
 }
@@ -92,7 +92,7 @@ func (c *Caller) RenewToken(ctx context.Context, t *Token) (time.Time, error) {
 			ms = n
 		}
 	}) {
-		return time.Time{}, errors.New("renew a delegation token: the answer has not the form of one")
+		return time.Time{}, errors.New("renew a delegation token: the answer is malformed")
 	}
 	return time.UnixMilli(int64(ms)), nil
 }
@@ -166,7 +166,7 @@ func (c *Caller) EncryptionKey(ctx context.Context) (*EncryptionKey, error) {
 		})
 	})
 	if !ok {
-		return nil, errors.New("get a data encryption key: the answer has not the form of one")
+		return nil, errors.New("get a data encryption key: the answer is malformed")
 	}
 	return k, nil
 }

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/sasl"
 )
 
-// Conn is a connection on which somebody is logged in. Its Write seals, its Read opens; a connection whose protection is
+// Conn is a connection with a login. Its Write seals, its Read opens; a connection whose protection is
 // authentication alone passes both through. Read and Write belong to one goroutine each.
 type Conn struct {
 	net.Conn

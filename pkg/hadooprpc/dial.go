@@ -22,9 +22,9 @@ type Token struct {
 	Service    string
 }
 
-// Options say who logs in at a server, and how.
+// Options say which user logs in at a server, and how.
 type Options struct {
-	// Kerberos is who logs in. Token comes before it.
+	// Kerberos is the login. Token comes before it.
 	Kerberos *kerberos.Client
 	// Principal is the server's, as the configuration has it: nn/_HOST@REALM. Required with Kerberos.
 	Principal string
@@ -62,7 +62,7 @@ func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, erro
 	return c, nil
 }
 
-// Open begins a connection to a server with simple authentication, which believes who the user is.
+// Open begins a connection to a server with simple authentication, which does not authenticate the user.
 func Open(nc net.Conn, user, protocol string) (*Conn, error) {
 	c := &Conn{Conn: nc, client: make([]byte, 16)}
 	rand.Read(c.client)
@@ -108,7 +108,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	return c, err
 }
 
-// choose takes a way to log in that the server offers, and says who acts.
+// choose takes a way to log in that the server offers, and returns the acting user.
 func choose(ctx context.Context, logins []login, host string, o Options) (way login, mechanism sasl.Client, user string, err error) {
 	var offered []string
 	for _, l := range logins {
@@ -225,7 +225,7 @@ func (a answer) sasl() (m saslMessage, err error) {
 	}
 	body, n := consumeBytes(a.body)
 	if n < 0 {
-		return m, errors.New("a message of SASL has not the form of one")
+		return m, errors.New("a message of SASL is malformed")
 	}
 	return parseSASL(body)
 }

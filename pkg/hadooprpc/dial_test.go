@@ -138,7 +138,7 @@ func TestLoginRefusals(t *testing.T) {
 
 // TestLibrary swallows the beginning that a client library writes, in pieces of any size.
 func TestLibrary(t *testing.T) {
-	begin := appendPacket([]byte(header+"\x00"), requestHeader(callContext, []byte("client")), connectionContext("somebody", ClientProtocol))
+	begin := appendPacket([]byte(header+"\x00"), requestHeader(callContext, []byte("client")), connectionContext("another", ClientProtocol))
 	for _, step := range []int{1, 3, 7, 11, 1000} {
 		client, server := net.Pipe()
 		got := make(chan []byte)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// simple is the way to log in of who is believed (SaslRpcServer.AuthMethod, Hadoop 3.4).
+// simple is the login without authentication (SaslRpcServer.AuthMethod, Hadoop 3.4).
 const simple = "SIMPLE"
 
-// Offers asks a server how one can log in: names such as KERBEROS and TOKEN, none when it believes who a user says to be.
+// Offers asks a server how one can log in: names such as KERBEROS and TOKEN, none without authentication.
 // The connection is closed.
 func Offers(ctx context.Context, nc net.Conn) (methods []string, err error) {
 	defer nc.Close()
@@ -29,7 +29,7 @@ func Offers(ctx context.Context, nc net.Conn) (methods []string, err error) {
 	}
 	for _, l := range m.logins {
 		if l.method == simple {
-			return nil, nil // beside which tokens may be offered
+			return nil, nil // tokens may be offered as well
 		}
 		methods = append(methods, l.method)
 	}

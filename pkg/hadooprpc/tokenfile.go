@@ -14,7 +14,7 @@ const EnvTokenFile = "HADOOP_TOKEN_FILE_LOCATION"
 const mostTokenFile = 1 << 20
 
 // ReadTokens reads a file of tokens as Hadoop's Credentials.writeTokenStorageToStream writes it: "HDTS", a zero byte, the
-// number of tokens, and for each its alias, identifier, password, kind and service, each behind its length. Secrets behind
+// number of tokens, and for each its alias, identifier, password, kind and service, each after its length. Secrets after
 // them are not read. Numbers are Hadoop's variable ones (WritableUtils.writeVInt). A file of the other form, of protobuf, is
 // refused.
 func ReadTokens(path string) ([]*Token, error) {

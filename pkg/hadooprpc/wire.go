@@ -114,12 +114,12 @@ func parseSASL(message []byte) (m saslMessage, err error) {
 		}
 	})
 	if !ok || !has {
-		return m, errors.New("a message of SASL has not the form of one")
+		return m, errors.New("a message of SASL is malformed")
 	}
 	return m, nil
 }
 
-// appendPacket appends a packet: its length, and messages each behind its own.
+// appendPacket appends a packet: its length, and messages each after its own.
 func appendPacket(dst []byte, messages ...[]byte) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -139,7 +139,7 @@ func requestHeader(call int32, client []byte) []byte {
 	return appendNumber(h, 5, protowire.EncodeZigZag(-1))
 }
 
-// connectionContext is an IpcConnectionContextProto. user is empty where the way of login says who acts.
+// connectionContext is an IpcConnectionContextProto. user is empty where the login names the acting user.
 func connectionContext(user, protocol string) []byte {
 	var c []byte
 	if user != "" {
@@ -165,14 +165,14 @@ func (e *Error) Error() string {
 // answer is a packet of a server.
 type answer struct {
 	call int32
-	body []byte // behind the header
+	body []byte // after the header
 }
 
-// parseAnswer reads a packet behind its length.
+// parseAnswer reads a packet after its length.
 func parseAnswer(packet []byte) (a answer, err error) {
 	head, n := protowire.ConsumeBytes(packet)
 	if n < 0 {
-		return a, errors.New("an answer has not the form of one")
+		return a, errors.New("an answer is malformed")
 	}
 	a.body = packet[n:]
 	var status uint64
@@ -190,7 +190,7 @@ func parseAnswer(packet []byte) (a answer, err error) {
 		}
 	})
 	if !ok {
-		return a, errors.New("the header of an answer has not the form of one")
+		return a, errors.New("the header of an answer is malformed")
 	}
 	if status != 0 {
 		e.Fatal = status == 2
@@ -202,7 +202,7 @@ func parseAnswer(packet []byte) (a answer, err error) {
 // mostAnswer bounds a packet, as ipc.maximum.response.length does by default.
 const mostAnswer = 128 << 20
 
-// readPacket reads a packet behind its length, into buf if it is large enough.
+// readPacket reads a packet after its length, into buf if it is large enough.
 func readPacket(r io.Reader, buf []byte, most uint32) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {

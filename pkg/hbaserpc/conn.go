@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/sasl"
 )
 
-// Conn is a connection on which somebody is logged in, for a client library that begins it as one without security: the
+// Conn is a connection with a login, for a client library that begins it as one without security: the
 // beginning, which was sent, is swallowed. Writes may come from several goroutines; each is sent as a whole.
 type Conn struct {
 	net.Conn

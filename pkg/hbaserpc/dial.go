@@ -15,11 +15,11 @@ import (
 	"bulkload/pkg/tlsconf"
 )
 
-// Options say who logs in at a server, and how.
+// Options say which user logs in at a server, and how.
 type Options struct {
 	// TLS is below all that follows. Nil: TCP.
 	TLS *tlsconf.Client
-	// Kerberos is who logs in. Nil: nobody does.
+	// Kerberos is the login. Nil: there is none.
 	Kerberos *kerberos.Client
 	// Principal is the server's, as the configuration has it: hbase/_HOST@REALM. Required with Kerberos.
 	Principal string
@@ -135,7 +135,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	return c, nil
 }
 
-// frame is a token behind its length.
+// frame is a token after its length.
 func frame(token []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(token))), token...)
 }

@@ -16,7 +16,7 @@ import (
 // DataNodes before Hadoop 3.1.1, checksums other than CRC-32C.
 var ErrNoChecksum = errors.New("the file system gives no checksum of the whole file")
 
-// CRC32C gives the CRC-32C of a file's bytes, from the checksums that DataNodes keep beside its blocks: no data are read, nor
+// CRC32C gives the CRC-32C of a file's bytes, from the checksums that DataNodes keep with its blocks: no data are read, nor
 // is it seen whether the data still match them, as a reader of the data sees. Of each block one replica is asked. size is the
 // number of bytes that it is of. An error that is ErrNoChecksum says that the file has to be read.
 //
@@ -169,7 +169,7 @@ func (r *sumReader) add(p []byte) error {
 	case n < 0 && len(r.got) < binary.MaxVarintLen64:
 		return nil
 	case n < 0 || length > mostSum:
-		return errors.New("BLOCK_CHECKSUM: an answer has not the form of one")
+		return errors.New("BLOCK_CHECKSUM: an answer is malformed")
 	case uint64(len(r.got)-n) < length:
 		return nil
 	}
@@ -202,7 +202,7 @@ func parseSum(message []byte) (sum uint32, none string, err error) {
 		}
 	})
 	if !ok {
-		return 0, "", errors.New("BLOCK_CHECKSUM: an answer has not the form of one")
+		return 0, "", errors.New("BLOCK_CHECKSUM: an answer is malformed")
 	}
 	if status != 0 || answer == nil {
 		return 0, "", fmt.Errorf("BLOCK_CHECKSUM: status %d %s", status, text)
@@ -225,7 +225,7 @@ func parseSum(message []byte) (sum uint32, none string, err error) {
 	})
 	switch {
 	case !ok:
-		return 0, "", errors.New("BLOCK_CHECKSUM: an answer has not the form of one")
+		return 0, "", errors.New("BLOCK_CHECKSUM: an answer is malformed")
 	case how != compositeCRC:
 		return 0, "its DataNodes are older than Hadoop 3.1.1", nil
 	case kind != crc32cType:

@@ -29,7 +29,7 @@ func TestCombinedCRC(t *testing.T) {
 	}
 }
 
-// answerOf is a BlockOpResponseProto behind its length.
+// answerOf is a BlockOpResponseProto after its length.
 func answerOf(status uint64, kind, how uint64, sum []byte) []byte {
 	options := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), how)
 	answer := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 512)

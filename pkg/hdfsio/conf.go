@@ -222,13 +222,13 @@ func unixUser() (string, error) {
 	return u.Username, nil
 }
 
-// Keys that say how users prove who they are.
+// Keys that say how users authenticate.
 const (
 	HadoopAuthentication = "hadoop.security.authentication"
 	HBaseAuthentication  = "hbase.security.authentication"
 )
 
-// Kerberos says whether a key asks for it.
+// Kerberos reports whether a key asks for it.
 func (c *Conf) Kerberos(key string) bool { return strings.EqualFold(c.Value(key), "kerberos") }
 
 // Quorum is ZooKeeper's servers, host:port with commas, from hbase.zookeeper.quorum and

@@ -90,7 +90,7 @@ func (o CreateOptions) withDefaults() CreateOptions {
 // ErrRewrite is matched by errors after which a file cannot be continued and has to be written again from its first byte.
 var ErrRewrite = errors.New("the file must be written again")
 
-// Causes of a failure that stay until somebody acts. The message says on what.
+// Causes of a failure that stay until an operator acts. The message says on what.
 var (
 	// ErrQuota says that a directory's quota of names or of space is used up.
 	ErrQuota = errors.New("quota exceeded")

@@ -20,7 +20,7 @@ import (
 type HDFSOptions struct {
 	// Addresses are the NameNodes, host:port, tried in turn. Required. [Conf.HDFSOptions] fills it.
 	Addresses []string
-	// User is who acts. Required.
+	// User is the acting user. Required.
 	User string
 	// UseDatanodeHostname connects to DataNodes by host name in place of the address that the NameNode reports.
 	UseDatanodeHostname bool

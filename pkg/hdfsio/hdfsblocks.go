@@ -47,7 +47,7 @@ func (a *heard) call(p []byte, method string) [][]byte {
 }
 
 // add takes the next bytes that the NameNode sent. It gives the messages of the answer once that is whole; nil before,
-// and when it is none that can be looked at.
+// and when it cannot be looked at.
 func (a *heard) add(p []byte) [][]byte {
 	if !a.waiting {
 		return nil

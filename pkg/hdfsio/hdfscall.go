@@ -17,7 +17,7 @@ import (
 // after 10 s at the earliest; one that it has closed costs a call whose answer counts as lost.
 const idleCall = 2 * time.Second
 
-// idleCaller is a connection for calls of our own that nobody uses.
+// idleCaller is a connection for calls of our own that is not in use.
 type idleCaller struct {
 	caller *hadooprpc.Caller
 	server int // index in Addresses

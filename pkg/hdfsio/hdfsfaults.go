@@ -121,7 +121,7 @@ func (h *HDFS) leaveOut(ctx context.Context, given *givenBlock) {
 	}
 }
 
-// lostBlock says whether no DataNode of a file's last block answers, so that the NameNode will not hear of it.
+// lostBlock reports whether no DataNode of a file's last block answers, so that the NameNode will not hear of it.
 func (h *HDFS) lostBlock(ctx context.Context, given *givenBlock) error {
 	if given == nil {
 		return nil

@@ -83,13 +83,13 @@ func javaClass(err error) string {
 	return ""
 }
 
-// answered says whether err is an answer of the NameNode: then the connection is good and the operation was decided.
+// answered reports whether err is an answer of the NameNode: then the connection is good and the operation was decided.
 func answered(err error) bool {
 	return err == nil || javaClass(err) != "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, ErrQuota)
 }
 
-// transient says whether the same call may succeed later: no answer, or one that asks to come again.
+// transient reports whether the same call may succeed later: no answer, or one that asks to come again.
 func transient(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return false // this machine's own limit

@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/frames"
 )
 
-// BeingWritten says whether a file is open for writing: created or opened for append by a client that has not closed it,
-// and whose lease no one has recovered. Of such a file Stat and ReadDir say the length without the block that is being
+// BeingWritten reports whether a file is open for writing: created or opened for append by a client that has not closed it,
+// and whose lease was not recovered. Of such a file Stat and ReadDir say the length without the block that is being
 // written (0 while that is the first) or, of a file that is appended to, the length of before; and a time of modification
 // from before its writer closes it.
 //
@@ -87,7 +87,7 @@ func (w *openWatch) request(p []byte) []byte {
 		return p
 	}
 	w.open, w.told = false, false
-	// Of a field that comes twice the last counts. Behind the end of the file there are no blocks.
+	// Of a field that comes twice the last counts. After the end of the file there are no blocks.
 	const offset, length = 2, 3
 	body := append([]byte{}, messages[2]...)
 	body = protowire.AppendVarint(protowire.AppendTag(body, offset, protowire.VarintType), math.MaxInt64)

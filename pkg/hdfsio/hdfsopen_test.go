@@ -38,7 +38,7 @@ func TestOpenWatch(t *testing.T) {
 				var w openWatch
 				call := testCall("getBlockLocations", appendNumber(appendNumber(appendField(nil, 1, []byte("/name")), 2, 0), 3, 17))
 				if got := w.request(call); !bytes.Equal(got, call) {
-					t.Fatal("a call that nobody asked about was changed")
+					t.Fatal("another call was changed")
 				}
 				w.begin()
 				other := testCall("getFileInfo", []byte("x"))

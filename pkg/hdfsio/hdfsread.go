@@ -19,7 +19,7 @@ import (
 // readAttempts is how often a read is begun again without a byte of progress. Each attempt already tries every replica.
 const readAttempts = 6
 
-// damagedAttempts is the same for a block of which no DataNode has sent good bytes: a bad disk stays bad, bytes that
+// damagedAttempts is the same for a block that no DataNode has sent in good bytes: a bad disk stays bad, bytes that
 // were damaged on their way are not so again.
 const damagedAttempts = 3
 
@@ -180,7 +180,7 @@ func (r *hdfsStream) readOnce(p []byte) (int, error) {
 }
 
 // move brings f to where the next read is. The library's Seek would skip a short way within a block itself, and lose
-// count of it: the next DataNode would be asked for bytes that lie before the place.
+// count of it: the next DataNode would be asked for bytes that are before the place.
 func (r *hdfsStream) move() error {
 	if skip := r.off - r.pos; skip > 0 && skip <= mostSkip {
 		n, err := io.CopyN(io.Discard, readsMost{r.f, r.most}, skip)

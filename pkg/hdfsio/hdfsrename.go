@@ -49,7 +49,7 @@ func (h *HDFS) RenameFile(ctx context.Context, from, to string, id uint64) error
 	}
 }
 
-// exists says whether there is something of that name: of a file and a directory the NameNode says only that both must be one
+// exists reports whether there is something of that name: of a file and a directory the NameNode says only that both must be one
 // (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
 func (h *HDFS) exists(ctx context.Context, name string) bool {
 	_, err := h.stat(ctx, "rename", name)
@@ -79,7 +79,7 @@ func (h *HDFS) renamed(ctx context.Context, from, to string, id uint64) (done bo
 }
 
 // renameOnce makes one attempt. A name that exists is refused by the NameNode, with FileAlreadyExistsException
-// (FSDirRenameOp.validateOverwrite, Hadoop 3.4), so that no one has to look before, as the client library does.
+// (FSDirRenameOp.validateOverwrite, Hadoop 3.4), so that it needs no look before, as the client library does.
 func (h *HDFS) renameOnce(ctx context.Context, from, to string) error {
 	r := appendVarint(appendText(appendText(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto: src, dst, overwriteDest
 	_, _, err := h.ask(ctx, "rename2", r)

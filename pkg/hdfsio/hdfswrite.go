@@ -204,7 +204,7 @@ func (w *hdfsWriter) Finish() error {
 	return nil
 }
 
-// ofBlock says whether an error is of the block's DataNodes: it will not get all its bytes any more. The client library's
+// ofBlock reports whether an error is of the block's DataNodes: it will not get all its bytes any more. The client library's
 // types of these are internal; a second Close of it would wait for a report of the block that never comes.
 func ofBlock(err error) bool {
 	return slices.ContainsFunc([]string{"Ack error from datanode", "invalid ack sequence number", "write failed:", "invalid response from datanode"},

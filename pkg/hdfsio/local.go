@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/durable"
 )
 
-// Local is the disk of this machine. A file is written beside its name, under a hidden temporary one, and gets its name
+// Local is the disk of this machine. A file is written under a hidden temporary name in its directory, and gets its name
 // when it is finished; a crash leaves at most a file that starts with a dot and ends in ".tmp". The zero value is ready.
 type Local struct{ names *durable.Group }
 

@@ -144,7 +144,7 @@ func (r *packetReader) response() error {
 	a, ok := parseReadResponse(r.buf[n:whole])
 	switch {
 	case !ok:
-		return r.malformed("its answer has not the form of one")
+		return r.malformed("its answer is malformed")
 	case a.status != 0:
 		r.checked = whole
 		return io.ErrUnexpectedEOF // a refusal: nothing follows it
@@ -162,7 +162,7 @@ func (r *packetReader) response() error {
 		return r.malformed("its checksums are of %d bytes each", a.chunk)
 	}
 	r.chunk = int64(a.chunk)
-	// The library discards what lies before the offset that it wants; it does not notice when that is missing.
+	// The library discards what is before the offset that it wants; it does not notice when that is missing.
 	if a.offset > uint64(r.req.start) || uint64(r.req.start)-a.offset >= a.chunk {
 		return r.malformed("it begins at byte %d, byte %d was requested", a.offset, r.req.start)
 	}
@@ -188,7 +188,7 @@ func (r *packetReader) packet() error {
 	h, ok := parsePacketHeader(r.buf[packetStart:start])
 	switch {
 	case !ok:
-		return r.malformed("the header of a packet has not the form of one")
+		return r.malformed("the header of a packet is malformed")
 	case h.offset != r.next || h.seqno != r.seqno:
 		return r.malformed("packet %d of byte %d came in place of packet %d of byte %d", h.seqno, h.offset, r.seqno, r.next)
 	case h.length < 0 || h.last != (h.length == 0):
@@ -213,7 +213,7 @@ func (r *packetReader) packet() error {
 	r.next += h.length
 	r.seqno++
 	if h.last {
-		return io.ErrUnexpectedEOF // for who reads on
+		return io.ErrUnexpectedEOF // for the next read
 	}
 	return nil
 }

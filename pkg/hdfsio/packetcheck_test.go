@@ -96,7 +96,7 @@ func TestGoodReplicaIsRead(t *testing.T) {
 	}
 }
 
-// TestShortSkipThenFailover reads a little ahead of where it was, and then loses the DataNode: what comes is what lies
+// TestShortSkipThenFailover reads a little ahead of where it was, and then loses the DataNode: what comes is what is
 // there. The library alone gives bytes of the place before the skip.
 func TestShortSkipThenFailover(t *testing.T) {
 	data := noise(300_000)
@@ -147,7 +147,7 @@ func TestEmptyFile(t *testing.T) {
 	}
 }
 
-// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes of which one at least is good.
+// TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes. One at least is good.
 func TestReadsAreRightOrFail(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		t := subtest{TB: t}
@@ -165,7 +165,7 @@ func TestReadsAreRightOrFail(t *testing.T) {
 				switch cut := rapid.Bool().Draw(rt, "cut"); {
 				case cut:
 					spoil = func(a []byte, _ readRequest) []byte { return a[:min(len(a), max(at, -at))] }
-				case s.kind > 0: // without checksums nobody sees it
+				case s.kind > 0: // without checksums it is not seen
 					spoil = flipByte(at)
 				}
 			}
@@ -251,16 +251,16 @@ func TestMalformedPackets(t *testing.T) {
 	}{
 		{"no length of the answer", bytes.Repeat([]byte{0xff}, 100), "its answer has no length"},
 		{"an answer without end", protowire.AppendVarint(nil, 1<<30), "its answer has 1073741824 bytes"},
-		{"an answer without checksums", protowire.AppendBytes(nil, appendNumber(nil, 1, 0)), "its answer has not the form of one"},
-		{"an answer with two offsets", protowire.AppendBytes(nil, appendField(appendNumber(nil, 1, 0), 4, appendNumber(appendNumber(appendField(nil, 1, sum), 2, 0), 2, 0))), "its answer has not the form of one"},
+		{"an answer without checksums", protowire.AppendBytes(nil, appendNumber(nil, 1, 0)), "its answer is malformed"},
+		{"an answer with two offsets", protowire.AppendBytes(nil, appendField(appendNumber(nil, 1, 0), 4, appendNumber(appendNumber(appendField(nil, 1, sum), 2, 0), 2, 0))), "its answer is malformed"},
 		{"an unknown checksum", answer(appendNumber(appendNumber(nil, 1, 3), 2, 512), 0), "its checksums are of the unknown type 3"},
 		{"chunks of nothing", answer(appendNumber(appendNumber(nil, 1, 2), 2, 0), 0), "its checksums are of 0 bytes each"},
 		{"a start behind the offset", answer(sum, 512), "it begins at byte 512, byte 100 was requested"},
 		{"a start far ahead of the offset", answer(appendNumber(appendNumber(nil, 1, 2), 2, 16), 16), "it begins at byte 16, byte 100 was requested"},
 		{"a packet of 2 GiB", set(0, 0x80), "a packet has a length of 2147484660 and a header of 25"},
 		{"a packet shorter than its length", set(0, 0, 0, 0, 3), "a packet has a length of 3 and a header of 25"},
-		{"a header of 64 KiB", append(set(4, 0xff, 0xff), make([]byte, 70_000)...), "the header of a packet has not the form of one"},
-		{"an empty header", set(4, 0, 0), "the header of a packet has not the form of one"},
+		{"a header of 64 KiB", append(set(4, 0xff, 0xff), make([]byte, 70_000)...), "the header of a packet is malformed"},
+		{"an empty header", set(4, 0, 0), "the header of a packet is malformed"},
 		{"another packet's number", packet(data, 0, 1, false), "packet 1 of byte 0 came in place of packet 0 of byte 0"},
 		{"another packet's offset", packet(data, 512, 0, false), "packet 0 of byte 512 came in place of packet 0 of byte 0"},
 		{"an empty packet", packet(nil, 0, 0, false), "a packet has 0 bytes of data, the last one has none"},

@@ -33,7 +33,7 @@ func parseReadRequest(p []byte) (req readRequest, read, whole bool, err error) {
 	case n < 0 && len(p) < binary.MaxVarintLen64, n > 0 && length <= mostResponse && uint64(len(p)-n) < length:
 		return req, true, false, nil
 	case n < 0 || length != uint64(len(p)-n):
-		return req, true, true, fmt.Errorf("READ_BLOCK: a request of %d bytes has not the length that it says", len(p))
+		return req, true, true, fmt.Errorf("READ_BLOCK: a request of %d bytes does not have the length that it says", len(p))
 	}
 	var offset, size uint64
 	var header []byte
@@ -48,7 +48,7 @@ func parseReadRequest(p []byte) (req readRequest, read, whole bool, err error) {
 		}
 	})
 	if !ok || offset > math.MaxInt64 || size > math.MaxInt64-offset {
-		return req, true, true, fmt.Errorf("READ_BLOCK: a request of %d bytes has not the form of one", len(p))
+		return req, true, true, fmt.Errorf("READ_BLOCK: a request of %d bytes is malformed", len(p))
 	}
 	return readRequest{blockName(header), int64(offset), int64(offset + size)}, true, true, nil
 }

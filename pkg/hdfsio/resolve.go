@@ -48,7 +48,7 @@ func (l Location) Join(elem ...string) Location {
 
 // Resolve finds where a path leads. A bare path and file:// are local; a relative one is taken from the current
 // directory. hdfs://host:port/path and hdfs://nameservice/path name a cluster, hdfs:///path is the cluster of
-// fs.defaultFS. viewfs://table/path is followed to the HDFS behind it, and so is hdfs:///path where fs.defaultFS is a mount
+// fs.defaultFS. viewfs://table/path is followed to the HDFS after it, and so is hdfs:///path where fs.defaultFS is a mount
 // table. A router of router-based federation is a NameNode like others. Other schemes are refused by name. Nothing is asked of any server: what is there is not looked at.
 func (c *Conf) Resolve(name string) (Location, error) {
 	scheme, rest, ok := strings.Cut(name, "://")

@@ -1,6 +1,6 @@
 package hdfsio
 
-// Rest gives back what nobody uses at the moment: idle NameNode connections,
+// Rest gives back what is not in use: idle NameNode connections,
 // and the DataNode streams of open files between two calls of ReadAt. All of
 // it is connected again when it is needed, so a reader that is held up for
 // hours holds nothing of the cluster meanwhile. Streams of Read, and files

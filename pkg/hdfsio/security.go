@@ -17,7 +17,7 @@ import (
 // Security is how a secured cluster is reached: by a Kerberos login or by a delegation token, with each connection
 // protected as the cluster asks for it.
 type Security struct {
-	// Kerberos is who logs in. It is not closed by the file system.
+	// Kerberos is the login. It is not closed by the file system.
 	Kerberos *kerberos.Client
 	// Token is a delegation token of the cluster; it comes before Kerberos.
 	Token *hadooprpc.Token
@@ -190,7 +190,7 @@ func (h *HDFS) forgetKey() {
 	h.key.key = nil
 }
 
-// DelegationToken asks for a token with which another program can act as the user who is logged in. Its service is filled in
+// DelegationToken asks for a token with which another program can act as the user that is logged in. Its service is filled in
 // as Hadoop's programs expect it. cancel ends it.
 func (h *HDFS) DelegationToken(ctx context.Context, renewer string) (t *hadooprpc.Token, cancel func(context.Context) error, err error) {
 	err = h.call(ctx, func(c *hadooprpc.Caller) (err error) {

@@ -126,7 +126,7 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // nobody ends a conversation that is under way
+		err = io.ErrUnexpectedEOF // the peer must not end an open exchange
 	}
 	return n, err
 }

@@ -14,14 +14,14 @@ import (
 )
 
 // smallFile is up to which size in bytes an interim file is held until Finish, which then makes, writes and closes it in three
-// calls of the NameNode and one connection to a DataNode. The client library has six calls for that, of which one has the
+// calls of the NameNode and one connection to a DataNode. The client library makes six calls for that, and one of them has the
 // NameNode write to its journal for nothing (updateBlockForPipeline).
 const smallFile = 256 << 10
 
 // smallFiles is what the small files of a client share.
 type smallFiles struct {
 	once   sync.Once
-	client string // who has the leases
+	client string // holder of the leases
 
 	late atomic.Int64 // how long, in ns, DataNodes take to report a block that they have acknowledged
 
@@ -51,7 +51,7 @@ func (s *smallFiles) clientName() string {
 	return s.client
 }
 
-// interimWriter is a file that is renamed once it is finished. Nobody looks for it before that, so a small one is made by
+// interimWriter is a file that is renamed once it is finished. It is not looked for before that, so a small one is made by
 // Finish. Whatever goes wrong there is tried once more in the way of large files, which knows what to do about each fault.
 type interimWriter struct {
 	h    *HDFS
@@ -244,7 +244,7 @@ func (w *interimWriter) fill(client string, id uint64, encrypted bool) error {
 	located, _ := fieldBytes(answer, 1)
 	given, ok := parseGivenBlock(answer)
 	if !ok {
-		return errors.New("the namenode's answer to addBlock has not the form of one")
+		return errors.New("the namenode's answer to addBlock is malformed")
 	}
 	w.block = given
 	token, _ := fieldBytes(located, 5)

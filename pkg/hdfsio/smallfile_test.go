@@ -154,7 +154,7 @@ func TestSmallCalls(t *testing.T) {
 	}
 }
 
-// TestReopenSees: what somebody else has done to the file since is seen.
+// TestReopenSees: what another client has done to the file since is seen.
 func TestReopenSees(t *testing.T) {
 	h, dir := clusterFS(t, "")
 	data := noise(5000)

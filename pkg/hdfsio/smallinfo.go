@@ -47,7 +47,7 @@ func (h *HDFS) serverDefaults(ctx context.Context) (serverDefaults, error) {
 	m, ok := fieldBytes(answer, 1) // FsServerDefaultsProto
 	d := serverDefaults{block: fieldNumber(m, 1), replication: fieldNumber(m, 4), encrypted: fieldNumber(m, 6) != 0}
 	if !ok || d.block == 0 || d.replication == 0 {
-		return d, errors.New("the namenode's answer to getServerDefaults has not the form of one")
+		return d, errors.New("the namenode's answer to getServerDefaults is malformed")
 	}
 	s.defaults, s.asked = d, time.Now()
 	return d, nil

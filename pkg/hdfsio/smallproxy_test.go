@@ -96,7 +96,7 @@ func (b *between) carry(client, server net.Conn) bool {
 	return err == nil
 }
 
-// ours says whether a call is one past the client library.
+// ours reports whether a call is one past the client library.
 func ours(request []byte) bool { return strings.Contains(string(request), "bulkload-") }
 
 // elsewhere has the DataNodes of an AddBlockResponseProto or a GetBlockLocationsResponseProto be at another port.
@@ -130,12 +130,12 @@ func elsewhere(answer []byte, blocks protowire.Number, at net.Addr) []byte {
 	return inside(answer, 1, blocks, 3, 1)
 }
 
-// answerStatus is a BlockOpResponseProto of a status, behind its length.
+// answerStatus is a BlockOpResponseProto of a status, after its length.
 func answerStatus(status uint64) []byte {
 	return protowire.AppendBytes(nil, appendNumber(nil, 1, status))
 }
 
-// acknowledge is a PipelineAckProto behind its length.
+// acknowledge is a PipelineAckProto after its length.
 func acknowledge(seqno int64, replies ...uint64) []byte {
 	m := appendNumber(nil, 1, protowire.EncodeZigZag(seqno))
 	for _, r := range replies {

@@ -84,7 +84,7 @@ func onlyBlock(answer []byte, size int64, wrote []byte) (block, token []byte, no
 	})
 	switch {
 	case !ok:
-		return nil, nil, node, errors.New("the namenode's answer to getBlockLocations has not the form of one")
+		return nil, nil, node, errors.New("the namenode's answer to getBlockLocations is malformed")
 	case open != 0:
 		return nil, nil, node, errors.New("the file is not closed")
 	case length != uint64(size) || len(blocks) != 1:
@@ -167,7 +167,7 @@ func unpack(to *[]byte, checked io.Reader, size int64) error {
 		h, ok := parsePacketHeader(header)
 		sums := int64(binary.BigEndian.Uint32(start[:])) - 4 - h.length
 		if !ok || sums < 0 || h.length < 0 || h.length > size-int64(len(data)) {
-			return errors.New("a packet has not the form of one")
+			return errors.New("a packet is malformed")
 		}
 		if h.last {
 			break

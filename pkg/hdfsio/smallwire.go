@@ -42,7 +42,7 @@ const writeBlockOp = "\x00\x1c\x50"
 // packetData is how many bytes of a block one packet has, as in Hadoop's own clients.
 const packetData = 64 << 10
 
-// operationHeader is a ClientOperationHeaderProto: the block, the token that opens it, and who asks.
+// operationHeader is a ClientOperationHeaderProto: the block, the token that opens it, and the client.
 func operationHeader(block, token []byte, client string) []byte {
 	return appendText(appendMessage(nil, 1, appendMessage(appendMessage(nil, 1, block), 2, token)), 2, client)
 }
@@ -69,7 +69,7 @@ func appendWritePacket(dst []byte, offset, seqno int64, data []byte) []byte {
 	return append(dst, data...)
 }
 
-// readDelimited reads a message behind its length.
+// readDelimited reads a message after its length.
 func readDelimited(r *bufio.Reader) ([]byte, error) {
 	n, err := binary.ReadUvarint(r)
 	if err != nil {
@@ -98,7 +98,7 @@ func checkResponse(m []byte) error {
 	})
 	switch {
 	case !ok || !has:
-		return errors.New("its answer has not the form of one")
+		return errors.New("its answer is malformed")
 	case status != 0:
 		line, _, _ := strings.Cut(string(text), "\n")
 		return fmt.Errorf("it refuses with status %d: %s", status, line)

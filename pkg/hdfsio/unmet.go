@@ -10,11 +10,11 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// firstAnswer is how long a file system of which no NameNode has ever taken a connection is tried: its address is wrong, or it
+// firstAnswer is how long a file system is tried if none of its NameNodes has ever taken a connection: its address is wrong, or it
 // is not running. One that was reached before is waited for, as it may be starting again.
 const firstAnswer = 5 * time.Second
 
-// An UnmetError is of a file system of which no NameNode takes a connection, and none has before.
+// An UnmetError says that no NameNode of a file system takes a connection, and that none has before.
 type UnmetError struct {
 	Addresses []string
 	Err       error

@@ -34,8 +34,8 @@ type mountTable struct {
 	refused  []mountedLink // links of kinds that are not followed, with their paths
 }
 
-// viewfsLocation follows a path of a mount table to the HDFS on which it lies, as Hadoop's ViewFileSystem does: the longest
-// link that leads to it, else the fallback. One path has one HDFS: what lies above links, and what has further links below
+// viewfsLocation follows a path of a mount table to its HDFS, as Hadoop's ViewFileSystem does: the longest
+// link that leads to it, else the fallback. One path has one HDFS: what is above links, and what has further links below
 // it, is refused, since some of what Hadoop lists there would be missing.
 func (c *Conf) viewfsLocation(name, table, p string) (Location, error) {
 	t, err := c.mountTable(name, table)
@@ -51,7 +51,7 @@ func (c *Conf) viewfsLocation(name, table, p string) (Location, error) {
 	var found *mountedLink
 	for i, l := range t.links {
 		if within(l.path, fixed) && l.path != fixed {
-			return Location{}, fmt.Errorf("resolve %s: %s lies below it (%s), on another file system: name the directories below one by one, or give an hdfs:// path", name, l.path, c.props[l.key].File)
+			return Location{}, fmt.Errorf("resolve %s: %s is below it (%s), on another file system: name the directories below one by one, or give an hdfs:// path", name, l.path, c.props[l.key].File)
 		}
 		if within(fixed, l.path) && (found == nil || len(l.path) > len(found.path)) {
 			found = &t.links[i]
@@ -83,7 +83,7 @@ func literal(p string) string {
 	return cmp.Or(strings.TrimSuffix(p[:strings.LastIndexByte(p[:at], '/')+1], "/"), "/")
 }
 
-// within says whether a clean path is another or lies below it.
+// within reports whether a clean path is another or is below it.
 func within(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }
@@ -165,7 +165,7 @@ func (c *Conf) overloaded(name, authority string) error {
 	host, _, _ := strings.Cut(authority, ":") // tables have no port in their names
 	for key := range c.props {
 		if strings.HasPrefix(key, mountTables+host+".link") {
-			return fmt.Errorf("resolve %s: %s = %s (%s) has hdfs://%s paths led through a mount table, which is not supported: name the HDFS behind it in a configuration without that key",
+			return fmt.Errorf("resolve %s: %s = %s (%s) has hdfs://%s paths led through a mount table, which is not supported: name the HDFS itself in a configuration without that key",
 				name, overloadedScheme, class, c.props[overloadedScheme].File, authority)
 		}
 	}

@@ -56,16 +56,16 @@ func TestViewFS(t *testing.T) {
 		t.Errorf("addresses %v", l.Addresses)
 	}
 	for in, want := range map[string]string{
-		"viewfs://c/data":         "/data/cold lies below it",
-		"viewfs://c/data/*":       "/data/cold lies below it",
-		"viewfs://c/data/c[a-z]*": "/data/cold lies below it",
+		"viewfs://c/data":         "/data/cold is below it",
+		"viewfs://c/data/*":       "/data/cold is below it",
+		"viewfs://c/data/c[a-z]*": "/data/cold is below it",
 		"viewfs://c/":             "linkMerge./merged",
 		"viewfs://c":              "linkMerge./merged",
-		"viewfs://c/a":            "/a/b/c lies below it",
+		"viewfs://c/a":            "/a/b/c is below it",
 		"viewfs://c/{data,tmp}/x": "linkMerge./merged",
-		"viewfs://f/u":            "/u/x lies below it",
-		"viewfs://f":              "/data lies below it",
-		"viewfs://f/{data,u}/x":   "/data lies below it",
+		"viewfs://f/u":            "/u/x is below it",
+		"viewfs://f":              "/data is below it",
+		"viewfs://f/{data,u}/x":   "/data is below it",
 		"viewfs://c/elsewhere":    "no link of the mount table c leads there (it has /a/b/c, /data, ",
 		"viewfs://c/s/x":          `fs.viewfs.mounttable.c.link./s = "s3a://b/x"`,
 		"viewfs://c/l/x":          "is no hdfs:// address with a host",

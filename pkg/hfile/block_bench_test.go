@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkBlock is what a data block takes beside its encoding: compression,
+// BenchmarkBlock is what a data block takes besides its encoding: compression,
 // header, checksums, and the copy to the output. Bytes are those before
 // compression.
 func BenchmarkBlock(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 // DefaultMaxBlock bounds the uncompressed size of a block that a Reader takes.
 const DefaultMaxBlock = 256 << 20
 
-// block is one block as it lies in the file.
+// block is one block as it is in the file.
 type block struct {
 	offset       int64
 	name         string // HBase's name: DATA, ENCODED_DATA, LEAF_INDEX, …
@@ -28,13 +28,13 @@ type block struct {
 	onData int // header and data, without checksums
 }
 
-// end is the offset behind the block.
+// end is the offset after the block.
 func (b *block) end() int64 { return b.offset + headerSize + int64(b.onDisk) }
 
 // blockReader reads blocks one at a time into buffers of its own.
 type blockReader struct {
 	r        io.ReaderAt
-	limit    int64 // offset behind the last block
+	limit    int64 // offset after the last block
 	comp     decompressor
 	maxBlock int
 	block    block
@@ -142,7 +142,7 @@ func (b *blockReader) header(off int64) error {
 	blk.onDisk, blk.uncompressed, blk.bytesPerSum, blk.onData = int(onDisk), int(raw), int(perSum), int(onData)
 	sums := (blk.onData + blk.bytesPerSum - 1) / blk.bytesPerSum
 	if blk.onData+4*sums != headerSize+blk.onDisk {
-		return bad("%d checksums do not fill %d bytes on disk behind %d of data", sums, onDisk, onData)
+		return bad("%d checksums do not fill %d bytes on disk after %d of data", sums, onDisk, onData)
 	}
 	return nil
 }

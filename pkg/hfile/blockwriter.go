@@ -46,7 +46,7 @@ var blockKinds = [kindCount]struct {
 	kindMeta:              {"METABLKc", "META", kindMeta},
 }
 
-// placed says where a block lies and how long it is on disk, header and checksums included.
+// placed says where a block is and how long it is on disk, header and checksums included.
 type placed struct {
 	offset int64
 	size   int32
@@ -58,7 +58,7 @@ const flushSize = 1 << 20
 // firstBuffer is what there is room for at first. The room grows with the file: a table of many regions has many small ones.
 const firstBuffer = 64 << 10
 
-// blockWriter turns payloads into blocks, one behind the other, and writes
+// blockWriter turns payloads into blocks, one after the other, and writes
 // them to out in pieces of about a megabyte. Errors stick.
 type blockWriter struct {
 	out         io.Writer
@@ -104,13 +104,13 @@ func (b *blockWriter) writePacked(kind blockKind, packed []byte, size int) place
 	return b.seal(kind, at, size)
 }
 
-// block puts the compressed form of a payload behind dst, and the room for its header before it.
+// block puts the compressed form of a payload after dst, and the room for its header before it.
 func (c *compressor) block(dst, payload []byte) ([]byte, error) {
 	at := len(dst)
 	return c.append(slices.Grow(dst, headerSize)[:at+headerSize], payload)
 }
 
-// seal completes the block that lies from position at on, of a payload of size bytes.
+// seal completes the block at position at, of a payload of size bytes.
 func (b *blockWriter) seal(kind blockKind, at, size int) placed {
 	place := placed{offset: b.base + int64(at)}
 	if b.err != nil {

@@ -104,7 +104,7 @@ func bloomBit(h, bits, mask int32) int32 {
 	return h
 }
 
-// hasBloomBits says whether a key may be in a chunk.
+// hasBloomBits reports whether a key may be in a chunk.
 func hasBloomBits(chunk []byte, hashes int, hash bloomHash, key []byte) bool {
 	h1 := hash(key, 0)
 	h2 := hash(key, h1)
@@ -155,7 +155,7 @@ func (b *bloomWriter) add(key []byte) {
 	b.put(key, h1, h2)
 }
 
-// addHashed is add of a key of which the two hashes are known.
+// addHashed is add of a key whose two hashes are known.
 func (b *bloomWriter) addHashed(key []byte, h1, h2 uint32) {
 	if b.total == 0 || !bytes.Equal(key, b.lastKey) {
 		b.put(key, h1, h2)

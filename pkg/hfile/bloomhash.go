@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// bloomHash is one of the functions of which two give a filter its bits.
+// bloomHash is a hash function. Two of them choose a filter's bits.
 type bloomHash func(key []byte, seed uint32) uint32
 
 // bloomHashes are HBase's (hbase.hash.type; util.Hash, 2.6.4) by their stored codes.

@@ -20,7 +20,7 @@ type bloomReader struct {
 	byteSize   int64
 	maxKeys    int64
 	comparator string
-	rest       int // bytes behind the chunks' entries
+	rest       int // bytes after the chunks' entries
 }
 
 func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {

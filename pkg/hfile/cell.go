@@ -65,7 +65,7 @@ const (
 )
 
 // A Cell is one value of one column of one row at one time. Its slices belong
-// to whoever made it.
+// to its maker.
 type Cell struct {
 	Row       []byte // 0 to 32,767 bytes; servers refuse an empty one
 	Family    []byte // 1 to 127 bytes, the same in the whole file
@@ -93,11 +93,11 @@ func Compare(a, b *Cell) int {
 	return cmp.Compare(b.Type, a.Type)
 }
 
-// keyOverhead is what a flat key has beside row, family and qualifier: the
+// keyOverhead is what a flat key has besides row, family and qualifier: the
 // two lengths, the timestamp and the type.
 const keyOverhead = 2 + 1 + 8 + 1
 
-// flat is a cell whose key lies in one piece, as the encoders want it:
+// flat is a cell whose key is in one piece, as the encoders want it:
 // u16 row length, row, u8 family length, family, qualifier, i64 timestamp, u8 type.
 type flat struct {
 	key    []byte

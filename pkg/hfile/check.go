@@ -32,7 +32,7 @@ type CheckResult struct {
 }
 
 // CheckOptions say how [Check] goes about it. The zero value reads the file
-// once and asks its filters for nothing beside its own rows.
+// once and asks its filters for its own rows only.
 type CheckOptions struct {
 	// Name is the file's name in the result. Check opens nothing by it.
 	Name string
@@ -55,13 +55,13 @@ const maxCheckErrors = 10
 // those that were meant: a value that was changed before its block's checksum
 // was made is a value.
 //
-// It reads the file once, in order; beside that each index block and each
+// It reads the file once, in order; in addition, each index block and each
 // chunk of a filter a second time, when the first data block or row that it
 // holds comes. Its memory is a block of each index level, two of a filter, and
 // a data block, whatever the file claims. The size is that of the whole file.
 //
 // A reader that fails, as by the end of a context, is a finding like any other:
-// who must distinguish it from damage keeps the reader's error.
+// a caller that must distinguish it from damage keeps the reader's error.
 func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
 	res := CheckResult{File: o.Name, Errors: []string{}}
 	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}
@@ -107,7 +107,7 @@ func (c *checker) failf(format string, args ...any) {
 	}
 }
 
-// Bytes that a Check fetches at a time: in order, and beside that.
+// Bytes that a Check fetches at a time: in order, and out of order.
 const (
 	walkAtOnce  = 1 << 20
 	asideAtOnce = 16 << 10

@@ -52,7 +52,7 @@ func (b *bloomProof) proveMeta() error {
 	case !slices.Contains(comparators, m.comparator):
 		return fmt.Errorf("%w: comparator %.100q for a filter of type %s", ErrCorrupt, m.comparator, m.kind)
 	case m.rest > 0:
-		return fmt.Errorf("%w: %d bytes behind the chunks' entries", ErrCorrupt, m.rest)
+		return fmt.Errorf("%w: %d bytes after the chunks' entries", ErrCorrupt, m.rest)
 	case m.entries.len() == 0 || m.keys < int64(m.entries.len()):
 		return fmt.Errorf("%w: %d keys in %d chunks", ErrCorrupt, m.keys, m.entries.len())
 	}
@@ -129,7 +129,7 @@ func (b *bloomProof) finish() error {
 	chunks := m.entries.len()
 	switch {
 	case b.opened != chunks || b.passed != chunks:
-		return fmt.Errorf("%w: the %s has %d chunks, of which %d begin with a key of the file and %d lie where they should", ErrCorrupt, b.what, chunks, b.opened, b.passed)
+		return fmt.Errorf("%w: the %s has %d chunks; %d begin with a key of the file and %d are where they should be", ErrCorrupt, b.what, chunks, b.opened, b.passed)
 	case b.keys != m.keys:
 		return fmt.Errorf("%w: the %s says that it holds %d keys, the file has %d", ErrCorrupt, b.what, m.keys, b.keys)
 	case b.bytes != m.byteSize:
@@ -140,7 +140,7 @@ func (b *bloomProof) finish() error {
 	return nil
 }
 
-// maxKeysFit says whether the metadata's room for keys is what folding leaves
+// maxKeysFit reports whether the metadata's room for keys is what folding leaves
 // of the chunks' (see foldBloom). Of a filter of one chunk only bounds are known.
 func (b *bloomProof) maxKeysFit() bool {
 	n := int64(b.meta.entries.len())
@@ -159,7 +159,7 @@ func (b *bloomProof) maxKeysFit() bool {
 }
 
 // probeBeside asks the open chunk for keys that are not in the file, which are
-// the row with random bytes behind it; so often that all keys together make
+// the row with random bytes after it; so often that all keys together make
 // up the number that was asked for. The prefix of such a row is in the file.
 func (b *bloomProof) probeBeside(row, qualifier []byte) {
 	if b.probed >= int64(b.probes) || b.meta.kind == BloomRowPrefix {

@@ -20,7 +20,7 @@ func TestProbesAreAsManyAsAskedFor(t *testing.T) {
 }
 
 // TestPrefixFilterHasNoRate holds that a filter of prefixes is not asked for
-// rows whose prefix it has, of which every answer would be called false.
+// rows whose prefix it has, and every answer would be called false.
 func TestPrefixFilterHasNoRate(t *testing.T) {
 	for bloom, rate := range map[BloomType]bool{BloomRow: true, BloomRowPrefix: false, BloomRowCol: true} {
 		var cells []Cell

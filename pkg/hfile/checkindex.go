@@ -22,7 +22,7 @@ type indexLevel struct {
 	payload []byte
 	n, next int   // entries, and which comes next
 	from    int64 // offset of the level's first block, -1 before it
-	end     int64 // offset behind the open block
+	end     int64 // offset after the open block
 	passed  bool  // the walk came by the open leaf
 }
 
@@ -74,7 +74,7 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 	l := &x.levels[level-1]
 	leaf := level == len(x.levels)
 	if leaf && l.n > 0 && !l.passed {
-		return fmt.Errorf("%w: the leaf before it, at offset %d, does not lie behind its data blocks", ErrCorrupt, l.place.offset)
+		return fmt.Errorf("%w: the leaf before it, at offset %d, is not after its data blocks", ErrCorrupt, l.place.offset)
 	}
 	blk, err := x.blocks.read(p.offset)
 	if err != nil {
@@ -122,8 +122,8 @@ func (x *indexProof) passLeaf(blk *block) error {
 	return nil
 }
 
-// finish proves that no entry is left, that the levels lie one behind the
-// other between what lies among the data and the root, and the mid key.
+// finish proves that no entry is left, that the levels are one after the
+// other between what is among the data and the root, and the mid key.
 func (x *indexProof) finish(inlineEnd, root int64) error {
 	if _, _, ok, err := x.entry(len(x.levels)); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (x *indexProof) finish(inlineEnd, root int64) error {
 	}
 	if len(x.levels) == 0 {
 		if len(x.r.midKey) > 0 {
-			return fmt.Errorf("%w: %d bytes behind the root index of an index of one level", ErrCorrupt, len(x.r.midKey))
+			return fmt.Errorf("%w: %d bytes after the root index of an index of one level", ErrCorrupt, len(x.r.midKey))
 		}
 		return nil
 	}
@@ -143,7 +143,7 @@ func (x *indexProof) finish(inlineEnd, root int64) error {
 			return fmt.Errorf("%w: an index of %d levels without data blocks", ErrCorrupt, len(x.levels)+1)
 		case i == len(x.levels)-1:
 			if !l.passed {
-				return fmt.Errorf("%w: the last leaf, at offset %d, does not lie behind its data blocks", ErrCorrupt, l.place.offset)
+				return fmt.Errorf("%w: the last leaf, at offset %d, is not after its data blocks", ErrCorrupt, l.place.offset)
 			}
 			continue
 		}

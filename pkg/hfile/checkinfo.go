@@ -192,7 +192,7 @@ func (c *checker) proveInfo() {
 }
 
 // plainTimeRange is the first and the last time as two i64, from any form that
-// a version writes: 1.4 has zeros behind them, and a protobuf is read too
+// a version writes: 1.4 has zeros after them, and a protobuf is read too
 // (TimeRangeTracker, 1.4.14 and 2.6.4). Other bytes are given back.
 func plainTimeRange(v []byte) []byte {
 	if len(v) != 16 && bytes.HasPrefix(v, []byte("PBUF")) {

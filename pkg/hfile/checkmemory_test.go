@@ -81,7 +81,7 @@ func peakOf(t *testing.T, f func()) uint64 {
 }
 
 // TestCheckReadsOnceAndInOrder holds that the walk takes each byte once, and
-// that what is read beside it is little.
+// that what is read in addition is little.
 func TestCheckReadsOnceAndInOrder(t *testing.T) {
 	s, keys, rows, _ := checkRows(20_000)
 	var out bytes.Buffer

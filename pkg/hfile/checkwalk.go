@@ -13,7 +13,7 @@ type layout struct {
 	index     int64 // trailer's uncompressed data index size
 	firstData int64
 	lastData  int64
-	inlineEnd int64 // offset behind the last block that lies among the data
+	inlineEnd int64 // offset after the last block that is among the data
 	metas     int   // meta blocks
 }
 
@@ -148,7 +148,7 @@ func (c *checker) passChunk(blk *block) error {
 	return fmt.Errorf("%w: no filter has it next", ErrCorrupt)
 }
 
-// openSection reads what lies from the root index on, ahead of the walk, which
+// openSection reads what is from the root index on, ahead of the walk, which
 // proves the order of these blocks.
 func (c *checker) openSection() error {
 	t := &c.r.trailer
@@ -171,7 +171,7 @@ func (c *checker) openSection() error {
 				return fmt.Errorf("meta index at offset %d: %w", off, err)
 			}
 			if d.rest() > 0 {
-				return fmt.Errorf("%w: %d bytes behind the meta index at offset %d", ErrCorrupt, d.rest(), off)
+				return fmt.Errorf("%w: %d bytes after the meta index at offset %d", ErrCorrupt, d.rest(), off)
 			}
 		case kindFileInfo:
 			if off != t.fileInfo {

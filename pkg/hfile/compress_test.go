@@ -39,7 +39,7 @@ func TestCodecs(t *testing.T) {
 }
 
 // TestBlockStream takes the framing apart: the length of all, pieces no longer
-// than Hadoop's buffers, and a zero behind more than one piece.
+// than Hadoop's buffers, and a zero after more than one piece.
 func TestBlockStream(t *testing.T) {
 	noise := make([]byte, 2*streamBuffer)
 	r := rand.New(rand.NewPCG(1, 1))

@@ -38,7 +38,7 @@ type compressor struct {
 	zstd    *zstd.Encoder
 }
 
-// append puts the compressed form of src behind dst.
+// append puts the compressed form of src after dst.
 func (c *compressor) append(dst, src []byte) ([]byte, error) {
 	switch c.codec {
 	case CompressionNone:

@@ -57,7 +57,7 @@ func (c *cellDecoder) trimRowIndex() {
 	cells := int(int32(binary.BigEndian.Uint32(b[len(b)-4:])))
 	rest := len(b) - rowIndexPrefix - 8
 	if cells < 0 || cells > rest || (rest-cells)%4 != 0 {
-		c.d.fail(fmt.Sprintf("a row index behind %d bytes of cells", cells))
+		c.d.fail(fmt.Sprintf("a row index after %d bytes of cells", cells))
 		return
 	}
 	at := rowIndexPrefix + cells
@@ -70,7 +70,7 @@ func (c *cellDecoder) trimRowIndex() {
 }
 
 // next reads a cell into c.cur: its key is in a buffer of the decoder, value
-// and tags lie in the block, compressed tags in a buffer of their dictionary. False at the block's end and on an error.
+// and tags are in the block, compressed tags in a buffer of their dictionary. False at the block's end and on an error.
 func (c *cellDecoder) next() bool {
 	if c.d.err != nil || c.d.rest() == 0 {
 		return false
@@ -181,7 +181,7 @@ func (c *cellDecoder) rebuild(keyLen, shared int) {
 		copy(key[:at], prev.key[:at])
 		c.sameRow = true
 	}
-	// the family moves behind the row
+	// the family moves after the row
 	copy(key[head:], prev.key[2+prev.rowLen:3+prev.rowLen+prev.famLen])
 	copy(key[at:keyLen-9], c.d.bytes(keyLen-9-at))
 	copy(key[keyLen-9:], prev.key[len(prev.key)-9:])

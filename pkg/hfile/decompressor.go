@@ -97,7 +97,7 @@ func (c *decompressor) blockStream(data []byte, want int) error {
 	return nil
 }
 
-// piece unpacks one piece of at most the given bytes behind the payload.
+// piece unpacks one piece of at most the given bytes after the payload.
 func (c *decompressor) piece(piece []byte, most int) error {
 	at := len(c.payload)
 	switch c.codec {
@@ -141,7 +141,7 @@ func (c *decompressor) gzip(data []byte, want int) error {
 		c.gz = nil
 		return fmt.Errorf("%w: gzip: %w", ErrCorrupt, err)
 	}
-	// a bytes.Buffer grows with what comes; one byte more than wanted shows a lie
+	// a bytes.Buffer grows with what comes; one byte more than wanted shows that the size is wrong
 	buf := bytes.NewBuffer(c.payload)
 	_, err = io.Copy(buf, io.LimitReader(c.gz, int64(want)+1))
 	c.payload = buf.Bytes()
@@ -155,7 +155,7 @@ func (c *decompressor) gzip(data []byte, want int) error {
 // block has four bytes.
 const zstdBlock = 128 << 10
 
-// appendZstd unpacks whole frames of at most the given bytes behind the payload.
+// appendZstd unpacks whole frames of at most the given bytes after the payload.
 func (c *decompressor) appendZstd(data []byte, most int) error {
 	if c.zstd == nil {
 		var err error

@@ -13,7 +13,7 @@ import (
 // Dump prints every block, the trailer, the file info and the root index as
 // lines of fields separated by tabs. For each block it gives two SHA-256:
 // that of its payload, and that of the payload with all taken out that
-// depends on where blocks lie or on the clock, so that files whose compressed
+// depends on where blocks are or on the clock, so that files whose compressed
 // bytes differ can be compared.
 func (r *Reader) Dump(out io.Writer) error {
 	w := bufio.NewWriterSize(out, 1<<16)

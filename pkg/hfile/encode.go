@@ -56,7 +56,7 @@ func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 func unencodedSize(keyLen, valueLen, tagsLen int) int { return keyLen + valueLen + tagsLen + 11 }
 
 // sharedPrefix is the common prefix of two flat keys as the encoders see it:
-// nothing behind row lengths that differ, and families taken as equal.
+// nothing after row lengths that differ, and families taken as equal.
 func sharedPrefix(prev, cur *flat) int {
 	if prev.rowLen != cur.rowLen {
 		if prev.rowLen>>8 == cur.rowLen>>8 {

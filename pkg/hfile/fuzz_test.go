@@ -15,7 +15,7 @@ type forged struct {
 	o       Options
 	kind    blockKind
 	data    []byte   // the one data block
-	leaf    []byte   // a leaf behind it, if not nil
+	leaf    []byte   // a leaf after it, if not nil
 	root    []byte   // root index
 	levels  int      // of the index
 	entries int      // of the root index
@@ -147,7 +147,7 @@ func seedBlocks(f *testing.F, add func(r *Reader, blk *block)) {
 	}
 }
 
-// FuzzDataBlock gives the decoder of each encoding a block behind a right checksum.
+// FuzzDataBlock gives the decoder of each encoding a block after a right checksum.
 func FuzzDataBlock(f *testing.F) {
 	seedBlocks(f, func(r *Reader, blk *block) {
 		if blk.kind == kindData || blk.kind == kindEncodedData {

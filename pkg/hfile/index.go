@@ -196,7 +196,7 @@ func (x *indexWriter) midKey() []byte {
 }
 
 // appendMidpoint appends the index key of a block whose first cell is right
-// and before which left came: a short key that lies between them
+// and before which left came: a short key that is between them
 // (HFileWriterImpl.getMidpoint, 2.6.4). A row that is made up has no family.
 func appendMidpoint(dst []byte, left, right *flat) []byte {
 	if left == nil {

@@ -67,7 +67,7 @@ func TestSnappyIsPlain(t *testing.T) {
 }
 
 // TestCompressionDependsOnPayloadAlone: not on what was packed before, nor on
-// who packs beside it; else files would differ from build to build.
+// what else is packed meanwhile; else files would differ from build to build.
 func TestCompressionDependsOnPayloadAlone(t *testing.T) {
 	all := payloads(rand.New(rand.NewPCG(4, 4)))
 	for codec := range codecs {

@@ -8,7 +8,7 @@ type OrderError struct {
 	Key, After string // as a person reads them
 }
 
-// outOfOrder is the error of rows, of which it keeps the beginnings.
+// outOfOrder is the error of two rows. It keeps their beginnings.
 func outOfOrder(row, after []byte) error {
 	const most = 200
 	return &OrderError{fmt.Sprintf("%q", row[:min(len(row), most)]), fmt.Sprintf("%q", after[:min(len(after), most)])}
@@ -20,5 +20,5 @@ func (e *OrderError) Error() string {
 
 func (e *OrderError) Unwrap() error { return ErrOrder }
 
-// Data are both, for who may show them.
+// Data are both, for callers that may show them.
 func (e *OrderError) Data() []byte { return []byte(e.Key + " after " + e.After) }

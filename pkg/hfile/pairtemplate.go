@@ -15,16 +15,16 @@ type pairTemplate struct {
 const templateTail = 32
 
 // shortValue is the length up to which a value is copied by an overshooting
-// copy, if its slice has the room behind it.
+// copy, if its slice has the room after it.
 const shortValue = 32
 
-// templateRoom bounds what a cell takes in a block beside tail and value.
+// templateRoom bounds what a cell takes in a block besides tail and value.
 const templateRoom = 1 + 5 + 10 + templateTail + shortValue + 2
 
 // pairTable holds the templates for one row length.
 type pairTable struct {
 	all   []pairTemplate // column before × columns + column, if there are few columns
-	after []pairTemplate // for a column behind its neighbour
+	after []pairTemplate // for a column after its neighbour
 }
 
 func (r *RowWriter) chooseTable(rowLen int) {
@@ -44,7 +44,7 @@ func (r *RowWriter) chooseTable(rowLen int) {
 	r.table, r.tableOf = t, rowLen
 }
 
-// template finds or makes the template for column behind last.
+// template finds or makes the template for column after last.
 func (r *RowWriter) template(last, column int) *pairTemplate {
 	t := &r.scratch
 	switch {

@@ -25,9 +25,9 @@ type Reader struct {
 	size      int64
 	blocks    blockReader
 	root      indexEntries
-	midKey    []byte // mid-key metadata behind the root entries
+	midKey    []byte // mid-key metadata after the root entries
 	info      map[string][]byte
-	infoOrder []string     // its keys as they lie in the file
+	infoOrder []string     // its keys as they are in the file
 	bloom     *bloomReader // nil without one
 	decoder   cellDecoder  // settings for every scanner
 }

@@ -17,7 +17,7 @@ type Roller struct {
 	Max int64 // bytes of raw cells in a file, default DefaultMaxFile
 }
 
-// EndBefore says whether a file with the given bytes written ends before a new
+// EndBefore reports whether a file with the given bytes written ends before a new
 // row whose first cell has the given length. An empty file never does.
 func (r Roller) EndBefore(written, first int64) bool {
 	most := r.Max

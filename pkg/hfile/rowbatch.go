@@ -102,7 +102,7 @@ func (b *rowBatch) reset() {
 	b.blocks, b.out, b.keys, b.hashes = b.blocks[:0], b.out[:0], b.keys[:0], b.hashes[:0]
 }
 
-// eachRow calls do with each row: its key and its values in the batch, nil where a cell is before it or behind it, valid until the
+// eachRow calls do with each row: its key and its values in the batch, nil where a cell is before it or after it, valid until the
 // call returns. Known is true for the first one.
 func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 	for i, p := range b.parts {
@@ -131,7 +131,7 @@ type batchRow struct{ part, row int }
 // behindFirst is the first row that the file does not know of.
 func (b *rowBatch) behindFirst() batchRow { return b.behind(batchRow{0, b.parts[0].from}) }
 
-// behind is the next row; there may be none.
+// after is the next row; there may be none.
 func (b *rowBatch) behind(r batchRow) batchRow {
 	r.row++
 	for r.part < len(b.parts)-1 && r.row == b.parts[r.part].to {
@@ -158,7 +158,7 @@ func (b *rowBatch) encode() {
 		}
 	})
 	if b.err = w.blocks.err; b.err == nil && !w.blockFull() {
-		b.err = fmt.Errorf("rows were cut where no block ends: behind %d cells of %d bytes", w.cells, w.unencoded)
+		b.err = fmt.Errorf("rows were cut where no block ends: after %d cells of %d bytes", w.cells, w.unencoded)
 	}
 	b.pack(w)
 	b.info = w.info

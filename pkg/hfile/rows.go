@@ -15,10 +15,10 @@ type Rows struct {
 	unshared bool    // some row is beyond the bounds of what is given to helpers
 
 	uses int    // batches with rows of these, and the writer while it cuts them: then they serve again
-	done func() // called when they do; nil: nobody asks
+	done func() // called when they do; nil: not called
 }
 
-// rowView is a row that lies elsewhere.
+// rowView is a row that is elsewhere.
 type rowView struct {
 	key  []byte
 	data []byte // its values, one after the other
@@ -27,7 +27,7 @@ type rowView struct {
 // rowsForm is what the rows of a file have in common.
 type rowsForm struct {
 	quals []int // lengths of qualifiers
-	fixed int   // unencoded size of a cell beside row, qualifier and value
+	fixed int   // unencoded size of a cell besides row, qualifier and value
 	row   int   // the length of a row from which on it is not given to helpers
 }
 
@@ -43,7 +43,7 @@ func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
 func (b *Rows) Len() int { return len(b.rows) }
 
 // Add adds a row: for each of the schema's qualifiers the length of the value, -1 for a column that has no cell, and the values one
-// after the other, of which at least one is there. Key and data are kept until the file is finished, or [Rows.WhenDone]; bytes behind data, up to its
+// after the other, and at least one is there. Key and data are kept until the file is finished, or [Rows.WhenDone]; bytes after data, up to its
 // capacity, may be read but do not matter.
 func (b *Rows) Add(key []byte, lens []int32, data []byte) {
 	b.lens = append(b.lens, lens...)
@@ -137,7 +137,7 @@ const (
 	touchBytes = 256
 )
 
-// touch looks at rows that are encoded next. They lie anywhere in memory, and in the cache of the core that has put them here: one after the
+// touch looks at rows that are encoded next. They are anywhere in memory, and in the cache of the core that has put them here: one after the
 // other, each would be waited for.
 func (b *Rows) touch(from, to int) (sum byte) {
 	for _, r := range b.rows[from:to] {
@@ -179,7 +179,7 @@ type rowsPlace struct {
 	row, column int
 }
 
-// rowsPart is rows of a batch that lie in the same place.
+// rowsPart is rows of a batch that are in the same place.
 type rowsPart struct {
 	rows     *Rows
 	from, to int

@@ -27,7 +27,7 @@ const mostRows = 256 << 10
 // Rows are given to helpers only while an encoded cell takes no more bytes than
 // an unencoded one: then a block ends where the sum of the unencoded sizes says,
 // and it can be seen without encoding where rows may be cut. FAST_DIFF stores up
-// to ten bytes beside key and value if their lengths are below these bounds, and
+// to ten bytes besides key and value if their lengths are below these bounds, and
 // eleven count. They bound what a batch takes, too.
 const (
 	mostSharedKey   = 1 << 14
@@ -115,7 +115,7 @@ func (r *RowWriter) appendRows(b *Rows) error {
 	return nil
 }
 
-// share begins to give rows away, if there are helpers: from a column of the row in hand on, behind which a block has just ended.
+// share begins to give rows away, if there are helpers: from a column of the row in hand on, after which a block has just ended.
 // last is the column before, -1 for none.
 func (r *RowWriter) share(row []byte, values [][]byte, column, last int) bool {
 	if r.helpers.Count() == 0 {
@@ -221,7 +221,7 @@ func (r *RowWriter) leftOf(rows *Rows, row, column int) {
 	r.beginBatch(last, column)
 }
 
-// beginBatch begins a batch at a column of the row in hand, behind the column last or, if that is -1, behind the row before.
+// beginBatch begins a batch at a column of the row in hand, after the column last or, if that is -1, after the row before.
 func (r *RowWriter) beginBatch(last, column int) {
 	if n := len(r.spare); n > 0 {
 		r.batch, r.spare = r.spare[n-1], r.spare[:n-1]

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// testHelpers are goroutines that encode, of which the file's writer learns
+// testHelpers are goroutines that encode; the file's writer learns of them
 // after some questions.
 type testHelpers struct {
 	n     int

@@ -71,7 +71,7 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 
 // AppendRow adds a row: values in the order of the schema's qualifiers, nil
 // for a column that has no cell. Rows come in strictly rising order. A row
-// with no cell at all leaves no trace. No slice is kept; bytes behind a value,
+// with no cell at all leaves no trace. No slice is kept; bytes after a value,
 // up to its capacity, may be read but do not matter. Errors are those of
 // [Writer.Append]; equal rows are out of order too.
 func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
@@ -284,7 +284,7 @@ func (r *RowWriter) appendFirst(column int, value []byte) {
 	}
 }
 
-// valueAt remembers where the last value lies in the block.
+// valueAt remembers where the last value is in the block.
 func (r *RowWriter) valueAt(at, n int) { r.w.prevAt, r.w.prevLen = at, n }
 
 // endRow makes the row's last cell the one before the next row.

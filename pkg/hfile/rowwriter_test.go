@@ -66,7 +66,7 @@ func TestRowsEqualCells(t *testing.T) {
 				if err := cw.Append(&c); err != nil {
 					t.Fatal(err)
 				}
-				// as in the sort, other bytes lie behind a value
+				// as in the sort, other bytes are after a value
 				values[i] = append(bytes.Clone(values[i]), "what is behind it"...)[:len(values[i])]
 			}
 			if err := rw.AppendRow(key, values); err != nil {

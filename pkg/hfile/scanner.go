@@ -104,7 +104,7 @@ func (s *Scanner) Sequence() int64 { return s.dec.seqID }
 // before: DIFF and FAST_DIFF show it without a comparison. False says nothing.
 func (s *Scanner) SameRow() bool { return s.dec.sameRow && !s.sought }
 
-// Offset is where in the file the block behind that of the current cell begins,
+// Offset is where in the file the block after that of the current cell begins,
 // in bytes.
 func (s *Scanner) Offset() int64 { return s.next }
 
@@ -180,7 +180,7 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 
 // IndexRows are the rows of the data index in order, without repeating one: of
 // its root, and where that has fewer than least of the level below, down to the
-// leaves. A row may be one that lies between two blocks and that no cell has.
+// leaves. A row may be one that is between two blocks and that no cell has.
 func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	level := &r.root
 	for depth := 1; depth < r.trailer.levels && level.len() < least; depth++ {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 )
 
-// The trailer (FixedFileTrailer, 2.6.4): 4096 bytes, a protobuf behind its
+// The trailer (FixedFileTrailer, 2.6.4): 4096 bytes, a protobuf after its
 // magic, zeros, and the version in the last four.
 const (
 	trailerSize    = 4096

@@ -33,7 +33,7 @@ func (r *RowWriter) sizeRow(values [][]byte) rowSize {
 	return s
 }
 
-// appendWhole adds the cells of the row in hand if all of them lie in the open block, whatever they are encoded to, so that nothing
+// appendWhole adds the cells of the row in hand if all of them are in the open block, whatever they are encoded to, so that nothing
 // is to be asked between them. False says that nothing was added.
 func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
 	w := r.w
@@ -90,7 +90,7 @@ func (r *RowWriter) noteSize(column, value int) {
 	}
 }
 
-// appendOthers adds the cells of a row behind column first, which has one, up to column last, by templates. Their number and the
+// appendOthers adds the cells of a row after column first, which has one, up to column last, by templates. Their number and the
 // bytes of their values are bounds. Fixed-size copies that overshoot are cheaper than exact ones; what follows overwrites them.
 func (r *RowWriter) appendOthers(first, last, cells, bytes int, values [][]byte) {
 	w := r.w

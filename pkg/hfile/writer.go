@@ -28,11 +28,11 @@ type Writer struct {
 	bloom  *bloomWriter // nil for BloomNone
 	delete *bloomWriter // rows with delete-family markers; nil for BloomRowCol
 
-	block      []byte // cells of the open data block, behind blockPrefix bytes
+	block      []byte // cells of the open data block, after blockPrefix bytes
 	cells      int    // in block
 	unencoded  int    // unencoded size of the cells in block
 	firstKey   []byte // index key of the open block
-	prev, cur  flat   // the cell before, and the one in hand; prev.value lies in block
+	prev, cur  flat   // the cell before, and the one in hand; prev.value is in block
 	prevAt     int    // where prev's value starts in block
 	prevLen    int    // and its length
 	started    bool   // prev is set
@@ -141,8 +141,8 @@ func (w *Writer) put() {
 }
 
 // placeValue finds the value of w.cur in the block, so that the next cell can
-// be compared with it: it lies before tags and sequence id, or where the
-// value before it lay if that was the same.
+// be compared with it: it is before tags and sequence id, or where the
+// value before it was if that was the same.
 func (w *Writer) placeValue(before int) {
 	if w.o.Encoding == EncodingFastDiff && w.cells > 0 && w.block[before]&fastSameValue != 0 {
 		return
@@ -174,7 +174,7 @@ func (w *Writer) check(c *Cell) error {
 }
 
 // addToBlooms comes before the block check: the filters hold the first row of
-// the next block already when chunks are written behind this one.
+// the next block already when chunks are written after this one.
 func (w *Writer) addToBlooms(c *flat) {
 	switch w.o.Bloom {
 	case BloomRow:
@@ -206,7 +206,7 @@ func (w *Writer) startBlock() {
 	w.cells, w.unencoded = 0, 0
 }
 
-// blockFull says whether the next key opens a new data block (HFileWriterImpl
+// blockFull reports whether the next key opens a new data block (HFileWriterImpl
 // .checkBlockBoundary, 2.6.4).
 func (w *Writer) blockFull() bool {
 	if w.cells == 0 {
@@ -255,8 +255,8 @@ func (w *Writer) addBlock(place placed, size int, firstKey []byte) {
 }
 
 // writeInline writes what is complete of the index leaves and Bloom chunks
-// that lie between data blocks, in HBase's order; at the end, all of them. It
-// follows a data block once: behind the last one only the call for the end
+// that are between data blocks, in HBase's order; at the end, all of them. It
+// follows a data block once: after the last one only the call for the end
 // comes, so that a leaf that is full just then can still become the root.
 func (w *Writer) writeInline(end bool) {
 	w.total += w.index.writeLeaf(w.blocks, end)

@@ -23,7 +23,7 @@ type cutter struct {
 	escape   int // -1: none
 	quote    int // -1: none
 
-	fields []field // of the record at hand
+	fields []field // of the current record
 	crlf   bool    // it ended with CR LF
 	buf    []byte
 }
@@ -154,7 +154,7 @@ func (c *cutter) put(f field, to int) {
 	c.fields = append(c.fields, f)
 }
 
-// blank says that the record at hand is a line with nothing on it, which is none where records have several columns.
+// blank says that the current record is a line with nothing on it, which is none where records have several columns.
 func (c *cutter) blank() bool {
 	return c.cr && len(c.fields) == 1 && !c.fields[0].quoted && c.fields[0].from == c.fields[0].to
 }

@@ -1,4 +1,4 @@
-// Package inspect says what lies in files of which nobody knows how they were written: format, compression, character set,
+// Package inspect determines how files were written: format, compression, character set,
 // dialect, columns with guessed types, what stands for NULL, what would be refused, and a job file to start from.
 //
 // It reads a bounded sample: the beginnings of the files. [Run] is given paths and returns a [Report].

@@ -82,7 +82,7 @@ func quotedText(text string, quoted bool) string {
 	return text
 }
 
-// Doubtful says that a person has to decide something, Unreadable that something lies there which a job refuses, or nothing
+// Doubtful says that a person has to decide something, Unreadable that something is there which a job refuses, or nothing
 // at all that it could read.
 func (r *Report) Doubtful() bool { return len(r.Doubts) > 0 }
 

@@ -61,10 +61,10 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 
 // reasons say what a setting of text means.
 var reasons = map[string]string{
-	"field_sep": "between columns", "record_sep": "behind each record", "quote": "around values", "quotes": "a quote within a value is written as it is",
-	"escape": "before a byte that is taken as it is", "escape_map": "what letters behind the escape stand for", "null_value": "what NULL is written as",
+	"field_sep": "between columns", "record_sep": "after each record", "quote": "around values", "quotes": "a quote within a value is written as it is",
+	"escape": "before a byte that is taken as it is", "escape_map": "what letters after the escape stand for", "null_value": "what NULL is written as",
 	"null_quoted": "NULL is in quotes too", "header": "whether the first record has the names", "skip_lines": "lines before the header",
-	"skip_end": "lines behind the last record", "charset": "character set",
+	"skip_end": "lines after the last record", "charset": "character set",
 }
 
 func (r *Report) jobText(line func(string, ...any)) {

@@ -11,7 +11,7 @@ import (
 
 var mark = []byte("\ufeff")
 
-// joined says that the record at hand is the first one again, as where files with names were put together, and notes that. A
+// joined says that the current record is the first one again, as where files with names were put together, and notes that. A
 // byte order mark before its first value does not count.
 func (f *fileScan) joined(c *cutter, data []byte, at int) bool {
 	marked := bytes.HasPrefix(data[at:], mark)

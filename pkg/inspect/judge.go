@@ -16,14 +16,14 @@ import (
 type verdict struct {
 	read   *reading   // nil: nothing distinguishes one
 	others []*reading // of each group of readings that give the same values one, if there are several
-	why    string     // there is no reading, or the one has not the bytes that its writer would have written
+	why    string     // there is no reading, or the one lacks bytes that its writer would have written
 	place  *Place     // where that shows
 }
 
 // mostPreamble is how many lines before a header are looked through.
 const mostPreamble = 20
 
-// footer is what psql writes behind the rows.
+// footer is what psql writes after the rows.
 var footer = regexp.MustCompile(`\n\([0-9]+ rows?\)\n*$`)
 
 // judge finds how the texts were written.
@@ -53,7 +53,7 @@ func (j *judge) judge(g *Given) *verdict {
 	return v
 }
 
-// preamble looks for a header behind lines that are no records, or that are like records by chance: that is doubt.
+// preamble looks for a header after lines that are no records, or that are like records by chance: that is doubt.
 func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	typed := 0
 	defer func() { j.only, j.skip = nil, 0 }()

@@ -126,7 +126,7 @@ func kindType(k jsonlines.Kind) Type {
 	return TypeUnknown
 }
 
-// inner puts the paths behind the columns that they lead into.
+// inner puts the paths after the columns that they lead into.
 func withInner(columns, inner []Column) []Column {
 	var all []Column
 	for _, c := range columns {

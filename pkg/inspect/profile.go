@@ -13,7 +13,7 @@ type profile struct {
 	rows    int64
 	tokens  map[Null]int64
 	seed    maphash.Seed
-	sums    []uint64 // of the rows at hand for keys, row by row of width each
+	sums    []uint64 // of the current rows for keys, row by row of width each
 	width   int
 	kept    int
 	values  bool
@@ -27,7 +27,7 @@ type profile struct {
 const (
 	mostSums   = 2 << 20 // checksums for keys: 16 MiB
 	mostShown  = 3       // values of a column
-	mostPaired = 8       // columns of which pairs are looked at
+	mostPaired = 8       // columns whose pairs are looked at
 	mostToken  = 64
 )
 
@@ -169,7 +169,7 @@ func (p *profile) nulls(a, b int) (n int64) {
 	return n
 }
 
-// keys are columns, and pairs of columns that are none alone, of which all rows have different values, and if there are none the
+// keys are columns, and pairs of columns that are not keys alone, with a different value in each row; if there are none, the
 // best ones.
 func (p *profile) keys() []Key {
 	if p.kept < 2 {

@@ -155,7 +155,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 			list = append(list, f)
 		}
 		slices.Sort(list)
-		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "files of several formats lie there: " + joined(list) + ". Inspect those of each by themselves"})
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "there are files of several formats: " + joined(list) + ". Inspect those of each by themselves"})
 		return nil
 	}
 	r.Format = r.Files[0].Format

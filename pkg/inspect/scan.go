@@ -107,7 +107,7 @@ type scan struct {
 	width int
 
 	records, crlf, lf int
-	escapes           [256]int // how often a byte stands behind an escape
+	escapes           [256]int // how often a byte follows an escape
 	quotes, doubled   int      // values in quotes, and those of them with doubled quotes
 	rawN              int      // bare \N
 	suffix            []byte   // what all records end with, as the end of records is taken
@@ -230,7 +230,7 @@ func (s *scan) ends(c *cutter, data []byte, at, next int) {
 	s.suffix = s.suffix[len(s.suffix)-n:]
 }
 
-// record takes the record at hand; it is false if its writer would not have written it.
+// record takes the current record; it is false if its writer would not have written it.
 func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []string) bool {
 	first, lawful := f.records == 0, true
 	if first {
@@ -304,7 +304,7 @@ func (s *scan) columns(h dialect.Header) []stat {
 	return all
 }
 
-// sum is a checksum of all values of a reading, and of which of them are NULL.
+// sum is a checksum of all values of a reading, NULL among them.
 func (j *judge) sum(r *reading, seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -38,7 +38,7 @@ func (t Type) class() int {
 	return 0
 }
 
-// typeOf is what one value looks like. Digits behind a leading zero are text: codes are written so.
+// typeOf is what one value looks like. Digits after a leading zero are text: codes are written so.
 func typeOf(v []byte) Type {
 	if len(v) == 0 || len(v) > 40 {
 		return longType(v)
@@ -77,7 +77,7 @@ func shaped(v []byte, form string) bool {
 	return true
 }
 
-// tailOfTime is what may stand behind hours and minutes: seconds, a fraction and a zone.
+// tailOfTime is what may follow hours and minutes: seconds, a fraction and a zone.
 func tailOfTime(v []byte) bool {
 	for _, c := range v {
 		if (c < '0' || c > '9') && c != ':' && c != '.' && c != '+' && c != '-' && c != 'Z' && c != ' ' {

@@ -15,7 +15,7 @@ type writer struct {
 	escapes    bool // a backslash stands before what it escapes
 	quotedOnly bool // in quotes only
 	letters    dialect.Map
-	// must are bytes that are always escaped: beside the escape itself, which is.
+	// must are bytes that are always escaped, in addition to the escape itself.
 	must string
 	// mustSep: the separator, or the first byte of a longer one, is escaped outside of quotes; mustEnd: that of the records' end;
 	// mustQuote: the quote.
@@ -66,7 +66,7 @@ func (w *writer) dialect(sep, end string, quote byte) dialect.Dialect {
 	return d
 }
 
-// laws say of each byte of a value how its writer writes it: as the letter behind the escape, or 0 for the byte itself.
+// laws say of each byte of a value how its writer writes it: as the letter after the escape, or 0 for the byte itself.
 type laws struct {
 	outside, within [256]byte // must, without quotes and within
 	may             [256]bool
@@ -126,8 +126,8 @@ func (w *writer) laws(d *dialect.Dialect) *laws {
 	return l
 }
 
-// hold says whether the writer would have written these bytes, which a field has and which are not its text for NULL. It counts the
-// escapes, by what stands behind them.
+// hold reports whether the writer would have written these bytes, which a field has and which are not its text for NULL. It counts the
+// escapes, by what follows them.
 func (l *laws) hold(raw []byte, quoted bool, seen *[256]int) bool {
 	if !quoted && l.noCR {
 		for _, b := range raw {

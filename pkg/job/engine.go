@@ -131,7 +131,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	return p, j.sameFiles(p)
 }
 
-// sameFiles says whether a plan for tasks has the input that the job's plan has.
+// sameFiles reports whether a plan for tasks has the input that the job's plan has.
 func (j *run) sameFiles(p *share.Plan) error {
 	var was, is []int64
 	for _, f := range j.input.Source.Files() {
@@ -155,12 +155,12 @@ func checkEngine(env *cluster.Env, o RunOptions, s spec.Job) error {
 		return err
 	}
 	if o.State.Dir == "" {
-		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job that nobody remembers would be submitted again", setting.Engine, setting.State))
+		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job without a journal would be submitted again", setting.Engine, setting.State))
 	}
 	return mapreduce.RefuseInputs(env, s)
 }
 
-// dropSubmission removes what a job on YARN has left beside its HFiles, when these are taken.
+// dropSubmission removes what a job on YARN has left next to its HFiles, when these are taken.
 func (j *run) dropSubmission(ctx context.Context, s *mapreduce.Submission) {
 	if s == nil {
 		return

@@ -104,7 +104,7 @@ func (s *storedLoad) accepted(what string) *result.StoreFiles {
 	return v.Files
 }
 
-// place is where the first file of the load lies.
+// place is where the first file of the load is.
 func (s *storedLoad) place() string {
 	s.t.Helper()
 	table := path.Join(s.stores.Root, "data", s.facts.Name.Namespace, s.facts.Name.Qualifier)
@@ -178,9 +178,9 @@ func TestFilesMode(t *testing.T) {
 	// Missing, and replaced by another of the same name, of the same bytes even.
 	aside := "/tmp/aside-" + path.Base(place)
 	s.must(s.asHBase.Rename(t.Context(), place, aside))
-	s.refused("a file that is missing", "lies in no store of the table", fail.Verify)
+	s.refused("a file that is missing", "is in no store of the table", fail.Verify)
 	s.write(place, bytes.Repeat([]byte{7}, len(content)))
-	s.refused("a file that was replaced", "lies in no store of the table", fail.Verify)
+	s.refused("a file that was replaced", "is in no store of the table", fail.Verify)
 	s.must(s.asHBase.Remove(t.Context(), place))
 	s.must(s.asHBase.Rename(t.Context(), aside, place))
 	s.accepted("a file that is back")
@@ -225,7 +225,7 @@ func TestFilesMode(t *testing.T) {
 	none := *s.m
 	none.Samples = nil
 	s.m = &none
-	s.refused("a compacted table of which no rows were sampled", "was compacted since, and no sampled row is of it", fail.Verify)
+	s.refused("a compacted table without sampled rows", "was compacted since, and no sampled row is of it", fail.Verify)
 }
 
 func readAll(t *testing.T, fsys hdfsio.FS, name string) error {
@@ -251,7 +251,7 @@ func poke(t *testing.T, name string, at int64, with ...byte) {
 	}
 }
 
-// mend makes the checksum that a DataNode keeps of the place in a block that of what is there. Behind 7 bytes of header a .meta
+// mend makes the checksum that a DataNode keeps of the place in a block that of what is there. After 7 bytes of header a .meta
 // file has one of 4 bytes for each 512 (BlockMetadataHeader).
 func mend(t *testing.T, block string, at int) {
 	t.Helper()

@@ -77,7 +77,7 @@ func (j *run) before() loader.TableName {
 	return j.facts.Name
 }
 
-// compares says whether the export is compared with what its table had before.
+// compares reports whether the export is compared with what its table had before.
 func (j *run) compares() bool {
 	if j.fresh != nil {
 		return !j.spec.MaxDeletes().All()

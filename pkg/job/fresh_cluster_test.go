@@ -317,7 +317,7 @@ func (p *freshProgram) drop(stopAfter string, flags ...string) (code int, stdout
 	return p.run(stopAfter, append([]string{"--replace", "--into=" + p.new.String(), "--drop-old=" + p.table}, flags...)...)
 }
 
-// TestFreshTableKilled kills the program behind the records of a run into a new table and of the drop of the old one, and runs the same command again.
+// TestFreshTableKilled kills the program after the records of a run into a new table and of the drop of the old one, and runs the same command again.
 func TestFreshTableKilled(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/verify"
 )
 
-// TestFullBesideJavaClient measures the scan of a full verification beside the same scan by HBase's own client, in turn,
+// TestFullBesideJavaClient measures the scan of a full verification against the same scan by HBase's own client, in turn,
 // as many rows as BULKLOAD_SCAN_ROWS says.
 func TestFullBesideJavaClient(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 func TestClusterOutOfReach(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		clusters []string // of which there is state
+		clusters []string // with state
 		locked   bool     // another process has the state
 		kind     fail.Kind
 	}{

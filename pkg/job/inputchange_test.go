@@ -158,7 +158,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 	}
 }
 
-// TestResumeComparesChecksums edits the input between two attempts, of which the second reads it again.
+// TestResumeComparesChecksums edits the input between two attempts. The second reads it again.
 func TestResumeComparesChecksums(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)

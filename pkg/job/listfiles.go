@@ -36,7 +36,7 @@ func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 			continue
 		}
 		if !d.IsDir() {
-			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles lie in %s/FAMILY/", path.Join(dir, d.Name()), dir)
+			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles are in %s/FAMILY/", path.Join(dir, d.Name()), dir)
 		}
 		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
 		if err != nil {
@@ -51,12 +51,12 @@ func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 		}
 	}
 	if len(files) == 0 {
-		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they lie in %s/FAMILY/)", dir, dir)
+		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they are in %s/FAMILY/)", dir, dir)
 	}
 	return files, nil
 }
 
-// passedOver says whether an entry of the directory is known to hold no files
+// passedOver reports whether an entry of the directory is known to hold no files
 // of a family. Every other directory is a family's, also one whose name begins
 // with an underscore, which HBase allows. A family's name never begins with a dot.
 func passedOver(dir string, entry fs.FileInfo) (bool, error) {
@@ -102,12 +102,12 @@ func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info 
 		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
 	}
 	if string(m.Family) != family {
-		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.Family)
+		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it is in the directory of another", name, m.Family)
 	}
 	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
 }
 
-// sameFiles says whether the directory still holds what the manifest lists.
+// sameFiles reports whether the directory still holds what the manifest lists.
 func sameFiles(m *manifest.Manifest, files []manifest.File) error {
 	have := make(map[string]manifest.File, len(files))
 	for _, f := range files {

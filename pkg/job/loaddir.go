@@ -30,8 +30,8 @@ type dirLoad struct {
 	old      loader.TableName // the table as the caller names it: the one that is loaded, or whose place that takes
 	at       hdfsio.Location
 	out      build.Output       // of it
-	manifest *manifest.Manifest // that lies in it; nil: none
-	files    []manifest.File    // that lie in it
+	manifest *manifest.Manifest // that is in it; nil: none
+	files    []manifest.File    // that are in it
 	all      manifest.Manifest  // what is loaded
 }
 
@@ -166,7 +166,7 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 }
 
 // again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
-// lie there again.
+// are there again.
 func (d *dirLoad) again(ctx context.Context) error {
 	restart := d.o.State.Restart
 	if !restart && d.st.Finished && !d.at.Local() {

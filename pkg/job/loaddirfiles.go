@@ -17,7 +17,7 @@ func (d *dirLoad) cuts() string {
 	return path.Join(d.at.Path, build.LoadingPrefix+d.st.Digits())
 }
 
-// removeCuts removes what was cut or merged, of which the table has the rows, or the files that stay.
+// removeCuts removes what was cut or merged: the table, or the files that stay, have the rows.
 func (d *dirLoad) removeCuts(ctx context.Context) error {
 	if d.at.Local() {
 		return nil
@@ -33,7 +33,7 @@ func (d *dirLoad) removeCuts(ctx context.Context) error {
 // fenced is what a load that resolves a lost answer adds to the name of a file.
 var fenced = regexp.MustCompile(`\.r[0-9]+$`)
 
-// onlyKnown refuses files that came into the directory since its load began: nobody would know what of them is loaded.
+// onlyKnown refuses files that came into the directory since its load began: what of them is loaded would not be known.
 func (d *dirLoad) onlyKnown(ctx context.Context) error {
 	known := map[string]bool{}
 	for _, f := range d.st.Replaced {
@@ -53,7 +53,7 @@ func (d *dirLoad) onlyKnown(ctx context.Context) error {
 // errSome ends a search.
 var errSome = errors.New("there is a file")
 
-// holdsFiles says whether any file lies in a directory of a family.
+// holdsFiles reports whether any file is in a directory of a family.
 func (d *dirLoad) holdsFiles(ctx context.Context) (bool, error) {
 	err := d.eachFile(ctx, func(string) error { return errSome })
 	if errors.Is(err, errSome) {

@@ -32,7 +32,7 @@ func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	return d.old, nil
 }
 
-// replaces says whether what the directory has is all that its table is to have.
+// replaces reports whether what the directory has is all that its table is to have.
 func (d *dirLoad) replaces() bool { return d.spec.Replace || d.fresh != nil }
 
 // checkReplacing refuses a directory that is not known to be a whole export.

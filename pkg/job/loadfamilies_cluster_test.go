@@ -18,7 +18,7 @@ import (
 )
 
 // TestLoadUnderscoreFamilies loads files of families whose names begin with an underscore, which HBase allows: all cells are in
-// the table, those of a file that lies in two regions too.
+// the table, those of a file that is in two regions too.
 func TestLoadUnderscoreFamilies(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -109,7 +109,7 @@ func TestLoadConflictIsRefused(t *testing.T) {
 	if _, err := LoadDir(t.Context(), env, table, write("same", "same"), LoadOptions{Verify: "off"}); err != nil {
 		t.Errorf("two files with the same cell: %v", err)
 	}
-	// What HBase shows where nobody looks.
+	// What HBase shows elsewhere.
 	for _, most := range []int{32, 1} {
 		table := jobtest.FreshTableAt(t, env, nil, nil)
 		if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off", TrustFiles: true, MaxFiles: most}); err != nil {

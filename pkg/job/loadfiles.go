@@ -103,7 +103,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
-	// are the caller's own, nobody must load it again.
+	// are the caller's own, it must not be loaded again.
 	for _, uri := range log.Replaced { // in earlier attempts
 		if name := pathOf(uri); !slices.Contains(l.replaced, name) {
 			l.replaced = append(l.replaced, name)

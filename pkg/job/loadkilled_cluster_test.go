@@ -97,7 +97,7 @@ func (p *program) emptied(dir string) {
 func isLoading(e os.FileInfo) bool { return strings.HasPrefix(e.Name(), build.LoadingPrefix) }
 
 // TestKilledLoadIsResumed kills the load of a directory just after each kind of record, and gives the same command again: from a
-// local disk, from HDFS with a file that lies in two regions, and with more files than a region may get; with a manifest and without.
+// local disk, from HDFS with a file that is in two regions, and with more files than a region may get; with a manifest and without.
 func TestKilledLoadIsResumed(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)

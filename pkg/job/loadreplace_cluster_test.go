@@ -149,7 +149,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 	stamped.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Column: "w", Family: "g"}}, CellTimestamp: &spec.TimeColumn{Column: "v"}}
 	unknown := l.local(l.export("unknown.csv", rows))
 	testcheck.Must(t, os.Remove(filepath.Join(unknown, manifest.FileName)))
-	unreplaced := l.export("beside.csv", func(i int) string {
+	unreplaced := l.export("another.csv", func(i int) string {
 		if i >= 1015 {
 			return ""
 		}

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/result"
 )
 
-// TestLoadReplaceKilled kills the program behind the records of a load that replaces, in place and into a new table, from HDFS and from a
+// TestLoadReplaceKilled kills the program after the records of a load that replaces, in place and into a new table, from HDFS and from a
 // local disk, and gives the same command again.
 func TestLoadReplaceKilled(t *testing.T) {
 	t.Parallel()

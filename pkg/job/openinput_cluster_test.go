@@ -147,7 +147,7 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kill() // no one closes the file, nor renews its lease
+	kill() // the file is not closed, nor its lease renewed
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
 	_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	refusesOpen(t, "build", err, dir+"/b.csv")

@@ -19,7 +19,7 @@ import (
 // elsewhere refuses to begin a job that was begun already: where its files
 // will be there is the copy of a journal of the same job, but the journal
 // itself is not in the state directory. It is on another machine, or lost.
-// The copy is older than the journal, so nobody can resume from it, and to
+// The copy is older than the journal, so that no process can resume from it, and to
 // start over would load again what may be loaded.
 func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	if j.others == nil {
@@ -63,7 +63,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 }
 
 // listing is the directory in which jobs have their files, which is read while the cluster is asked for the table: so the
-// NameNode is dialled beside HBase's servers.
+// NameNode is dialled at the same time as HBase's servers.
 type listing struct {
 	done chan struct{}
 	list []fs.FileInfo

@@ -28,7 +28,7 @@ func paceOf(r *result.Result) *progress.Pace {
 // mostJournals is how many jobs are looked at for one that was done.
 const mostJournals = 8
 
-// earlierPace finds the newest job of the same table that was done in one go, among those whose state lies beside this
+// earlierPace finds the newest job of the same table that was done in one go, among those whose state is next to this
 // one's. It is for a person to look at, so what cannot be read is passed over.
 func earlierPace(dir string) *progress.Pace {
 	if dir == "" {

@@ -23,7 +23,7 @@ type built struct {
 	markers  []loader.HFile // that are loaded with the files of the manifest
 }
 
-// loaded is a job of which HBase has taken every file. It is made by loadFiles,
+// loaded is a job after HBase has taken every file. It is made by loadFiles,
 // and of a journal that says so.
 type loaded struct {
 	manifest *manifest.Manifest

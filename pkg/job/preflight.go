@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// preflightRun is a preflight that is under way beside the build of the files.
+// preflightRun is a preflight that runs while the files are built.
 type preflightRun struct {
 	done chan struct{}
 	err  error // read it when done is closed

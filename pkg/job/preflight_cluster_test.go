@@ -25,7 +25,7 @@ import (
 )
 
 // refusedJob is a job that the preflight refuses as long as a directory above its files is closed to HBase, which hinders
-// nobody from building.
+// no user from building.
 type refusedJob struct {
 	t     *testing.T
 	env   *cluster.Env
@@ -81,7 +81,7 @@ func (j *refusedJob) refused() {
 	}
 }
 
-// TestRefusedJobLeavesNothing: a job that the preflight refuses beside the build ends with that error, and takes back what it
+// TestRefusedJobLeavesNothing: a job that the preflight refuses during the build ends with that error, and takes back what it
 // made. The same command does all of it when the reason is gone.
 func TestRefusedJobLeavesNothing(t *testing.T) {
 	t.Parallel()

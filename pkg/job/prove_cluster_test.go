@@ -75,7 +75,7 @@ func changeValue(t testing.TB, b []byte) []byte {
 	if at < 0 || b[at+len("create_by")+9] == 'X' {
 		t.Fatalf("no value to change at %d", at)
 	}
-	b[at+len("create_by")+9] = 'X' // behind eight bytes of timestamp and one of type
+	b[at+len("create_by")+9] = 'X' // after eight bytes of timestamp and one of type
 	setChecksums(b, 0)
 	return b
 }
@@ -115,7 +115,7 @@ func noRows(t testing.TB, c *testcluster.Cluster, table string) {
 }
 
 // TestDamagedFileIsNotPublished damages one of several files, local and on
-// HDFS, with and without build's manifest beside it: nothing is loaded.
+// HDFS, with and without build's manifest next to it: nothing is loaded.
 func TestDamagedFileIsNotPublished(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -197,7 +197,7 @@ func oldManifest(t testing.TB, b []byte) []byte {
 	return regexp.MustCompile(`,\n *}`).ReplaceAll(b, []byte("\n}"))
 }
 
-// replica is where the only block of a file lies on the DataNode's disk.
+// replica is where the only block of a file is on the DataNode's disk.
 func replica(t testing.TB, c *testcluster.Cluster, content []byte) string {
 	t.Helper()
 	found := ""
@@ -220,7 +220,7 @@ func replica(t testing.TB, c *testcluster.Cluster, content []byte) string {
 }
 
 // flipReplica flips a bit of a block on the DataNode's disk. HDFS's own
-// checksums beside it say so, unless they are set right too.
+// checksums next to it say so, unless they are set right too.
 func flipReplica(t testing.TB, name string, right bool) {
 	t.Helper()
 	b, err := os.ReadFile(name)

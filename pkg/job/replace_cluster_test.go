@@ -506,7 +506,7 @@ func freshDigest(t *testing.T, name string) string {
 	return p.digest()
 }
 
-// TestReplaceKilled kills the program behind the records of a replacing run, and runs the same command again.
+// TestReplaceKilled kills the program after the records of a replacing run, and runs the same command again.
 func TestReplaceKilled(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)

@@ -84,7 +84,7 @@ func (p *program) admin(t *testing.T, do string, args ...string) {
 	}
 }
 
-// command is a run of the job; environment variables come behind the flags.
+// command is a run of the job; environment variables come after the flags.
 func (p *program) command(ctx context.Context, stopAfter string, flags ...string) *exec.Cmd {
 	return p.any(ctx, stopAfter, append([]string{"run", "--quiet", "--output=json", "--job=" + jobtest.Absolute(p.t, "../../examples/check.yaml"), "--table=" + p.table,
 		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)...)
@@ -297,7 +297,7 @@ func killedInPreflight(t *testing.T, p *program, flags ...string) {
 	p.judge(programRegions)
 }
 
-// TestCleanKilled cleans up behind a job that was killed: not while HBase may have its files, and all of it otherwise.
+// TestCleanKilled cleans up after a job that was killed: not while HBase may have its files, and all of it otherwise.
 func TestCleanKilled(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
@@ -475,7 +475,7 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// snapshot takes one of the table as the program would, or anybody.
+// snapshot takes one of the table as the program would, or another user.
 func (p *program) snapshot(name string, created int64) {
 	p.t.Helper()
 	table, err := loader.ParseTableName(p.table)

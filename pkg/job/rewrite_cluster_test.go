@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// TestLoadRewrites loads two files on HDFS, each of which lies across all
+// TestLoadRewrites loads two files on HDFS, each with rows across all
 // regions of a table that may get one file each: the loader has them cut, and
 // the parts of each region merged. HBase shows each row once.
 func TestLoadRewrites(t *testing.T) {

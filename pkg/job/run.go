@@ -177,7 +177,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 }
 
 // notReached ends a run that does not know its cluster. If the job has state of
-// one cluster only, another process that has that is named, and what came of the
+// one cluster only, another process that has that is named, and the result of the
 // run is for its directory.
 func notReached(known *result.Result, id checkpoint.Identity, o checkpoint.Options, cause error) (*result.Result, error) {
 	dir := o.AnyCluster(id)

@@ -266,7 +266,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	}
 }
 
-// TestVerifyFinds changes the table behind a run's back.
+// TestVerifyFinds changes the table after a run's back.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	servers := testcluster.Shared(t)
@@ -301,7 +301,7 @@ func TestVerifyFinds(t *testing.T) {
 	if _, err := verify.Sample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
 		t.Errorf("a row that is not there: %v", err)
 	}
-	// Sampled rows of a region are read together: one is missing in front of others, between them, or behind them all.
+	// Sampled rows of a region are read together: one is missing in front of others, between them, or after them all.
 	if len(r.Manifest.Samples) < 4 {
 		t.Fatalf("%d rows are sampled", len(r.Manifest.Samples))
 	}

@@ -41,13 +41,13 @@ type run struct {
 	stage   *stage
 	tables  []*tablesource.Source // inputs
 
-	markers func(ctx context.Context) (*stage, error) // makes the directory of delete markers; nil: they are written beside the HFiles
+	markers func(ctx context.Context) (*stage, error) // makes the directory of delete markers; nil: they are written next to the HFiles
 
 	tablesOver bool // tables are not read again, and there is no input
 	proven     bool // the files of an earlier attempt, which are all that there are
 
 	others    *listing      // nil: none is needed
-	preflight *preflightRun // beside the build; nil: it is over, or there is none
+	preflight *preflightRun // runs during the build; nil: it is over, or there is none
 
 	copying sync.WaitGroup // of the journal to the staging directory
 }
@@ -168,7 +168,7 @@ func (j *run) steps() []checkpoint.Step {
 	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
 }
 
-// buildPublished builds the files, and copies the journal beside them. HBase is asked for nothing before it is there.
+// buildPublished builds the files, and copies the journal next to them. HBase is asked for nothing before it is there.
 func (j *run) buildPublished(ctx context.Context) ([]*built, error) {
 	before := j.st.Built
 	files, err := j.buildChecked(ctx)

@@ -57,7 +57,7 @@ func (j *run) snapshot(ctx context.Context) error {
 // machine may be apart.
 const snapshotSkew = 5 * time.Minute
 
-// ownSnapshot says whether the snapshot that there is was taken by an earlier
+// ownSnapshot reports whether the snapshot that there is was taken by an earlier
 // attempt, which was stopped when it had asked for it. It has the time that the
 // attempt gave it; journals of older versions have none, and what is older
 // than their record is another's.

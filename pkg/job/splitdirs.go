@@ -193,9 +193,9 @@ func (p *parts) partOptions(i int) RunOptions {
 
 // doneBefore are the results of parts that earlier runs have done, by their
 // journals and without asking the table: there may be thousands of them. One
-// of which the files have changed since is none: its run says so.
+// with files that have changed since is not one: its run says so.
 //
-// newest is the one that was done last, of which the table is to be asked,
+// newest is the one that was done last, about which the table is to be asked,
 // since it may have been emptied; rows of the others may have newer cells by
 // now. It is -1 when another part was being loaded after it.
 func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {

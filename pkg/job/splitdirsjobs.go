@@ -40,7 +40,7 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Di
 }
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
-// lock lies in a directory of its own.
+// lock is in a directory of its own.
 func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *checkpoint.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
@@ -49,7 +49,7 @@ func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.
 	if err != nil {
 		return "", nil, err
 	}
-	// The name has not the form of a job's state: nobody takes it for one.
+	// The name does not have the form of a job's state, and is not taken for one.
 	dir = filepath.Join(o.Dir, "split", id.On(cluster).Name())
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
@@ -73,7 +73,7 @@ func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *
 	return c, id, cluster.Failure(err)
 }
 
-// isOf says whether a plan was made of just the files of a part as they are,
+// isOf reports whether a plan was made of just the files of a part as they are,
 // and of all that the spec says.
 func (p *parts) isOf(h checkpoint.History, i int) bool {
 	s, was := p.partSpec(i), h.Plan

@@ -25,7 +25,7 @@ func openStage(ctx context.Context, env *cluster.Env, dir, table string, timesta
 }
 
 // stageAt makes the directory, or finds it. HBase moves files out of it, so
-// they and their directories are for everybody to write.
+// they and their directories are for all users to write.
 func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, error) {
 	d, err := staging.Make(ctx, env, l)
 	if err != nil {

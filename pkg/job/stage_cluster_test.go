@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// TestStagingOfAnotherOwnerIsRefused: whoever owns the directory above a job's could put other files in place of its own.
+// TestStagingOfAnotherOwnerIsRefused: the owner of the directory above a job's could put other files in place of its own.
 func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -56,7 +56,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	for _, c := range []struct{ dir, err string }{
 		{base, "belongs to mallory, not to " + user},
 		{base + "-sticky", ""},
-		{base + "-open", "everybody may replace"},
+		{base + "-open", "all users may replace"},
 		{base + "-new", ""},
 	} {
 		stage, err := openStage(t.Context(), env, c.dir, "t", 1)

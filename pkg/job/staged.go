@@ -28,7 +28,7 @@ type Staged struct {
 	Journal *checkpoint.Job
 	Time    int64                   // of files that are cut or merged, milliseconds; default now
 	Proven  bool                    // every file was read as a whole just now
-	Made    *checkpoint.TableRecord // the table as it has to be before and after the load; nil: nobody compares
+	Made    *checkpoint.TableRecord // the table as it has to be before and after the load; nil: not compared
 }
 
 // Load brings the files into the table as [Run] does: each is read as a whole

@@ -409,7 +409,7 @@ func TestStreamChild(t *testing.T) {
 	t.Fatal(err)
 }
 
-// TestCleanRemovesStreams removes the copy of a job that nobody resumes.
+// TestCleanRemovesStreams removes the copy of a job that is not resumed.
 func TestCleanRemovesStreams(t *testing.T) {
 	b := newStreamJob(t)
 	j, err := b.open(t.Context(), pipeOf(t, export(t)))

@@ -71,7 +71,7 @@ func TestTableAsInput(t *testing.T) {
 	in := newTableInput(t, testcluster.Shared(t))
 	t.Run("scan", in.scanGoesOnAsItBegan)
 	t.Run("denied", func(t *testing.T) {
-		// Tests beside this one read HBase's directory.
+		// Other tests read HBase's directory meanwhile.
 		newTableInput(t, testcluster.Own(t, testcluster.Options{})).deniedFilesAreScanned(t)
 	})
 	t.Run("hbase", in.laterAttemptReadsOwnSnapshot)

@@ -254,7 +254,7 @@ func watched(t *testing.T, env *cluster.Env, s spec.Spec) (stop func()) {
 }
 
 // TestTablesOnACluster fills three tables and two indexes by one run, while a reader looks for entries without rows; and by
-// runs that are killed behind records of each table and resumed.
+// runs that are killed after records of each table and resumed.
 func TestTablesOnACluster(t *testing.T) {
 	t.Parallel()
 	c := testcluster.Shared(t)

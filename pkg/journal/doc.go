@@ -1,4 +1,4 @@
-// Package journal keeps what a job is about to do and what came of it, so
+// Package journal keeps what a job is about to do and its result, so
 // that the same command can continue after a crash.
 //
 // A journal is a file of JSON lines that only grows:

@@ -49,7 +49,7 @@ type Journal struct {
 	err  error // the first failed write: nothing may follow a torn line
 
 	share   func(lines [][]byte) error // nil: the file is all that there is
-	pending [][]byte                   // lines that it has not had yet
+	pending [][]byte                   // lines that it has not yet received
 }
 
 // Share has each record written by share too, whose error is that of the record. It gets lines without their ends, in their order,

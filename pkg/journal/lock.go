@@ -30,7 +30,7 @@ func (e *BusyError) Error() string {
 type Lock struct{ f *os.File }
 
 // TryLock takes the lock of a directory, which exists, and signs it. It does not
-// wait: a lock that somebody has, this process or another, is a *[BusyError], a
+// wait: a lock that is taken, by this process or another, is a *[BusyError], a
 // directory that does not exist fs.ErrNotExist. Where the directory is shared
 // between machines the lock holds on each of them alone.
 func TryLock(dir string) (*Lock, error) {

@@ -18,7 +18,7 @@ type Owner struct {
 
 // LastOwner reads who signed the lock of a directory last, without touching
 // the lock: a run that starts meanwhile does not find it taken. A lock that
-// nobody has signed, or that is gone, is fs.ErrNotExist or an error about its
+// is not signed, or that is gone, is fs.ErrNotExist or an error about its
 // text.
 func LastOwner(dir string) (Owner, error) {
 	f, err := os.Open(filepath.Join(dir, LockName))

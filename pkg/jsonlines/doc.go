@@ -1,6 +1,6 @@
 // Package jsonlines reads JSON lines (also called ndjson): one JSON object on each line, as rows of text values.
 // [Compile] takes the wanted members, [Plan.NewParser] makes a parser for each goroutine, and [Parser.Parse] turns one
-// line into places of values in the buffer that the line lies in. Nothing is allocated for a row or a value. [Names] lists
+// line into places of values in the buffer that the line is in. Nothing is allocated for a row or a value. [Names] lists
 // the members of a line, for a schema.
 //
 // Lines, blank ones ([Blank]) and a byte order mark at a file's start are the caller's: JSON has no raw line feed within
@@ -29,7 +29,7 @@
 //
 // # Errors
 //
-// A line is read as a whole: what nobody wants is checked as well, and a fault anywhere is an [Error] of the whole line.
+// A line is read as a whole: what is not wanted is checked as well, and a fault anywhere is an [Error] of the whole line.
 // The grammar is that of RFC 8259. Beyond encoding/json's, these are errors:
 //
 //   - invalid UTF-8, and a \u escape that is half of a surrogate pair: there is no text for either
@@ -37,7 +37,7 @@
 //     over or taken as JSON text are not looked into for that
 //   - more than 512 objects and arrays within each other; more than 65,536 members of an object that is looked into for
 //     names
-//   - a line that is no object, and text behind the object
+//   - a line that is no object, and text after the object
 //
 // A CR before the line's end is a blank of JSON, and so passed over.
 package jsonlines

@@ -84,15 +84,15 @@ func (f fault) String() string {
 	case faultEndString:
 		return "the line ends within a string"
 	case faultBehind:
-		return "there is text behind the object"
+		return "there is text after the object"
 	case faultName:
 		return "a member's name in quotes is missing"
 	case faultColon:
-		return "a colon is missing behind a member's name"
+		return "a colon is missing after a member's name"
 	case faultComma:
-		return "a comma or } is missing behind a member"
+		return "a comma or } is missing after a member"
 	case faultCommaArray:
-		return "a comma or ] is missing behind an array's element"
+		return "a comma or ] is missing after an array's element"
 	case faultLastComma:
 		return "nothing follows a comma"
 	case faultValue:

@@ -87,7 +87,7 @@ func (p *Parser) excused(object int32) bool {
 // met is the last line that a member was in.
 func (p *Parser) met(m memberPlace) uint64 { return p.objects[m.object].members[m.member].line }
 
-// Met says whether a line of those that were parsed so far had the member of a field, whatever its value.
+// Met reports whether a line of those that were parsed so far had the member of a field, whatever its value.
 func (p *Parser) Met(field int) bool {
 	return p.met(p.plan.places[field]) > 0 ||
 		slices.ContainsFunc(p.plan.literals, func(l literal) bool { return l.field == field && p.met(l.place) > 0 })

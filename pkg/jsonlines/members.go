@@ -8,7 +8,7 @@ import (
 // maxMembers bounds the members of an object that paths lead into, in one line. A name takes about 100 bytes here.
 const maxMembers = 64 << 10
 
-// How many names that nobody wants an object remembers from line to line, and how many bytes of them. Where there are
+// How many unwanted names an object remembers from line to line, and how many bytes of them. Where there are
 // more, as in maps whose names are data, all are forgotten before the next line. The names of one line are always
 // remembered to its end.
 const (
@@ -17,7 +17,7 @@ const (
 )
 
 // An object is what a parser knows of an object that paths lead into: its members, wanted and met, and in which order they
-// came. Lines of one writer have the same names in the same order mostly, so the member behind the last one is
+// came. Lines of one writer have the same names in the same order mostly, so the member after the last one is
 // compared first, and found without a search.
 type object struct {
 	members []member // those of the plan first
@@ -32,10 +32,10 @@ type object struct {
 type member struct {
 	name   []byte
 	quoted []byte // the name in quotes as a line has it; nil if it has characters that are escaped
-	path   string // "" of one that nobody wants
+	path   string // "" of an unwanted one
 	field  int32  // -1: not wanted
 	child  int32  // -1: no path leads into it
-	next   int32  // the member that came behind it the last time; -1: none yet
+	next   int32  // the member that came after it the last time; -1: none yet
 	line   uint64 // the last line that it was in
 }
 
@@ -127,7 +127,7 @@ func (o *object) put(i int32) {
 	o.table[at] = i + 1
 }
 
-// at says whether the rest of a line begins with the name of member i.
+// at reports whether the rest of a line begins with the name of member i.
 func (o *object) at(i int32, b []byte) bool {
 	if i < 0 {
 		return false

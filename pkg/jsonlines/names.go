@@ -49,8 +49,8 @@ const (
 
 // Names lists the members of a line that have no members themselves, in the order of the line: strings, numbers, bools,
 // nulls and arrays, by paths through the objects that they are in. An object is listed itself, not its members, if it
-// is empty, more than 16 objects deep, or its path longer than 1024 bytes. A fault of the line is an [*Error], of which
-// no path is known; a name that stands twice is one in every object that is looked into. More than 16,384 members are an
+// is empty, more than 16 objects deep, or its path longer than 1024 bytes. A fault of the line is an [*Error], without
+// a known path; a name that stands twice is one in every object that is looked into. More than 16,384 members are an
 // error. It allocates, and is not for every line of a file.
 func Names(line []byte) ([]Member, error) {
 	p := (&Plan{objects: []wantedObject{{}}}).NewParser()
@@ -68,7 +68,7 @@ func Names(line []byte) ([]Member, error) {
 // A lister walks a line without faults.
 type lister struct {
 	members []Member
-	next    int // the place behind what was read last
+	next    int // the place after what was read last
 }
 
 var errManyNames = fmt.Errorf("JSON: more than %d members in one line", maxNames)

@@ -26,7 +26,7 @@ value:
 		if i >= len(b) {
 			return i, faultEnd
 		}
-		if b[i] == c+2 { // } and ] stand two behind { and [
+		if b[i] == c+2 { // } and ] stand two after { and [
 			goto closed
 		}
 		if object {
@@ -87,7 +87,7 @@ name:
 	goto value
 }
 
-// scanColon reads the colon behind a name, and the blanks on both sides of it.
+// scanColon reads the colon after a name, and the blanks on both sides of it.
 func scanColon(b []byte, i int) (next int, f fault) {
 	i = skipBlanks(b, i)
 	if i >= len(b) {

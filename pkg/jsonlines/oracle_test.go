@@ -190,7 +190,7 @@ func texts(buf []byte, fields []span.Span) []*string {
 	return row
 }
 
-// parse parses a line that lies between others in a buffer.
+// parse parses a line that is between others in a buffer.
 func parse(t *testing.T, p *Parser, line []byte, columns int) ([]*string, error) {
 	t.Helper()
 	const before, behind = "{\"x\":\"\xff\"}\n", "\n\"}]\xff\\"

@@ -17,7 +17,7 @@ type Parser struct {
 	scratch []byte // a name whose escapes are undone
 	line    uint64 // counts calls of Parse
 
-	// Of the line at hand.
+	// Of the current line.
 	buf    []byte // grows by values that are not in it as they are
 	start  int
 	fields []span.Span
@@ -68,7 +68,7 @@ func (p *Parser) Parse(buf []byte, start, end int, fields []span.Span) (grown []
 	return grown, nil
 }
 
-// Blank says whether a line has only blanks. It is no record, and no fault of one.
+// Blank reports whether a line has only blanks. It is no record, and no fault of one.
 func Blank(line []byte) bool { return skipBlanks(line, 0) == len(line) }
 
 // parseLine reads the whole line.

@@ -226,7 +226,7 @@ func TestBlank(t *testing.T) {
 	}
 }
 
-// TestNothingAllocates reads lines in one order, in several, with members left out and with names that nobody wants.
+// TestNothingAllocates reads lines in one order, in several, with members left out and with unwanted names.
 func TestNothingAllocates(t *testing.T) {
 	buf, ends := checkLines(50, true, true)
 	buf = append(buf, `{"check_id":"1","sub":{"a":"\n","b":[{"c":1}]},"\u540d":null}`...)

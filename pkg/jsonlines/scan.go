@@ -9,7 +9,7 @@ import (
 // maxDepth bounds how many objects and arrays stand within each other; the line's own object is the first.
 const maxDepth = 512
 
-// Functions of this file get a line and a place in it, and return the place behind what they read and no fault, or the
+// Functions of this file get a line and a place in it, and return the place after what they read and no fault, or the
 // place of a fault and the fault.
 
 // ones has one in each byte, tops the top bit of each.
@@ -18,8 +18,8 @@ const (
 	tops = 0x80 * ones
 )
 
-// scanString reads a string from behind its opening quote to behind its closing one. escaped says that there are
-// backslashes in it, all of which appendUnescaped understands.
+// scanString reads a string from after its opening quote to after its closing one. escaped says that there are
+// backslashes in it. appendUnescaped understands them all.
 //
 // Eight bytes are looked at in one step. A byte of x-ones*c has its top bit set if it is below c and so was borrowed for;
 // a false one can only stand above a true one, and the lowest is what is looked for. Bytes with the top bit set are never

@@ -19,7 +19,7 @@ import (
 // Skew is by how much the clocks of callers and this host may differ.
 const Skew = 5 * time.Minute
 
-// ErrRefused is of a token that proves nobody. The text says why, for the log: who sent it is not to be answered so much.
+// ErrRefused is of a token that proves no identity. The text says why, for the log: the sender does not get that much.
 var ErrRefused = errors.New("the Kerberos token is refused")
 
 // Acceptor is the side of a service to which callers prove who they are, by tokens of HTTP Negotiate (RFC 4559, 4178, 4121). It is safe
@@ -118,7 +118,7 @@ func (a *Acceptor) verify(req *messages.APReq, from string) (string, error) {
 	who := written(t.CName.NameString, t.CRealm)
 	switch {
 	case len(t.CName.NameString) == 0 || t.CRealm == "":
-		return "", errors.New("its ticket is of nobody")
+		return "", errors.New("its ticket has no client")
 	case req.Authenticator.CRealm != t.CRealm:
 		return "", fmt.Errorf("the realm of %s is another one in its authenticator", quoted(who))
 	case t.CRealm != req.Ticket.Realm && len(t.Transited.Contents) > 0 && !types.IsFlagSet(&t.Flags, flags.TransitedPolicyChecked):

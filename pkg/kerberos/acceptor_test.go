@@ -150,7 +150,7 @@ var ntlm = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}
 
 const from = "127.0.0.1:4711"
 
-// TestAccept: whoever has a ticket of the realm's KDC for this service is known by the name in it, once for each token.
+// TestAccept: a client with a ticket of the realm's KDC for this service is known by the name in it, once for each token.
 func TestAccept(t *testing.T) {
 	path, kt := serviceKeys(t)
 	seen := &Seen{}
@@ -208,7 +208,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestRefuse: whoever has none, or another's, is nobody; the log says why, the caller gets no token.
+// TestRefuse: a client with none, or another's, is unknown; the log says why, the caller gets no token.
 func TestRefuse(t *testing.T) {
 	path, kt := serviceKeys(t)
 	a, err := NewAcceptor(path, "HTTP", &Seen{})
@@ -243,7 +243,7 @@ func TestRefuse(t *testing.T) {
 		"from elsewhere": {forged{user: "ann", realm: ours, ticket: func(p *messages.EncTicketPart) {
 			p.CAddr = types.HostAddresses{{AddrType: 2, Address: []byte{10, 0, 0, 1}}}
 		}}, kt, "other addresses"},
-		"of nobody": {forged{user: "x", realm: ours, ticket: func(p *messages.EncTicketPart) { p.CName.NameString = []string{} }, auth: func(a *types.Authenticator) { a.CName.NameString = []string{} }}, kt, "of nobody"},
+		"of nobody": {forged{user: "x", realm: ours, ticket: func(p *messages.EncTicketPart) { p.CName.NameString = []string{} }, auth: func(a *types.Authenticator) { a.CName.NameString = []string{} }}, kt, "its ticket has no client"},
 	} {
 		token, _, _ := tt.f.token(t, tt.keys)
 		who, reply, err := a.Accept(token, from)

@@ -66,7 +66,7 @@ func (w *walk) number(size int) int {
 	return int(binary.BigEndian.Uint32(b))
 }
 
-// text is bytes behind their length.
+// text is bytes after their length.
 func (w *walk) text() { w.skip(w.number(4)) }
 
 func (w *walk) principal() {

@@ -86,7 +86,7 @@ func (p *protector) mac(h hash.Hash, parts ...[]byte) []byte {
 	return p.sum[:p.size]
 }
 
-// encrypt seals in place what lies in dst from a place on: room for the confounder, filled, and the plain text. It appends
+// encrypt seals in place what is in dst from a place on: room for the confounder, filled, and the plain text. It appends
 // the HMAC.
 func (p *protector) encrypt(dst []byte, from int) []byte {
 	b := dst[from:]
@@ -99,7 +99,7 @@ func (p *protector) encrypt(dst []byte, from int) []byte {
 	return append(dst, p.mac(p.integrity, zeroIV[:], b)...)
 }
 
-// decrypt opens a message in place: the plain text, which lies in it.
+// decrypt opens a message in place: the plain text, which is in it.
 func (p *protector) decrypt(b []byte) (plain []byte, ok bool) {
 	cut := len(b) - p.size
 	if cut < confounderLen+aes.BlockSize {

@@ -24,7 +24,7 @@ type Config struct {
 // DefaultPath is where MIT's libraries have their configuration.
 const DefaultPath = "/etc/krb5.conf"
 
-// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, of which those that exist
+// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, and those that exist
 // are read; include and includedir are followed; the first value of a key counts. An empty path is that of KRB5_CONFIG,
 // or else [DefaultPath].
 func LoadConfig(path string) (*Config, error) {

@@ -121,14 +121,14 @@ func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
 		return s.out.encrypt(dst, from), nil
 	}
 	at := len(dst)
-	dst = append(dst, header[:]...) // of which the size of the checksum is 0 in the checksum
+	dst = append(dst, header[:]...) // with 0 as the checksum's size while it is summed
 	dst = append(dst, data...)
 	sum := s.out.mac(s.out.checksum, data, dst[at:at+headerLen])
 	binary.BigEndian.PutUint16(dst[at+4:], uint16(len(sum)))
 	return append(dst, sum...), nil
 }
 
-// Open is the data of the acceptor's next wrap token. The token is used up; the data may lie in it.
+// Open is the data of the acceptor's next wrap token. The token is used up; the data may be in it.
 func (s *Context) Open(token []byte, private bool) ([]byte, error) {
 	if len(token) < headerLen {
 		return nil, errShort

@@ -10,7 +10,7 @@ import (
 var (
 	// ErrUnknownService is of a service that the KDC does not know.
 	ErrUnknownService = errors.New("the KDC does not know the service")
-	// ErrNoKDC is of a realm of which no KDC answers: it may do so later.
+	// ErrNoKDC says that no KDC of a realm answers. One may later.
 	ErrNoKDC = errors.New("no KDC of the realm answers")
 	// ErrSkew is of clocks that differ by more than Kerberos allows.
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")

@@ -15,7 +15,7 @@ type LocalNames struct {
 	realm string
 }
 
-// localRule is DEFAULT, or RULE:[parts:format](match)s/from/to/g, with /L behind it for lower case.
+// localRule is DEFAULT, or RULE:[parts:format](match)s/from/to/g, with /L after it for lower case.
 type localRule struct {
 	text     string
 	standard bool   // DEFAULT: principals of one part, or of two, of the default realm
@@ -28,10 +28,10 @@ type localRule struct {
 	lower    bool
 }
 
-// ErrLocalRule is of a rule that has not the form of one, or cannot be applied.
+// ErrLocalRule is of a rule that is malformed, or cannot be applied.
 var ErrLocalRule = errors.New("rule of hadoop.security.auth_to_local")
 
-// localForm is a rule and what is behind it. Rules end where their form ends, with or without space.
+// localForm is a rule and what follows it. Rules end where their form ends, with or without space.
 var localForm = regexp.MustCompile(`^\s*(?:(DEFAULT)|RULE:\[(\d*):([^\]]*)\](\(([^)]*)\))?(s/([^/]*)/([^/]*)/(g?))?)(?:/?(L))?`)
 
 // ParseLocalNames reads the rules of a configuration. Realm is the default one.

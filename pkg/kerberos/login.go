@@ -30,7 +30,7 @@ type Options struct {
 	Cache string
 }
 
-// Client is a user who is logged in. It is safe for concurrent use.
+// Client is a user that is logged in. It is safe for concurrent use.
 type Client struct {
 	o         Options
 	principal string
@@ -57,7 +57,7 @@ func Login(o Options) (*Client, error) {
 	return c, nil
 }
 
-// login also gives who is logged in.
+// login also gives the principal that is logged in.
 func (o Options) login() (*state, string, error) {
 	if o.Keytab != "" {
 		return o.loginKeytab()
@@ -65,7 +65,7 @@ func (o Options) login() (*state, string, error) {
 	return o.loginCache()
 }
 
-// Principal is who is logged in, user@REALM.
+// Principal is the principal that is logged in, user@REALM.
 func (c *Client) Principal() string { return c.principal }
 
 // Until is when the login's ticket ends, and until when that of a ticket cache can be renewed, zero if it cannot. A keytab

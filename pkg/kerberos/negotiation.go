@@ -118,7 +118,7 @@ func (n *negotiation) reply(req *messages.APReq) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 1, IsCompound: true, Bytes: b})
 }
 
-// wantsProof says whether mutual authentication is asked for, in the request or in the checksum of GSS-API (RFC 4121,
+// wantsProof reports whether mutual authentication is asked for, in the request or in the checksum of GSS-API (RFC 4121,
 // section 4.1.1).
 func wantsProof(req *messages.APReq) bool {
 	if types.IsFlagSet(&req.APOptions, flags.APOptionMutualRequired) {

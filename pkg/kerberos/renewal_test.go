@@ -119,7 +119,7 @@ func TestCacheLives(t *testing.T) {
 	if later, _ := c.Until(); !later.After(time.Now()) {
 		t.Errorf("renewed, it ends at %s", later)
 	}
-	// It is due, and nobody has renewed it: this package does.
+	// It is due, and was not renewed: this package does.
 	c.mu.Lock()
 	c.s.tgt.since, c.s.tgt.end = time.Now().Add(-time.Hour), time.Now().Add(time.Minute)
 	c.s.tickets = map[asked]*grant{}

@@ -13,7 +13,7 @@ type Alphabet [4]uint64
 
 func (a *Alphabet) add(b byte) { a[b>>6] |= 1 << (b & 63) }
 
-// Has says whether b is in the set.
+// Has reports whether b is in the set.
 func (a Alphabet) Has(b byte) bool { return a[b>>6]&(1<<(b&63)) != 0 }
 
 // Len is the number of bytes in the set.
@@ -24,7 +24,7 @@ func (a Alphabet) Len() (n int) {
 	return n
 }
 
-// Within says whether all bytes of a are in b.
+// Within reports whether all bytes of a are in b.
 func (a Alphabet) Within(b Alphabet) bool {
 	for i := range a {
 		if a[i]&^b[i] != 0 {

@@ -42,7 +42,7 @@ type PartReport struct {
 	Bytes    Alphabet // that it can have at any place
 }
 
-// Uniqueness says whether two records can have one key when a column's
+// Uniqueness reports whether two records can have one key when a column's
 // values all differ.
 type Uniqueness uint8
 
@@ -149,7 +149,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 			continue
 		}
 		if !placed(parts, i, o) {
-			why = fmt.Sprintf("parts beside %s have no fixed length and no separator that they cannot hold, so where it begins or ends is not determined", p)
+			why = fmt.Sprintf("parts next to %s have no fixed length and no separator that they cannot hold, so where it begins or ends is not determined", p)
 			continue
 		}
 		if u < best {
@@ -163,7 +163,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 	return best, why
 }
 
-// carries says whether different ids give different bytes of e.
+// carries reports whether different ids give different bytes of e.
 func carries(e Expr, id string, o Options) (Uniqueness, string) {
 	switch e := e.(type) {
 	case Column:
@@ -190,7 +190,7 @@ func carries(e Expr, id string, o Options) (Uniqueness, string) {
 	return MayCollide, ""
 }
 
-// placed says whether part i's place follows from a key's bytes.
+// placed reports whether part i's place follows from a key's bytes.
 func placed(parts []Expr, i int, o Options) bool {
 	before := determined(parts[:i], o)
 	behind := slices.Clone(parts[i+1:])
@@ -202,7 +202,7 @@ func placed(parts []Expr, i int, o Options) bool {
 	return before && after
 }
 
-// determined says whether the parts, read in this direction, end at a place
+// determined reports whether the parts, read in this direction, end at a place
 // that can be determined: each has a fixed length, or ends at a literal that it
 // cannot hold.
 func determined(parts []Expr, o Options) bool {

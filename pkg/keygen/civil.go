@@ -80,7 +80,7 @@ func digitsOf(b []byte, least, most int) (v, n int, ok bool) {
 	return v, n, n >= least
 }
 
-// fraction reads the digits behind a second's point, nine at most, and gives
+// fraction reads the digits after a second's point, nine at most, and gives
 // nanoseconds.
 func fraction(b []byte, least, most int) (ns, n int, ok bool) {
 	v, n, ok := digitsOf(b, least, most)
@@ -90,7 +90,7 @@ func fraction(b []byte, least, most int) (ns, n int, ok bool) {
 	return v, n, ok
 }
 
-// offsetOf reads Z, or a sign, two digits of hours and two of minutes: behind
+// offsetOf reads Z, or a sign, two digits of hours and two of minutes: after
 // a colon for XXX, without one for X and XX, and for X they may be missing.
 func offsetOf(b []byte, kind int) (seconds, n int, ok bool) {
 	if len(b) > 0 && b[0] == 'Z' {

@@ -57,7 +57,7 @@ func (p *Program) Parts() []Expr { return p.parts }
 // Append appends the key of a record to dst; fields are those of
 // [Program.Columns], which are read and not kept. The result is dst grown, as
 // append gives it; with room in dst nothing is allocated. An error is a
-// [*FieldError], dst is then returned as it was, with undefined bytes behind
+// [*FieldError], dst is then returned as it was, with undefined bytes after
 // its length, and the program may continue with the next record.
 func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 	key := dst
@@ -161,7 +161,7 @@ func (c *compiler) modulus(call Call, most int) (int, error) {
 	return n, nil
 }
 
-// NeedsRegions says whether a salt in the spec has no modulus of its own.
+// NeedsRegions reports whether a salt in the spec has no modulus of its own.
 func NeedsRegions(e Expr) bool {
 	switch e := e.(type) {
 	case Concat:

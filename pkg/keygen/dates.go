@@ -12,14 +12,14 @@ import (
 type Dates struct {
 	layout *layout
 	zone   *zone
-	exact  bool // digits behind the millisecond are an error to Millis
+	exact  bool // digits after the millisecond are an error to Millis
 }
 
-// TimestampLayout is how timestamps are written where nobody gives a layout.
+// TimestampLayout is how timestamps are written where no layout is given.
 const TimestampLayout = "yyyy-MM-dd HH:mm:ss[.SSS]"
 
 // NewTimestamps has the given layout, or [TimestampLayout] where it is empty:
-// then no digit is cut that nobody has asked to cut.
+// then no digit is cut without a request.
 func NewTimestamps(layout, zone string) (*Dates, error) {
 	exact := layout == ""
 	if exact {
@@ -47,7 +47,7 @@ func NewDates(layout, zone string) (*Dates, error) {
 }
 
 // Parse gives a text as milliseconds since 1970 and the nanoseconds, below a
-// million, behind them. What the layout does not have is the least that it can
+// million, after them. What the layout does not have is the least that it can
 // be; of a time that a change of the clocks repeats or skips, the distance
 // from UTC before the change counts. The error wraps ErrDate, ErrNumber or
 // ErrRange and reads on from "TEXT is".
@@ -133,7 +133,7 @@ func compileMillis(c *compiler, call Call) (number, error) {
 	return &millisNumber{in: in, from: from}, err
 }
 
-// datesOf reads the constants behind the argument.
+// datesOf reads the constants after the argument.
 func datesOf(args []Expr) (*Dates, error) {
 	zone := ""
 	if len(args) > 1 {

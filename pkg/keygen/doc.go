@@ -9,7 +9,7 @@
 //
 //	check_id                a column: the field's bytes
 //	'::'  or  "::"          a literal; escapes are \\ \' \" \n \r \t \xNN
-//	f(e, …, n, …)           a function of expressions and, behind them, integers
+//	f(e, …, n, …)           a function of expressions and, after them, integers
 //
 // A column whose name is no identifier is written in back quotes. Functions
 // that hash take one or more expressions and join them, so salt(a + b) and

@@ -18,7 +18,7 @@ var (
 	ErrNumber = errors.New("not a whole number")                      // where a function wants an integer
 	ErrRange  = errors.New("number out of range")                     // beyond 64 bits, or what the function takes
 	ErrDate   = errors.New("not a date of the layout")                // of millis or date
-	ErrFiner  = errors.New("finer than a millisecond: a layout with [.SSS] cuts the digits behind it")
+	ErrFiner  = errors.New("finer than a millisecond: a layout with [.SSS] cuts the digits after it")
 	ErrShort  = errors.New("too short")               // for the part that a function takes of it
 	ErrWide   = errors.New("too long for its width")  // of pad and the like
 	ErrHex    = errors.New("not hex digits in pairs") // of a function that reads hexadecimal text
@@ -56,7 +56,7 @@ type ValueError struct {
 	Err   error  // what follows "value …"
 }
 
-// about is an error about a value, of which it keeps a copy.
+// about is an error about a value. It keeps a copy of the value.
 func about(value []byte, format string, args ...any) error {
 	return NewValueError(value, fmt.Errorf(format, args...))
 }
@@ -76,5 +76,5 @@ func (e *ValueError) Error() string {
 
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// Data is the value's beginning, for who may show it.
+// Data is the value's beginning, for callers that may show it.
 func (e *ValueError) Data() []byte { return e.Value }

@@ -28,7 +28,7 @@ type Concat struct {
 	Parts []Expr
 }
 
-// Call is a function of expressions and, behind them, integers. Constant
+// Call is a function of expressions and, after them, integers. Constant
 // texts, such as the layout of a date, are literals among the arguments.
 type Call struct {
 	Func string
@@ -114,7 +114,7 @@ func (c Call) String() string {
 	return c.Func + "(" + strings.Join(s, ", ") + ")"
 }
 
-// isIdentifier says whether a name stands without back quotes. A $ in front is of
+// isIdentifier reports whether a name stands without back quotes. A $ in front is of
 // what is no column of a record, such as the old key of a row that gets a new one.
 func isIdentifier(s string) bool {
 	s = strings.TrimPrefix(s, "$")

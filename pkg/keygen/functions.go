@@ -19,7 +19,7 @@ type function struct {
 	form    string // how a call is written, for messages and the reference
 	about   string
 	joins   bool     // takes one or more arguments, joined; else just one
-	consts  [2]int   // least and most literals behind the argument
+	consts  [2]int   // least and most literals after the argument
 	ints    [2]int   // least and most integers at the end
 	bounds  [][2]int // of each integer
 	salts   bool     // takes the job's number of regions if it has no integer
@@ -132,7 +132,7 @@ func functionNames() []string {
 }
 
 // argError is about one argument of a call, counted from 0; the integers
-// come behind the others.
+// come after the others.
 type argError struct {
 	arg int
 	err error

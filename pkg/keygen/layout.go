@@ -89,7 +89,7 @@ func (f layoutField) check(layout string) error {
 		ok = f.n <= 3
 	}
 	if !ok {
-		return fmt.Errorf("the layout %q has %q, which is none of yyyy MM dd HH mm ss SSS XXX; letters that stand for themselves go in single quotes", layout, strings.Repeat(string(f.kind), f.n))
+		return fmt.Errorf("the layout %q has %q, which is not one of yyyy MM dd HH mm ss SSS XXX; letters that stand for themselves go in single quotes", layout, strings.Repeat(string(f.kind), f.n))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (l *layout) check() error {
 	return nil
 }
 
-// checkOutput says whether dates can be written so.
+// checkOutput reports whether dates can be written so.
 func (l *layout) checkOutput() error {
 	for _, f := range l.fields {
 		if f.kind == 'f' {
@@ -125,7 +125,7 @@ func (l *layout) checkOutput() error {
 	return nil
 }
 
-// offset says whether dates of the layout say their own distance from UTC.
+// offset reports whether dates of the layout say their own distance from UTC.
 func (l *layout) offset() bool {
 	for _, f := range l.fields {
 		if f.kind == 'X' {

@@ -111,7 +111,7 @@ func (p *parser) part(depth int) (Expr, error) {
 		}
 		return Column{Name: name}, nil
 	case isDigit(c):
-		return nil, p.fail("a number stands only behind a function's arguments (for constant bytes write '%s')", p.name())
+		return nil, p.fail("a number follows only a function's arguments (for constant bytes write '%s')", p.name())
 	}
 	r, _ := utf8.DecodeRuneInString(p.s[p.at:])
 	return nil, p.fail("unexpected %q", r)
@@ -175,7 +175,7 @@ func (p *parser) call(name string, start, depth int) (Expr, error) {
 	return c, nil
 }
 
-// isNumber says whether an integer begins here.
+// isNumber reports whether an integer begins here.
 func (p *parser) isNumber() bool {
 	c := p.peek()
 	return isDigit(c) || c == '-' && p.at+1 < len(p.s) && isDigit(p.s[p.at+1])

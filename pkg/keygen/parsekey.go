@@ -17,9 +17,9 @@ var (
 // It has buffers of its own, so each goroutine needs its own.
 type KeyParser struct {
 	columns     []string
-	front, back keyRun     // before the first part of unknown width, and behind the last
+	front, back keyRun     // before the first part of unknown width, and after the last
 	free        []freePart // the parts of unknown width
-	between     []keyRun   // behind each of them but the last
+	between     []keyRun   // after each of them but the last
 	program     *Program   // makes the key again; nil: a column is not stored as it is
 	order       []int      // the program's columns in columns
 	fields      [][]byte
@@ -51,7 +51,7 @@ func (r *keyRun) add(e Expr, width int) {
 	r.width += width
 }
 
-// fits says whether the run can begin b.
+// fits reports whether the run can begin b.
 func (r *keyRun) fits(b []byte) bool {
 	if len(b) < r.width {
 		return false

@@ -15,7 +15,7 @@ func Recipes() []Recipe {
 		{"check-separated", "salt(check_id) + '+' + md5hex(check_id) + '+' + id", "the same with separators"},
 		{"opinion", "salt(buss_no, business_type) + md5hex(buss_no, business_type) + id", "a query key of two columns"},
 		{"plain", "check_id + id", "no salt: ranges of check_id stay in order, load follows the values"},
-		{"salted", "salt(key, 1000) + key", "an existing key behind a salt of three digits, regions 000 to 999"},
+		{"salted", "salt(key, 1000) + key", "an existing key after a salt of three digits, regions 000 to 999"},
 		{"bytesalted", "bytesalt(key, 16) + key", "the same with a salt of one byte"},
 		{"javasalted", "javasalt(key, 16) + key", "the same as Java's (byte) (key.hashCode() % 16) writes it, with the remainder's sign"},
 		{"md5split", "md5shift(id) + '::' + id", "tables split by MD5StringSplit"},

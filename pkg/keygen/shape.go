@@ -54,7 +54,7 @@ func shapeOf(e Expr, o Options) shape {
 	return shape{max: MaxKey, set: anyByte(), first: anyByte()}
 }
 
-// then is s with t behind it.
+// then is s with t after it.
 func (s shape) then(t shape) shape {
 	out := shape{min: min(s.min+t.min, MaxKey), max: min(s.max+t.max, MaxKey), set: s.set.union(t.set), first: s.first, lead: s.lead}
 	if s.min == 0 {

@@ -76,7 +76,7 @@ func below(lead []symbol, whole bool, split []byte) (lo, hi float64) {
 	return (float64(less) + times*lo) / float64(s.n), (float64(less) + times*hi) / float64(s.n)
 }
 
-// uneven says how rows would lie in the regions, if they would lie badly:
+// uneven says how rows would be in the regions, if they would be badly:
 // some regions with none, or one with more than twice as many as any other.
 // One region of a salt that has been split again is no such case.
 func uneven(s shape, splits [][]byte, shares []float64) string {

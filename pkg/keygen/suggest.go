@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// suggest is what somebody who wrote name may have meant: what continues like
+// suggest is what name may have been meant to be: what continues like
 // it, or is its beginning, else what differs in a few letters.
 func suggest(name string, known []string) string {
 	const most = 3 // more would be no hint
@@ -105,5 +105,5 @@ type unprovenError struct {
 
 func (e *unprovenError) Unwrap() error { return e.error }
 
-// Data are the names, for who may show them.
+// Data are the names, for callers that may show them.
 func (e *unprovenError) Data() []byte { return []byte(ColumnList(e.names)) }

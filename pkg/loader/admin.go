@@ -103,7 +103,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 		return c.procedure(ctx, resp.GetProcId())
 	}
 	err := create()
-	// The namespace is not asked for first: that needs the right ADMIN, and who has CREATE on it may make the table.
+	// The namespace is not asked for first: that needs the right ADMIN, and a user with CREATE on it may make the table.
 	if isJava(err, "NamespaceNotFoundException") && spec.CreateNamespace {
 		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 // mostAnswer is the longest answer that is read: a batch of a scan has some megabytes, a cell 10 MiB by HBase's default.
 const mostAnswer = 256 << 20
 
-// newAnswerFilter looks at the answers of a master or a region server, of which gohbase believes each length.
+// newAnswerFilter looks at the answers of a master or a region server, since gohbase believes each length in them.
 func newAnswerFilter() *frames.Filter { return &frames.Filter{Most: mostAnswer, Check: checkAnswer} }
 
 // Fields of RPC.proto.
@@ -24,7 +24,7 @@ const (
 	blockLength     = 1 // CellBlockMeta.length
 )
 
-// checkAnswer reads the header of an answer, which is behind its length.
+// checkAnswer reads the header of an answer, which is after its length.
 func checkAnswer(head []byte, size uint32) (need int, why string) {
 	from, to, need, why := frames.Delimited(head, 0, size)
 	if need > 0 || why != "" {

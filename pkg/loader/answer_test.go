@@ -22,7 +22,7 @@ import (
 func hostile(t *testing.T, answer []byte) string {
 	t.Helper()
 	return testcheck.Serve(t, func(nc net.Conn) {
-		// The preamble, then the connection's header and the call, each behind its length.
+		// The preamble, then the connection's header and the call, each after its length.
 		if _, err := io.CopyN(io.Discard, nc, 6); err != nil {
 			return
 		}

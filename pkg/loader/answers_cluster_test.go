@@ -119,7 +119,7 @@ func TestUnclearExceptionSendsAgain(t *testing.T) {
 	}
 }
 
-// TestRepeatedExceptionEndsTheLoad: the same exception again and again ends the load, sooner if it is one that somebody must
+// TestRepeatedExceptionEndsTheLoad: the same exception again and again ends the load, sooner if it is one that an operator must
 // act on, with what to change.
 // Scenario 19 of docs/reliability.md.
 func TestRepeatedExceptionEndsTheLoad(t *testing.T) {

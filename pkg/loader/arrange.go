@@ -19,7 +19,7 @@ type group struct {
 	same     int    // how often in a row that was the reason
 }
 
-// arrange groups files by the region that holds them, in the order of the regions. Files that lie in several are cut at
+// arrange groups files by the region that holds them, in the order of the regions. Files that are in several are cut at
 // all boundaries at once, and those that are too many for a region and family are merged.
 func (l *load) arrange(ctx context.Context, regions []Region, files []HFile) ([]group, error) {
 	var whole []HFile
@@ -42,7 +42,7 @@ func (l *load) arrange(ctx context.Context, regions []Region, files []HFile) ([]
 	return groups, nil
 }
 
-// fit gives the file if it lies in one region, else its parts.
+// fit gives the file if it is in one region, else its parts.
 func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, error) {
 	first := find(regions, f.First)
 	if regions[first].before(f.Last) {
@@ -112,7 +112,7 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 	return nil
 }
 
-// identify looks up the identities of new files where the rewriter has not.
+// identify looks up the identities of new files where the rewriter did not.
 func (l *load) identify(ctx context.Context, files []HFile) error {
 	for i := range files {
 		if files[i].FileID != 0 {

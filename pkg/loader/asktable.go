@@ -41,7 +41,7 @@ func (l *load) inTable(ctx context.Context, f HFile) (bool, error) {
 	return false, errNoCells
 }
 
-// ends says whether the first and the last row of a file have cells of its family with the load's timestamp in the table.
+// ends reports whether the first and the last row of a file have cells of its family with the load's timestamp in the table.
 func (l *load) ends(ctx context.Context, f HFile) (first, last bool, err error) {
 	if first, err = l.hasCells(ctx, f.Family, f.First); err != nil {
 		return first, false, err

@@ -199,7 +199,7 @@ func (s *shyFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 	return s.FS.ReadDir(ctx, name)
 }
 
-// TestFailedListingIsNotTakenForLoaded: a file that nobody loaded is nowhere, and the stores cannot be listed.
+// TestFailedListingIsNotTakenForLoaded: a file that was not loaded is nowhere, and the stores cannot be listed.
 func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 3*time.Second })

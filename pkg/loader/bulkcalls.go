@@ -87,7 +87,7 @@ func (c *Cluster) Cleanup(ctx context.Context, table TableName, token string) er
 }
 
 // prepare makes the staging directory and gives its path, the token. A call that is under way when the context ends is
-// waited for: of a directory that HBase made and nobody heard of nothing could be removed.
+// waited for: nothing could be removed of a directory that HBase made without an answer that is heard.
 func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("prepare the load of table %s: %w", table, context.Cause(ctx))

@@ -45,7 +45,7 @@ type blockCall struct {
 	block []byte
 }
 
-// DeserializeCellBlocks is called by gohbase's reader with the block, of which it demands that all is consumed. The bytes
+// DeserializeCellBlocks is called by gohbase's reader with the block, and must consume all of it. The bytes
 // are this answer's own.
 func (c *blockCall) DeserializeCellBlocks(_ proto.Message, b []byte) (uint32, error) {
 	if uint64(len(b)) > 1<<32-1 {

@@ -73,7 +73,7 @@ const (
 	mayReadWrite fs.FileMode = 0o6
 )
 
-// denied says whether a mode keeps a user from something. Whether a user is of the group nobody here can know, so a right
+// denied reports whether a mode keeps a user from something. Whether a user is of the group is not known here, so a right
 // of the group's is taken for the user's.
 func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
 	mode := info.Mode().Perm()

@@ -18,7 +18,7 @@ type Cell struct {
 	Type                     CellType
 }
 
-// CellType says whether a cell is a value or a delete marker (org.apache.hadoop.hbase.KeyValue.Type).
+// CellType reports whether a cell is a value or a delete marker (org.apache.hadoop.hbase.KeyValue.Type).
 type CellType byte
 
 // The types. Only a scan that is raw gives others than CellPut.

@@ -156,7 +156,7 @@ type warning struct {
 	others int
 }
 
-// firstToWarn says whether the log has had nothing for a while of the server that an error is of, or else of the call, and
+// firstToWarn reports whether the log has had nothing for a while of the server that an error is of, or else of the call, and
 // how many retries it was spared since it last had.
 func (c *Cluster) firstToWarn(what string, err error) (first bool, others int) {
 	key, now := what, time.Now()

@@ -56,7 +56,7 @@ type Config struct {
 	// the rest for resolving the outcome of files without an answer, and for cleaning up. What is not known then is left
 	// for the next attempt. Default 8 s.
 	LoadGrace time.Duration
-	// StageQuiet is how long a file must lie still in the staging directory, after a lost answer, before it is taken back
+	// StageQuiet is how long a file must be still in the staging directory, after a lost answer, before it is taken back
 	// from there. The server moves it on within milliseconds unless it was stopped in between. A third of it is between two
 	// looks whether a region has left a server that does not answer. Default 30 s.
 	StageQuiet time.Duration

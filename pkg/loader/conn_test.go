@@ -21,7 +21,7 @@ type forgetful struct{ hrpc.RegionClient }
 func (forgetful) QueueRPC(hrpc.Call) {}
 func (forgetful) Addr() string       { return "rs:1" }
 
-// TestWaitBroken ends a call that nobody answers when its connection breaks.
+// TestWaitBroken ends a call that is not answered when its connection breaks.
 func TestWaitBroken(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()

@@ -13,11 +13,11 @@
 //   - When the answer is lost, the files are fenced off: a rename is atomic, so a file that this side can rename was not
 //     taken and will not be, and is sent again under its new name; one that has gone is looked for in the stores. Only what
 //     cannot be resolved is an error, [*UnknownOutcomeError], and the next attempt looks again ([LoadRequest.Unknown]).
-//   - Cleanup is not called while a file may lie in the token's directory: it would die with it.
+//   - Cleanup is not called while a file may be in the token's directory: it would die with it.
 //   - When the server answers that it did not load, every file is looked for at its source and in the token's directory,
 //     and what was moved there is moved back. The second such answer ends the load with what may be the cause:
 //     [*RefusedError].
-//   - A file whose rows do not lie in one region is cut at all boundaries at once by the caller's [Rewriter], or refused
+//   - A file whose rows are not in one region is cut at all boundaries at once by the caller's [Rewriter], or refused
 //     before anything is sent: [*MisfitError].
 //   - A table whose store files are kept by the tracker FILE is loaded directly. There a file in the store's directory is
 //     not in the table before the region has it in its list, so the region is asked.
@@ -31,7 +31,7 @@
 //
 // # Connections
 //
-// The client library is gohbase, of which only the wire is used: its region client (one per connection), its protocol
+// Only the lowest layer of the client library, gohbase, is used: its region client (one per connection), its protocol
 // messages. Its table client retries without end and resends calls whose answer was lost. All calls have deadlines: the
 // context's and the ones in [Config]. A Cluster may be used by any number of goroutines.
 //

@@ -46,7 +46,7 @@ func (s *settling) undecided(limit error) error {
 func (s *settling) seen() error {
 	switch {
 	case !s.stagedSince.IsZero():
-		return errors.New("it lies in the staging directory")
+		return errors.New("it is in the staging directory")
 	case s.orphan != nil:
 		return s.orphan.explain(s)
 	case s.goneSince.IsZero():
@@ -61,7 +61,7 @@ func (s *settling) seen() error {
 func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	back := s.to
 	if s.answered {
-		back = s.file // nobody is at it: it may keep its name
+		back = s.file // it is not in use: it may keep its name
 	}
 	source, to := fsPath(s.file.Path), fsPath(back.Path)
 	// The answer to a rename may have been lost, here or in an earlier attempt.
@@ -120,7 +120,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 		return s.file, PlaceUnknown, nil
 	}
 	if s.answered && s.stores == nil && time.Since(s.goneSince) > goneQuiet {
-		return s.file, PlaceGone, nil // nobody is at it any more
+		return s.file, PlaceGone, nil // it is not in use any more
 	}
 	return s.file, PlaceUnknown, nil
 }
@@ -128,7 +128,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 // goneQuiet is how long a file must be nowhere until that is believed.
 const goneQuiet = time.Second
 
-// isThere says whether the file is at a place, or another one of whose identity nothing is known. A look that failed has
+// isThere reports whether the file is at a place, or another one of whose identity nothing is known. A look that failed has
 // seen nothing.
 func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	info, err := s.req.FS.Stat(ctx, name)
@@ -142,7 +142,7 @@ func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	return !ok || s.file.FileID == 0 || id == s.file.FileID, nil
 }
 
-// lain says whether a file in the staging directory may be taken from there: the server has answered, or the region is
+// lain reports whether a file in the staging directory may be taken from there: the server has answered, or the region is
 // served by another, or the file has lain still for long.
 func (s *settling) lain(ctx context.Context) bool {
 	if s.answered {

@@ -35,7 +35,7 @@ func (g *tollGate) count(n int) {
 	g.most = max(g.most, g.waiting)
 }
 
-// TestLoadGate loads four regions, of which two at a time may ask the gate,
+// TestLoadGate loads four regions. Two at a time may ask the gate,
 // and lets two pass. A stop leaves the others where they were, and the same
 // files can be loaded after it.
 func TestLoadGate(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 
 const (
 	// quickLoads is how many loads one region server has at a time as long as they are quick, and quick how long such a one
-	// takes: a rename and a look into a small file, of which a handler is free again at once.
+	// takes: a rename and a look into a small file, after which a handler is free at once.
 	quickLoads = 8
 	quick      = 500 * time.Millisecond
 	// slowLoads is how many it has at a time otherwise.
 	slowLoads = 2
 	// keptLine is how long a connection may have been idle that is used for a further load. One that a server has closed
-	// meanwhile would take a request that nobody answers.
+	// meanwhile would take a request that is never answered.
 	keptLine = time.Second
 )
 
@@ -72,7 +72,7 @@ func (a *line) open(ctx context.Context, c *Cluster, addr string) (*link, error)
 	return conn, nil
 }
 
-// answered takes what came of a load. Only a connection that gave its answer is used again.
+// answered takes the outcome of a load. Only a connection that gave its answer is used again.
 func (a *line) answered(took time.Duration, err error) {
 	a.pace.slow.Store(took > quick)
 	if a.used = time.Now(); err != nil {

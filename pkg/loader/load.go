@@ -53,7 +53,7 @@ func (l *load) cleanEarlier(ctx context.Context) error {
 		return nil
 	}
 	if _, err := l.req.FS.Stat(ctx, fsPath(l.req.Token)); err != nil {
-		return nil // it is gone, or nobody can say
+		return nil // it is gone, or that is not known
 	}
 	l.staged, l.report.Token = l.req.Token, l.req.Token
 	return l.clean(false)
@@ -83,7 +83,7 @@ func (l *load) stage(ctx context.Context) (err error) {
 			}
 			return nil
 		} else if !errors.Is(err, fs.ErrNotExist) && (len(l.req.Unknown) > 0 || !l.direct && !errors.Is(err, fs.ErrPermission)) {
-			// Files of which nothing is known may be in it.
+			// Files whose outcome is unknown may be in it.
 			return fmt.Errorf("staging directory of the earlier attempt: %w", err)
 		}
 	}
@@ -133,7 +133,7 @@ type load struct {
 	fs      *hadooprpc.Token // with which the servers take files as the user, nil without security
 	staged  string           // the staging directory in which a file may be: the token, or that of an earlier attempt
 	tracked map[string]bool  // families whose store files are a list, not the contents of a directory
-	sent    map[string]bool  // files that an earlier attempt sent without hearing what came of it
+	sent    map[string]bool  // files that an earlier attempt sent without an answer
 	files   []HFile
 	report  *LoadReport
 
@@ -163,7 +163,7 @@ func (l *load) progressed() {
 	l.progress = time.Now()
 }
 
-// stalled says whether nothing has been loaded for so long that there is no use in continuing.
+// stalled reports whether nothing has been loaded for so long that there is no use in continuing.
 func (l *load) stalled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

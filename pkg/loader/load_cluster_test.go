@@ -225,7 +225,7 @@ func TestLoadSplitMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		name, at string
 		fits     bool
-	}{{"beside the file", "b", true}, {"through the file", "a000005", false}} {
+	}{{"next to the file", "b", true}, {"through the file", "a000005", false}} {
 		t.Run(c.name, func(t *testing.T) {
 			table := b.table(t)
 			f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))

@@ -218,7 +218,7 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// TestPrefixEndOfBytes: of all prefixes of two bytes, the end is behind the last row with the prefix, and before the first without it.
+// TestPrefixEndOfBytes: of all prefixes of two bytes, the end is after the last row with the prefix, and before the first without it.
 func TestPrefixEndOfBytes(t *testing.T) {
 	for a := range 256 {
 		for b := range 256 {

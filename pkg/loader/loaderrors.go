@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// MisfitError is a file whose rows do not lie in one region of the table as it is now. Nothing of it was loaded.
+// MisfitError is a file whose rows are not in one region of the table as it is now. Nothing of it was loaded.
 type MisfitError struct {
 	Table  TableName
 	File   HFile
@@ -20,7 +20,7 @@ func (e *MisfitError) Error() string {
 		e.File.Path, e.Region.Encoded, e.Table)
 }
 
-// Data are the first and last row of the file, and the region's first one and the one behind it, for who may show them.
+// Data are the first and last row of the file, and the region's first one and the one after it, for callers that may show them.
 func (e *MisfitError) Data() []byte {
 	short := func(row []byte) []byte { return row[:min(len(row), 200)] }
 	return fmt.Appendf(nil, "%q to %q, region %q to %q", short(e.File.First), short(e.File.Last), short(e.Region.Start), short(e.Region.End))
@@ -106,7 +106,7 @@ func (s FileState) String() string {
 type RefusedError struct {
 	Table  TableName
 	Region Region
-	User   string // who the load ran as
+	User   string // the user that the load ran as
 	Files  []FileState
 	Causes []string // what was found that may have been the reason
 }
@@ -157,7 +157,7 @@ func (e *UnknownOutcomeError) Error() string {
 
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// RegionError is a load that a server answered with an exception and of which nothing was done, or that could not be sent.
+// RegionError is a load that a server answered with an exception and did not begin, or that could not be sent.
 // Unwrap gives the exception, a *RemoteError.
 type RegionError struct {
 	Table    TableName

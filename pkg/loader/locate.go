@@ -13,7 +13,7 @@ import (
 var ErrTableDisabled = errors.New("is disabled: enable it in HBase's shell")
 
 // regionMap is the regions of tables as they were last read, for reading. A list that proves to be old is read again
-// once for all who found it so. Safe for concurrent use; lists are shared and never changed.
+// once for all that found it so. Safe for concurrent use; lists are shared and never changed.
 type regionMap struct {
 	read    func(ctx context.Context, table TableName) ([]Region, error) // from hbase:meta
 	enabled func(ctx context.Context, table TableName) error             // ErrTableDisabled for a table out of service
@@ -46,7 +46,7 @@ func (m *regionMap) after(ctx context.Context, table TableName, old []Region, pr
 	if prompt {
 		key += " prompt"
 	}
-	// A reading is nobody's own: it does not end with the context of the first who asked. Its tries are bounded.
+	// A reading is shared: it does not end with the context of the first caller. Its tries are bounded.
 	read := m.readings.DoChan(key, func() (any, error) {
 		if regions, ok := m.newer(table, old); ok { // another reading ended meanwhile
 			return regions, nil

@@ -119,7 +119,7 @@ func TestLostAnswerSendsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestCutRequestIsFencedAndSentAgain breaks the connection when the request is on its way, so that nobody knows whether it
+// TestCutRequestIsFencedAndSentAgain breaks the connection when the request is on its way, so that it is not known whether it
 // arrived: it did not, the file is fenced off and sent again under its new name.
 // Scenario 27 of docs/reliability.md.
 func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
@@ -188,7 +188,7 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 func TestStagedFilesLieStillTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) {
-		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 5*time.Second, 90*time.Second // one after the other they would lie still for 100 s
+		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 5*time.Second, 90*time.Second // one after the other they would be still for 100 s
 	})
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)

@@ -10,7 +10,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// orphan is a file in the directory of a region of which it is not known that the region has it in service. A directory is
+// orphan is a file in the directory of a region that may not have it in service. A directory is
 // read when a region is opened, no later. A server that was frozen for so long that its regions were opened elsewhere
 // continues with its renames when it wakes, and so puts files where no reader looks; so does one whose store could not open
 // the file that it had just moved (HStore.bulkLoadHFile, 2.6). The tracker FILE keeps a list of its own, and a server that
@@ -24,21 +24,21 @@ type orphan struct {
 
 func (o *orphan) explain(s *settling) error {
 	if !o.denied {
-		return fmt.Errorf("it lies in the store as %s, but no region could be asked whether it has it in service: %w", o.path, o.err)
+		return fmt.Errorf("it is in the store as %s, but no region could be asked whether it has it in service: %w", o.path, o.err)
 	}
 	mend := fmt.Sprintf("move it back to %s as HBase's user, or wait until a compaction has archived it", fsPath(s.to.Path))
 	if o.region.Encoded != "" && !s.tracked[s.file.Family] {
 		mend = fmt.Sprintf("reopen the region, so that it reads its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
 	}
-	err := fmt.Errorf("it lies in the store as %s, but the region that is in service does not have it: %s", o.path, mend)
+	err := fmt.Errorf("it is in the store as %s, but the region that is in service does not have it: %s", o.path, mend)
 	if o.err != nil {
 		err = fmt.Errorf("%w (%w)", err, o.err)
 	}
 	return err
 }
 
-// inService determines whether a region has a file of its directory in service, or one that came of it by a split or a merge
-// a reference to it. If not, or if nobody can say, it is an orphan.
+// inService determines whether a region has a file of its directory in service, or one that was made of it by a split or a merge
+// a reference to it. If not, or if that is not known, it is an orphan.
 func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
 	o := &orphan{}
 	regions, err := l.c.readRegions(ctx, l.req.Table)
@@ -71,7 +71,7 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 	return o
 }
 
-// LeadsTo says whether a store file, by its name, is a file of a region, a reference to it, as halves of a split region and merged regions
+// LeadsTo reports whether a store file, by its name, is a file of a region, a reference to it, as halves of a split region and merged regions
 // have them (StoreFileInfo, 2.6), or a link to it, for a file all of whose rows are on one side of the split (HFileLink).
 func LeadsTo(base, region, name string) bool {
 	return base == name || strings.HasPrefix(base, name+".") || strings.HasSuffix(base, "="+region+"-"+name)
@@ -88,7 +88,7 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 	if l.moved[o.region.Encoded] == o.region.Server {
 		return nil
 	}
-	l.c.log.Warn("a file lies in the directory of a region that does not have it in service; the region is moved to be opened again",
+	l.c.log.Warn("a file is in the directory of a region that does not have it in service; the region is moved to be opened again",
 		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
 	if o.err = l.c.moveRegion(ctx, o.region); o.err != nil {
 		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)

@@ -17,7 +17,7 @@ import (
 
 // After a lost answer the server may have done its work, may be at it, or may yet begin. Renames on HDFS are atomic, so
 // the first to move a file owns it: a file that this side can give another name was not taken by the server, and a
-// request that still waits there will not find it. So nobody has to wait until the server cannot be working any more.
+// request that still waits there will not find it. So there is no need to wait until the server cannot be working any more.
 
 // resolve resolves the outcome of the files for which an earlier attempt had no answer, and returns all that are not loaded.
 func (l *load) resolve(ctx context.Context) ([]HFile, error) {
@@ -85,7 +85,7 @@ func eventError(err error) error {
 }
 
 // sameExceptions is how often in a row a load is sent that is answered by the same exception. Those that report a file or
-// of rights come again until somebody acts; behind another there may be a NameNode that is just being restarted.
+// of rights come again until an operator acts; after another there may be a NameNode that is just being restarted.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
 	if ok && slices.Contains(lasting, re.short()) {
@@ -100,7 +100,7 @@ var lasting = []string{
 	"NSQuotaExceededException", "DSQuotaExceededException", "NoSuchFileException", "AccessDeniedException",
 }
 
-// settleInFlight is how many files are looked for at a time. Each may have to lie still for StageQuiet, so many are.
+// settleInFlight is how many files are looked for at a time. Each may have to be still for StageQuiet, so many are.
 const settleInFlight = 64
 
 // outcome is what became of files.
@@ -190,7 +190,7 @@ func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bo
 	}
 }
 
-// errNowhere is a file that somebody else took away.
+// errNowhere is a file that another process took away.
 var errNowhere = errors.New("the region server has answered, and did not load it")
 
 // settled reports the outcome.

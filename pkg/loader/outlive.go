@@ -27,7 +27,7 @@ func outlive(ctx context.Context, grace time.Duration) (context.Context, context
 }
 
 // call makes the call. When the context ends the answer is still waited for, for half of LoadGrace: a load takes a second or
-// two, and one whose answer nobody heard costs far more. The other half is for resolving the outcome then.
+// two, and one whose answer is lost costs far more. The other half is for resolving the outcome then.
 func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
 	callCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.LoadTimeout,
 		fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
@@ -65,7 +65,7 @@ func (l *load) movedAway(ctx context.Context, r Region) bool {
 	return false
 }
 
-// servedElsewhere says whether the region is known to have left the server.
+// servedElsewhere reports whether the region is known to have left the server.
 func (l *load) servedElsewhere(ctx context.Context, r Region) bool {
 	regions, err := l.c.readRegions(ctx, l.req.Table)
 	if err != nil || len(regions) == 0 {

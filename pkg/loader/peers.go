@@ -93,7 +93,7 @@ func (s selection) add(b []byte) {
 	s[TableName{string(ns), string(name)}.String()] = families
 }
 
-// Takes says whether a family of a table, if it is replicated at all, goes to the peer (ReplicationPeerConfig.needToReplicate, 2.6.4).
+// Takes reports whether a family of a table, if it is replicated at all, goes to the peer (ReplicationPeerConfig.needToReplicate, 2.6.4).
 func (p Peer) Takes(t TableName, family string) bool {
 	_, inNamespace := p.namespaces[t.Namespace]
 	families, named := p.tables[t.String()]

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestPeers: which families of which tables a peer takes.
+// TestPeers: the families and tables that a peer takes.
 func TestPeers(t *testing.T) {
 	table := func(field protowire.Number, ns, name string, families ...string) []byte {
 		b, err := appendMessage(nil, 1, &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(name)})

@@ -28,12 +28,12 @@ type Region struct {
 	ID uint64
 }
 
-// Contains says whether a row lies in the region: from Start on and before End.
+// Contains reports whether a row is in the region: from Start on and before End.
 func (r Region) Contains(row []byte) bool {
 	return bytes.Compare(row, r.Start) >= 0 && r.before(row)
 }
 
-// before says whether a row lies before the end.
+// before reports whether a row is before the end.
 func (r Region) before(row []byte) bool {
 	return len(r.End) == 0 || bytes.Compare(row, r.End) < 0
 }

@@ -50,7 +50,7 @@ func (p *plainRewriter) Merge(_ context.Context, files []HFile) (HFile, error) {
 	return p.hfile(p.t, p.fs, p.dir, files[0].Family, rows), nil
 }
 
-// TestFileOfTwentyRegionsIsCutOnce loads a file that lies in twenty regions: it is cut once.
+// TestFileOfTwentyRegionsIsCutOnce loads a file that is in twenty regions: it is cut once.
 // Scenario 5 of docs/reliability.md.
 func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
 	t.Parallel()
@@ -295,7 +295,7 @@ func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 }
 
 // TestOrphanIsNotTakenForLoaded is a server that died between its rename and its entry in the list of store files: the file
-// lies in the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
+// is in the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
 // Scenario 36 of docs/reliability.md.
 func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	t.Parallel()

@@ -167,7 +167,7 @@ func TestRegistryServers(t *testing.T) {
 	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
 	testcheck.Must(t, err)
 	defer c.Close()
-	for range 4 { // whoever is asked first
+	for range 4 { // any server may be asked first
 		c.forget()
 		p, err := c.lookup(t.Context(), func(p places) bool { return p.master != "" })
 		if want := (places{"meta:16020", "master:16000", "some-id"}); err != nil || p != want {

@@ -30,7 +30,7 @@ type RemoteError struct {
 	rows error // nil: Message is whole
 }
 
-// Unwrap gives what the text says of rows, for who may show it.
+// Unwrap gives what the text says of rows, for callers that may show it.
 func (e *RemoteError) Unwrap() error { return e.rows }
 
 func (e *RemoteError) Error() string {
@@ -87,7 +87,7 @@ func (e *ConnectionError) Error() string { return fmt.Sprintf("connection to %s:
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// javaMark begins gohbase's text for an exception, in the middle of which the class stands. There is no other way to it.
+// javaMark begins gohbase's text for an exception, which has the class in its middle. There is no other way to it.
 const javaMark = "HBase Java exception "
 
 // parseRemote finds the exception in a gohbase error.
@@ -102,7 +102,7 @@ func parseRemote(err error) (*RemoteError, bool) {
 	return remoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
 }
 
-// repeatable says whether a call without effects, or with effects that bear repeating, may be made again.
+// repeatable reports whether a call without effects, or with effects that bear repeating, may be made again.
 func repeatable(err error) bool {
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		return re.reaction() == relocate || re.reaction() == backOff
@@ -120,14 +120,14 @@ func repeatable(err error) bool {
 	return ok
 }
 
-// Unavailable says whether an error reports a cluster that is out of reach or not in service, as while it is started
+// Unavailable reports whether an error reports a cluster that is out of reach or not in service, as while it is started
 // again: the same call may succeed later, with nothing repaired by its caller.
 func Unavailable(err error) bool {
 	_, ok := errors.AsType[*lookupError](err)
 	return ok || repeatable(err)
 }
 
-// isJava says whether err is an exception with this short class name.
+// isJava reports whether err is an exception with this short class name.
 func isJava(err error, short string) bool {
 	re, ok := errors.AsType[*RemoteError](err)
 	return ok && re.short() == short

@@ -31,7 +31,7 @@ func withoutRows(text string) string {
 	return text
 }
 
-// remoteError is an exception whose text has nothing of rows; who may show them finds it whole.
+// remoteError is an exception whose text has nothing of rows; callers that may show rows find it whole.
 func remoteError(class, text, trace string) *RemoteError {
 	e := &RemoteError{Class: class, Message: withoutRows(text), Trace: trace}
 	if e.Message != text {
@@ -45,5 +45,5 @@ type rowsSaid struct{ text string }
 
 func (e *rowsSaid) Error() string { return fmt.Sprintf("a text of %d bytes", len(e.text)) }
 
-// Data is the text, for who may show it.
+// Data is the text, for callers that may show it.
 func (e *rowsSaid) Data() []byte { return []byte(strings.ToValidUTF8(e.text, "?")) }

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 )
 
-// ErrStaged says that a file lies in a staging directory of HBase's: a region server may be about to take it, and there may be no
+// ErrStaged says that a file is in a staging directory of HBase's: a region server may be about to take it, and there may be no
 // other copy.
-var ErrStaged = errors.New("a file lies in it")
+var ErrStaged = errors.New("a file is in it")
 
 // RemoveStaging has HBase delete the staging directory that a load or a check has left, if there is no file in it. One that is
 // gone is no error.

@@ -28,9 +28,9 @@ type HFile struct {
 	// FileID is the file's identity on HDFS, which a rename keeps. 0: not known; Load looks it up before it sends the file.
 	FileID uint64 `json:"file_id,omitempty"`
 	// Vacant says that the table had no cell of the request's Timestamp in the first and last row before the file was sent.
-	// Load sets it where the request is Shared; who resumes a load hands it back.
+	// Load sets it where the request is Shared; the caller hands it back when it resumes a load.
 	Vacant bool `json:"vacant,omitempty"`
-	// CRC32C is that of all its bytes, for those who compare them. 0: not known. Load does not look at it.
+	// CRC32C is that of all its bytes, to compare them. 0: not known. Load does not look at it.
 	CRC32C uint32 `json:"crc32c,omitempty"`
 }
 
@@ -53,7 +53,7 @@ type Stage int
 const (
 	StageAuto   Stage = iota // StageDirect where a family's tracker is not DEFAULT, else StageToken
 	StageToken               // through a directory of HBase's, made by PrepareBulkLoad
-	StageDirect              // from where the files lie; HBase's user must be able to write them and their directory
+	StageDirect              // from where the files are; HBase's user must be able to write them and their directory
 )
 
 // ParseStage reads auto, secure or direct; an empty name is auto.
@@ -71,7 +71,7 @@ func ParseStage(s string) (Stage, error) {
 
 func (s Stage) String() string { return [...]string{"auto", "secure", "direct"}[s] }
 
-// Rewriter makes new files of files that the table's regions do not fit. The new ones are finished, lie on the same file
+// Rewriter makes new files of files that the table's regions do not fit. The new ones are finished, are on the same file
 // system, and have together the cells of the old ones.
 type Rewriter interface {
 	// Cut makes files of the rows before the first of the given rows, between each two, and from the last on; a part
@@ -114,9 +114,9 @@ type LoadRequest struct {
 	Timestamp int64
 	// Shared says that others may write cells of the Timestamp. The table is asked then before files are sent, too.
 	Shared bool
-	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. Their outcome is resolved first.
+	// Unknown are those of Files that an earlier attempt sent without an answer. Their outcome is resolved first.
 	Unknown []HFile
-	// Rewriter cuts files that lie in several regions, and merges those of a region that are more than MaxFiles. Default:
+	// Rewriter cuts files that are in several regions, and merges those of a region that are more than MaxFiles. Default:
 	// such files are errors.
 	Rewriter Rewriter
 	// Deadline is how long the load continues without any region's becoming loaded, as long as the answers prove that nothing

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read again:
+// rounds sends the groups, and sends those again that certainly were not begun, after it has read the regions again:
 // their boundaries and servers may have changed.
 func (l *load) rounds(ctx context.Context, groups []group) error {
 	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 10 * time.Second}
@@ -132,7 +132,7 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 
 // turn waits for a group's turn and sends it, unless another has failed meanwhile.
 func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g group, failed func() bool) (group, error) {
-	// Whoever has waited for others' calls asks the gate after that.
+	// A goroutine that has waited for others' calls asks the gate after that.
 	leave, err := at.pace.enter(ctx)
 	if err == nil {
 		defer leave()
@@ -166,7 +166,7 @@ func (l *load) wait(ctx context.Context) error {
 	return err
 }
 
-// returnedError is a load of which it is certain that nothing was done and that may succeed when it is sent again.
+// returnedError is a load that certainly was not begun and that may succeed when it is sent again.
 type returnedError struct{ *RegionError }
 
 func (e returnedError) Unwrap() error { return e.RegionError }

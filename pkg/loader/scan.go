@@ -18,13 +18,13 @@ type ScanRequest struct {
 	// Start is the first row, Stop the row after the last; empty means the table's ends.
 	Start, Stop []byte
 	// Rows are the only ones that are given, in the order of their keys and between Start and Stop; the server leaves out what
-	// lies between them. Default: all.
+	// is between them. Default: all.
 	Rows [][]byte
 	// MinTime and MaxTime bound the timestamps, in milliseconds: [MinTime, MaxTime). MaxTime 0 means no bound.
 	MinTime, MaxTime int64
 	// Families to read. Default: all.
 	Families []string
-	// Columns to read, beside Families. A row that has none of what is asked for is not given. Default: all of Families.
+	// Columns to read, in addition to Families. A row without any of them is not given. Default: all of Families.
 	Columns []Column
 	// Where are conditions on cells' values that the server checks: only rows that meet all of them are given. Their columns
 	// must be among those that are read. Default: none.
@@ -62,7 +62,7 @@ type Column struct {
 	Qualifier []byte
 }
 
-// Condition is that a row has a column whose newest value lies in [From, To], both ends included; nil means no bound.
+// Condition is that a row has a column whose newest value is in [From, To], both ends included; nil means no bound.
 type Condition struct {
 	Column
 	From, To []byte
@@ -90,7 +90,7 @@ func PrefixEnd(prefix []byte) []byte {
 }
 
 // Scan gives the rows in key order. Row.Cells is valid until fn returns. The bytes of the key and of the cells are not written
-// again: who keeps them keeps the server's answer that they lie in, which has up to ChunkBytes. An error of fn ends the scan and
+// again: a caller that keeps them keeps the server's answer that they are in, which has up to ChunkBytes. An error of fn ends the scan and
 // is returned as it is.
 func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
 	at := &locator{regions: &c.regions, table: req.Table, prompt: req.Prompt}

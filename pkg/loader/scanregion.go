@@ -26,7 +26,7 @@ const (
 	closeTimeout = 2 * time.Second
 )
 
-// region reads [start, stop) as far as it lies in one region. While an answer is parsed the next is on its way.
+// region reads [start, stop) as far as it is in one region. While an answer is parsed the next is on its way.
 func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 	read := &regionRead{RegionScan: RegionScan{Region: r}, wanted: s.req.OnRegion != nil}
 	if read.wanted {

@@ -49,7 +49,7 @@ const (
 	newerChunk    = 1 << 20
 )
 
-// newerCells reads the cells after a scan's times beside it, row by row. The server leaves out store files without such
+// newerCells reads the cells after a scan's times at the same time, row by row. The server leaves out store files without such
 // cells, so that where there are none it costs one call for each region.
 type newerCells struct {
 	req  ScanRequest
@@ -143,7 +143,7 @@ func hide(cells, newer []Cell) ([]Cell, Hidden) {
 	return cells, h
 }
 
-// deletedBy says whether a marker among the cells of the row hides a cell.
+// deletedBy reports whether a marker among the cells of the row hides a cell.
 func deletedBy(c Cell, cells []Cell) bool {
 	for _, m := range column(cells, c.Family, nil) {
 		if m.Type == CellDeleteFamily && m.Timestamp >= c.Timestamp || m.Type == CellDeleteFamilyVersion && m.Timestamp == c.Timestamp {
@@ -158,7 +158,7 @@ func deletedBy(c Cell, cells []Cell) bool {
 	return false
 }
 
-// replacedBy says whether a reader sees one of the newer cells instead of a cell.
+// replacedBy reports whether a reader sees one of the newer cells instead of a cell.
 func replacedBy(c Cell, newer []Cell) bool {
 	for _, n := range column(newer, c.Family, c.Qualifier) {
 		if n.Type == CellPut && n.Timestamp > c.Timestamp && !deletedBy(n, newer) {

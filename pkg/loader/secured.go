@@ -34,7 +34,7 @@ func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
 	return nil
 }
 
-// wantsLoginAbove asks the same where a connection is secured by TLS, and nobody logs in above it.
+// wantsLoginAbove asks the same where a connection is secured by TLS, without a login above it.
 func (c *Cluster) wantsLoginAbove(ctx context.Context, addr string) error {
 	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
 	if err != nil {

@@ -66,7 +66,7 @@ func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 	return nil
 }
 
-// returned is a load of which nothing was done. All its files are at their sources.
+// returned is a load that was not begun. All its files are at their sources.
 func (l *load) returned(g group, reason error, took time.Duration) (group, error) {
 	l.locate(g, PlaceSource, took)
 	if kind := failureKind(reason); g.failure == kind {
@@ -191,7 +191,7 @@ func (l *load) findFile(ctx context.Context, f HFile) FileState {
 	return state
 }
 
-// describe fills in who may do what with a file and its directory.
+// describe fills in owner and mode of a file and its directory.
 func (l *load) describe(ctx context.Context, state *FileState, info fs.FileInfo) {
 	state.Mode = info.Mode()
 	state.Owner, state.Group = owner(info)

@@ -27,7 +27,7 @@ func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster
 	return nil
 }
 
-// beside moves a table's one region to the server that has not hbase:meta, and gives the region.
+// beside moves a table's one region to the server without hbase:meta, and gives the region.
 func beside(t *testing.T, b *bench, table TableName) Region {
 	t.Helper()
 	meta, err := b.metaServer(t.Context())

@@ -161,7 +161,7 @@ func TestStagingDirectoryWithAFileIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestRegionsBehindTheLastAreRefused: regions that begin where no other ends, or behind one that has no end, are no table.
+// TestRegionsBehindTheLastAreRefused: regions that begin where no other ends, or after one that has no end, are no table.
 func TestRegionsBehindTheLastAreRefused(t *testing.T) {
 	for bounds, ok := range map[string]bool{
 		"-": true, "-b b-": true, "-b b-d d-": true,

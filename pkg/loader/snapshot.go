@@ -69,7 +69,7 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 	}
 }
 
-// anotherSnapshot says whether the master refuses a snapshot because it is taking one.
+// anotherSnapshot reports whether the master refuses a snapshot because it is taking one.
 func anotherSnapshot(err error) bool {
 	e, ok := errors.AsType[*RemoteError](err)
 	return ok && isJava(err, "SnapshotCreationException") && strings.Contains(e.Message, "already running another snapshot")
@@ -83,7 +83,7 @@ func (c *Cluster) snapshotDone(ctx context.Context, s *pb.SnapshotDescription, a
 	return c.snapshotEnd(ctx, s)
 }
 
-// SnapshotUnderWay waits until no snapshot of the name is being taken any more, whoever asked for it. Whether there is
+// SnapshotUnderWay waits until no snapshot of the name is being taken any more, by any request. Whether there is
 // one then, the next call of [Cluster.Snapshot] shows.
 func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
@@ -97,7 +97,7 @@ func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name st
 	return nil
 }
 
-// SnapshotTime gives the time of the making of a table's snapshot, in milliseconds. ok is false where there is none of that
+// SnapshotTime gives the time of the making of a table's snapshot, in milliseconds. ok is false without a snapshot of that
 // name and table, or none that the user may see.
 func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string) (created int64, ok bool, err error) {
 	resp := &pb.GetCompletedSnapshotsResponse{}

@@ -22,7 +22,7 @@ const (
 )
 
 // StoreFiles gives the paths of the store files that a region has in service in one family, references and links among
-// them. A file that lies in the region's directory and is not among them is not read. The region must be on r.Server now:
+// them. A file that is in the region's directory and is not among them is not read. The region must be on r.Server now:
 // it is asked once, and an answer takes at most [Config.CallTimeout].
 func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) ([]string, error) {
 	paths, err := c.storeFiles(ctx, r, family)

@@ -111,7 +111,7 @@ func (r *refusals) note(err error) {
 	r.any, r.other = r.any || refused, r.other || !refused
 }
 
-// all says whether every dial was refused.
+// all reports whether every dial was refused.
 func (r *refusals) all() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +187,7 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 	return p, nil
 }
 
-// clusterID is what the first master of a cluster wrote (ZKClusterId). Empty: it is not there, or not for everybody.
+// clusterID is what the first master of a cluster wrote (ZKClusterId). Empty: it is not there, or not for all clients.
 func clusterID(root string, data []byte, err error) (string, error) {
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
 		return "", nil

@@ -28,7 +28,7 @@ func (c *CellTimes) Join(o *CellTimes) *CellTimes {
 // clockSlack is how far clocks may differ between this machine and servers.
 const clockSlack = time.Minute
 
-// Expired says whether what expires at a time may be gone by now.
+// Expired reports whether what expires at a time may be gone by now.
 func Expired(expires int64) bool {
 	return expires != 0 && time.Now().Add(clockSlack).UnixMilli() >= expires
 }

@@ -31,7 +31,7 @@ func (d *Digest) Add(o Digest) {
 // key, little-endian, the key, and the payload of its values.
 func (d *Digest) AddRow(row []byte, cells int) { d.AddSum(xxhash.Sum64(row), cells) }
 
-// AddSum is AddRow of a row of which the sum is known.
+// AddSum is AddRow of a row whose sum is known.
 func (d *Digest) AddSum(sum uint64, cells int) {
 	d.Rows++
 	d.Cells += int64(cells)

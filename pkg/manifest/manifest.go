@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// Manifest is what a build made. It lies beside the files as _bulkload.json.
+// Manifest is what a build made. It is next to the files as _bulkload.json.
 type Manifest struct {
 	Schema     int             `json:"schema"` // version of this form: 1
 	Table      string          `json:"table,omitempty"`
@@ -143,7 +143,7 @@ func (m *Manifest) CellNames() []spec.CellName {
 	return names
 }
 
-// Expiring says whether a cell of the files has a lifetime of its own.
+// Expiring reports whether a cell of the files has a lifetime of its own.
 func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
 
 // Splits are the first rows of the second and following regions that files were built for. Regions without rows have none.

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/sealed.json again")
 
-// sealedName is the text of golden, as it lies beside the files.
+// sealedName is the text of golden, as it is next to the files.
 const sealedName = "testdata/sealed.json"
 
 // golden is a manifest with every field.
@@ -166,7 +166,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestChanged: values that somebody has changed are refused, and read where that is asked for.
+// TestChanged: values that were changed are refused, and read where that is asked for.
 func TestChanged(t *testing.T) {
 	text, err := Seal(golden())
 	testcheck.Must(t, err)
@@ -199,7 +199,7 @@ func TestOtherForms(t *testing.T) {
 	for what, text := range map[string]string{
 		"without a checksum": `{"schema":1,"key":"id","modulus":2,"family":"f","timestamp":7,"columns":["id"],"digest":{"rows":1,"cells":1,"sum":"5"},"bytes":9,"hfiles":1,` +
 			`"files":[{"name":"f/00","family":"f","first_row":"a\\x00","last_row":"a\\x00","rows":1,"cells":1,"bytes":9}]}`,
-		"with fields that nobody knows": `{"schema":1,"key":"id","modulus":2,"family":"f","timestamp":7,"columns":["id"],"digest":{"rows":1,"cells":1,"sum":"5","later":{}},"bytes":9,"hfiles":1,` +
+		"with unknown fields": `{"schema":1,"key":"id","modulus":2,"family":"f","timestamp":7,"columns":["id"],"digest":{"rows":1,"cells":1,"sum":"5","later":{}},"bytes":9,"hfiles":1,` +
 			`"files":[{"name":"f/00","family":"f","first_row":"a\\x00","last_row":"a\\x00","rows":1,"cells":1,"bytes":9,"later":[1]}],"later":"x"}`,
 		"with keys of an early version": `{"schema":1,"key":"id","modulus":2,"family":"f","timestamp":7,"columns":["id"],"digest":{"rows":1,"cells":1,"sum":"5"},"bytes":9,"hfiles":1,` +
 			`"files":[{"name":"f/00","family":"f","first_row":"a\\x0a\\,\\\\","last_row":"a\\x0a\\,\\\\","rows":1,"cells":1,"bytes":9}]}`,
@@ -284,7 +284,7 @@ func TestInconsistent(t *testing.T) {
 	}
 }
 
-// TestSplits: files of several families lie between the split points that a manifest gives, and regions without files have none.
+// TestSplits: files of several families are between the split points that a manifest gives, and regions without files have none.
 func TestSplits(t *testing.T) {
 	file := func(region int, first string) File { return File{Region: region, FirstRow: rowkey.Key(first)} }
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 // errChanged says that a manifest is not what a build wrote.
 var errChanged = errors.New("it was changed since the build wrote it")
 
-// sealedManifest is a manifest as it lies beside its files: with a checksum of
+// sealedManifest is a manifest as it is next to its files: with a checksum of
 // all else that it says.
 type sealedManifest struct {
 	*Manifest
@@ -52,7 +52,7 @@ func sums(b []byte) (has, is string, err error) {
 	return has, fmt.Sprintf("xxh64:%016x", xxhash.Sum64(all)), err
 }
 
-// consistent says whether a manifest's totals are those of its files.
+// consistent reports whether a manifest's totals are those of its files.
 func (m *Manifest) consistent() error {
 	var d Digest
 	var size int64

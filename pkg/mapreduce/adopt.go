@@ -24,7 +24,7 @@ type Adopted struct {
 	Tasks     []TaskRun // maps, then reduces
 }
 
-// committed says whether the job's output is complete: its ApplicationMaster writes that last.
+// committed reports whether the job's output is complete: its ApplicationMaster writes that last.
 func committed(ctx context.Context, fsys hdfsio.FS, dir string) (bool, error) {
 	_, err := fsys.Stat(ctx, path.Join(dir, outName, successName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,14 +68,14 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 	return all
 }
 
-// judge says whether what all maps have read may be built.
+// judge reports whether what all maps have read may be built.
 func judge(maps []*MapDone, p *share.Plan) error {
 	return build.Judge(parts(maps), p.Job)
 }
 
 // Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles
 // their names in the staging directory, where of several tables each has a directory of its own, and makes the manifests. Rejects is the
-// local file for bad records, empty for none. After an error, or a crash, it may be called again. What the job has left beside HFiles stays.
+// local file for bad records, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
 func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects string) (*Adopted, error) {
 	from := path.Join(dir, outName)
 	job, plans, err := w.Plan.Resolve()
@@ -156,7 +156,7 @@ func take(ctx context.Context, out build.Output, from string, f manifest.File) e
 	return out.FS.Rename(ctx, source, name)
 }
 
-// same says whether a file is the one that was written.
+// same reports whether a file is the one that was written.
 func same(info fs.FileInfo, f manifest.File) bool {
 	id, ok := hdfsio.FileID(info)
 	return info.Size() == f.Bytes && (!ok || f.FileID == 0 || id == f.FileID)

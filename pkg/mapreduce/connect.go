@@ -36,7 +36,7 @@ func connect(env *cluster.Env) (*yarn.Client, error) {
 	return c, fail.With(fail.Config, err)
 }
 
-// yarnConf reads the files of YARN and MapReduce beside those of HDFS.
+// yarnConf reads the files of YARN and MapReduce in addition to those of HDFS.
 func yarnConf(base *hdfsio.Conf) (*hdfsio.Conf, error) {
 	lookup := base.Env
 	if lookup == nil {

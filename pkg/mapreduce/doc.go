@@ -18,7 +18,7 @@
 //	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles (of several tables <table>/<family>/),
 //	                    _SUCCESS when the job has
 //
-// Every submission has a tag of its own, and so a directory that no other writes: a job that nobody knows of any more can waste time, not
+// Every submission has a tag of its own, and so a directory that no other writes: a job that is forgotten can waste time, not
 // do harm.
 //
 // [Process] is what runs in a container, [Engine] what submits a job and watches it.

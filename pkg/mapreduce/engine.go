@@ -73,7 +73,7 @@ type Engine struct {
 	Env     *cluster.Env
 	Events  progress.Events
 	Journal Journal
-	Begun   *Submission // by an earlier process, of which the end is not known; nil: none
+	Begun   *Submission // by an earlier process, if its end is not known; nil: none
 	Samples int         // rows of each region to remember
 	Rejects string      // local file of bad records; empty: none
 	Poll    time.Duration
@@ -87,7 +87,7 @@ type Engine struct {
 const defaultPoll = time.Second
 
 // Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
-// at. The plan is asked for when a job is to be submitted. What the job leaves beside its HFiles is removed by [Engine.Forget].
+// at. The plan is asked for when a job is to be submitted. What the job leaves next to its HFiles is removed by [Engine.Forget].
 func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.Plan, error), out build.Output, at hdfsio.Location) (*Adopted, error) {
 	e.Poll, e.fs = cmp.Or(e.Poll, defaultPoll), out.FS
 	c, err := connect(e.Env)
@@ -136,7 +136,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	return a, nil
 }
 
-// Forget removes what a job has left beside its HFiles.
+// Forget removes what a job has left next to its HFiles.
 func Forget(ctx context.Context, env *cluster.Env, s Submission) error {
 	fsys, name, err := env.Resolve(s.Dir)
 	if err != nil {
@@ -245,7 +245,7 @@ func (e *Engine) unreachable(s Submission, err error) error {
 	return fail.With(fail.Load, fmt.Errorf("what became of %s is not known: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
 }
 
-// outcome says how an application without output has ended, and nothing of one that has not.
+// outcome says how an application without output has ended, and nothing of one that still runs.
 func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	a, err := e.yarn.Application(ctx, s.Application)
 	switch {
@@ -281,7 +281,7 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	if ok, err := committed(ctx, e.fs, l.Path); ok || err != nil {
 		return err
 	}
-	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, and %s is not there: somebody has removed its output (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
+	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, and %s is not there: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
 // stopped is for a process that was asked to stop while its job runs.

@@ -99,7 +99,7 @@ func (n *notes) add(what, of string) error {
 	return nil
 }
 
-// bench is an engine beside a manager, with a staging directory of local files.
+// bench is an engine with a manager, with a staging directory of local files.
 type bench struct {
 	*testing.T
 	*Engine
@@ -220,7 +220,7 @@ func TestAdoptForgotten(t *testing.T) {
 	}
 }
 
-// TestForgotten: an application that nobody knows, whose output is not complete, is not submitted again without a word.
+// TestForgotten: an unknown application, whose output is not complete, is not submitted again without a word.
 func TestForgotten(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun = b.begun(application)

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/share"
 )
 
-// Descriptions of maps lie in the job's directory and not in its output: of a job with reduces, an ApplicationMaster that takes the place
+// Descriptions of maps are in the job's directory and not in its output: of a job with reduces, an ApplicationMaster that takes the place
 // of another does not take over what maps have committed (JobImpl.scheduleTasks of Hadoop 3.4 asks for it only without reduces). So each
 // attempt that ended has one, and they must agree.
 func mapFile(attempt string) string    { return attempt + ".json" }
@@ -21,7 +21,7 @@ func rejectFile(attempt string) string { return attempt + ".rejects.jsonl" }
 
 var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
-// errNoMap is a map of which no attempt has ended.
+// errNoMap is a map without an attempt that has ended.
 var errNoMap = errors.New("no attempt of a map has left its description")
 
 // readMaps reads the descriptions of all maps of a job's directory, in the order of the input. Of several attempts of one map the last is
@@ -62,7 +62,7 @@ func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapD
 	return all, nil
 }
 
-// agrees says whether two attempts of one map have read and given the same.
+// agrees reports whether two attempts of one map have read and given the same.
 func (d *MapDone) agrees(o *MapDone) bool {
 	return d.Records == o.Records && d.Rejected == o.Rejected && reflect.DeepEqual(d.Sums, o.Sums) && reflect.DeepEqual(d.Regions, o.Regions)
 }

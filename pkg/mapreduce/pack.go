@@ -35,7 +35,7 @@ const (
 
 	mapHeap    = 160
 	reduceHeap = 192
-	// jvmRoom is what a JVM takes beside its heap, and what Hadoop's child takes to start the program.
+	// jvmRoom is what a JVM takes besides its heap, and what Hadoop's child takes to start the program.
 	jvmRoom = 128
 )
 

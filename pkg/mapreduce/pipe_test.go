@@ -261,7 +261,7 @@ func (p *piped) holds(a *Adopted, want []*manifest.Manifest) {
 	}
 }
 
-// bad writes records of which some are bad, and with twice a key that comes in two shares.
+// bad writes records, some of them bad, and with twice a key that comes in two shares.
 func bad(t *testing.T, twice bool) string {
 	t.Helper()
 	var b strings.Builder

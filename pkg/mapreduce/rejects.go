@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// keepRejects copies a map's bad records beside its description.
+// keepRejects copies a map's bad records next to its description.
 func (t *task) keepRejects(ctx context.Context, local, name string) error {
 	f, err := os.Open(local)
 	if err != nil {

@@ -188,14 +188,14 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 // rootDir is HBase's directory in its configuration.
 const rootDir = "hbase.rootdir"
 
-// placeOf is where an input lies: a table in HBase's directory.
+// placeOf is where an input is: a table in HBase's directory.
 func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
 	if !cluster.IsTable(input) {
 		return env.Conf.Resolve(input)
 	}
 	root := env.Conf.Value(rootDir)
 	if root == "" {
-		return hdfsio.Location{}, fmt.Errorf("%s is not configured: the files of input %s lie below it; give the directory of hbase-site.xml", rootDir, input)
+		return hdfsio.Location{}, fmt.Errorf("%s is not configured: the files of input %s are below it; give the directory of hbase-site.xml", rootDir, input)
 	}
 	return env.Conf.Resolve(root)
 }

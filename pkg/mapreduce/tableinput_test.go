@@ -21,7 +21,7 @@ import (
 // pipedInput is a table among the inputs.
 const pipedInput = "hbase:n:t"
 
-// pipedTable gives the rows of a table new keys, each of which rows of several regions have.
+// pipedTable gives the rows of a table new keys. Rows of several regions have each of them.
 func pipedTable(t *testing.T) pipedJob {
 	t.Helper()
 	table := testsnapshot.New(t, testsnapshot.Options{FS: hdfsio.Local{}, Root: t.TempDir(), Table: "n:t", Splits: []string{"00700", "02000"}, HFiles: hfile.Options{BlockSize: 1 << 10}})
@@ -68,7 +68,7 @@ func TestRefuseTables(t *testing.T) {
 		{"hdfs://nn1:8020/hbase", "auto", ""},
 		{"hdfs://nn1:8020/hbase", "scan", "input hbase:t: tasks on YARN read the files of a table, and do not scan it"},
 		{"file:///hbase", "", "hbase:t is on this machine alone"},
-		{"", "files", "hbase.rootdir is not configured: the files of input hbase:t lie below it"},
+		{"", "files", "hbase.rootdir is not configured: the files of input hbase:t are below it"},
 	} {
 		env := jobtest.Env(t)
 		if c.root != "" {

@@ -20,7 +20,7 @@ type TaskRun struct {
 	Bytes    int64 // a map's input, or a reduce's HFiles
 	Rejected int64
 	Shuffled int64         // that it gave, or got
-	Wall     time.Duration // of the task, of which the program is a part; of the program alone where nobody knows
+	Wall     time.Duration // of the task with the program in it; of the program alone where that is not known
 	Program  time.Duration
 	// Straggler is a task that took twice as long as half of its kind, and ten seconds longer.
 	Straggler bool
@@ -29,7 +29,7 @@ type TaskRun struct {
 // stragglerTime is how much longer than others a task takes at least that is a straggler.
 const stragglerTime = 10 * time.Second
 
-// clockTime is how long nobody may answer who knows.
+// clockTime is how long servers may be silent.
 const clockTime = 10 * time.Second
 
 // runs puts together what tasks say of themselves. Maps are in the order of the input and reduces in that of the regions.
@@ -65,7 +65,7 @@ func taskRun(attempt string, ran Ran) TaskRun {
 	return r
 }
 
-// clock takes the time of each task from those who saw it begin: the ApplicationMaster, or the history server after it. That they do not
+// clock takes the time of each task from the servers that saw it begin: the ApplicationMaster, or the history server after it. That they do not
 // answer is no reason to fail.
 func (e *Engine) clock(ctx context.Context, application string, all []TaskRun) {
 	ctx, cancel := context.WithTimeout(ctx, clockTime)

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/share"
 )
 
-// A verdict is why an attempt failed. It lies in the job's directory, since Hadoop removes what failed attempts write.
+// A verdict is why an attempt failed. It is in the job's directory, since Hadoop removes what failed attempts write.
 type verdict struct {
 	Attempt string `json:"attempt"`
 	Kind    string `json:"kind"`
@@ -41,7 +41,7 @@ const (
 
 var verdictFile = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_[mr]_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
-// permanent says whether trying again would not help: the data or the settings are at fault. An input that could not be read may be read
+// permanent reports whether trying again would not help: the data or the settings are at fault. An input that could not be read may be read
 // elsewhere.
 func permanent(err error) bool {
 	k := fail.KindOf(err)

@@ -85,7 +85,7 @@ func (f *watcher) look(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// verdict ends a job of which an attempt says that it cannot succeed.
+// verdict ends a job if one of its attempts says that it cannot succeed.
 func (f *watcher) verdict(ctx context.Context) error {
 	all, err := verdicts(ctx, f.fs, path.Join(f.dir, errorsName), f.seen)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestOwnErrorOfATask(t *testing.T) {
 	}
 }
 
-// failedTask is a job of which one task has failed, on a node that is the manager's own server.
+// failedTask is a job with a failed task, on a node that is the manager's own server.
 func failedTask(b *bench, diagnostics string) {
 	node := strings.TrimPrefix(b.server, "http://")
 	b.manager.more = map[string]any{

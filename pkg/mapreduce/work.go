@@ -42,7 +42,7 @@ type Work struct {
 	Reduces []build.Regions `json:"reduces"` // regions of each; those of further tables follow those of the first
 	// ChunkSize is with how many bytes chunks are cut.
 	ChunkSize int `json:"chunk_size"`
-	// MapMemory and ReduceMemory are what the program may take, in bytes, beside its JVM.
+	// MapMemory and ReduceMemory are what the program may take, in bytes, besides its JVM.
 	MapMemory    spec.Size   `json:"map_memory"`
 	ReduceMemory spec.Size   `json:"reduce_memory"`
 	Workers      int         `json:"workers"` // of a map
@@ -64,7 +64,7 @@ func readWork(name string) (*Work, error) {
 	return w, w.validate()
 }
 
-// validate says whether the parts fit each other.
+// validate reports whether the parts fit each other.
 func (w *Work) validate() error {
 	if w.Schema != 1 || w.Plan == nil || w.Maps < 1 || w.Maps > share.Most || len(w.Reduces) < 1 {
 		return fail.Errorf(fail.Config, "%s has schema %d, %s and %s: it is not one of this version", WorkName, w.Schema, setting.Count(w.Maps, "map"), setting.Count(len(w.Reduces), "reduce"))
@@ -124,7 +124,7 @@ type MapDone struct {
 	Work    string `json:"work"`   // its checksum
 	Map     int    `json:"map"`    // share, from 1
 	Attempt string `json:"attempt"`
-	Rejects string `json:"rejects,omitempty"` // name of the file of bad records beside it
+	Rejects string `json:"rejects,omitempty"` // name of the file of bad records next to it
 	Ran     Ran    `json:"ran"`
 	build.PartRead
 	Checksum string `json:"checksum"`
@@ -149,7 +149,7 @@ func (d *ReduceDone) streamed() []*build.Streamed {
 
 func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }
 
-// writeDone writes a description, with the directory that it lies in.
+// writeDone writes a description, with the directory that it is in.
 func writeDone(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
 	b, err := share.Seal(v, sum)
 	if err != nil {

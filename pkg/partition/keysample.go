@@ -12,7 +12,7 @@ const (
 	SampleKeys = 1 << 17
 	// sampleKeyLen is how much of a key is remembered: more than it takes to distinguish keys.
 	sampleKeyLen = 256
-	// splitSlack is how far a split point may lie from its quantile, in shares
+	// splitSlack is how far a split point may be from its quantile, in shares
 	// of a region, for being shorter: 1 instead of 0fff3a.
 	splitSlack = 0.05
 	// saltSlack is that for keys with a salt: a table that is split elsewhere
@@ -95,7 +95,7 @@ func (s *KeySample) Merge(o *KeySample, factor float64) {
 
 // Splits are the points that cut the sampled rows into n regions of
 // about the same bytes; fewer where the keys are too few for so many. A
-// split point is the shortest text that lies between two keys, and near the
+// split point is the shortest text that is between two keys, and near the
 // quantile the shortest of those is taken: so keys with a salt are split where
 // a salt ends. But none is shorter than least bytes, the salt's width, by which
 // a reader of split points knows salts; 0 for keys without. The sample is sorted.

@@ -78,7 +78,7 @@ func (r *Ranges) Start(region int) []byte {
 	return r.splits[region-1]
 }
 
-// End is the first key behind a region, nil for the last region. The caller must
+// End is the first key after a region, nil for the last region. The caller must
 // not change it.
 func (r *Ranges) End(region int) []byte {
 	if region == len(r.splits) {
@@ -204,7 +204,7 @@ func SaltModulus(splits [][]byte) int {
 	return 0
 }
 
-// saltedBy says whether the salt splits of n are all among the split points,
+// saltedBy reports whether the salt splits of n are all among the split points,
 // and every split point begins with a salt.
 func saltedBy(splits [][]byte, n int) bool {
 	width := len(fmt.Sprint(n - 1))

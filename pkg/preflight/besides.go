@@ -13,7 +13,7 @@ import (
 )
 
 // besidesFacts is what else lives on a table: what writes go through as a rule
-// and a bulk load goes past, and who takes copies of it.
+// and a bulk load goes past, and what takes copies of it.
 type besidesFacts struct {
 	loaded   []string // simple names of coprocessors that the servers have loaded
 	peers    []loader.Peer
@@ -89,7 +89,7 @@ func checkCoprocessors(t *loader.Table, loaded []string) Check {
 	return good(name, "%s: hooks of puts do not run, those of bulk loads do%s", strings.Join(own, ", "), seen)
 }
 
-// replicated says whether a family's cells go to peers.
+// replicated reports whether a family's cells go to peers.
 func replicated(cf loader.Family) bool {
 	scope := cf.Attributes["REPLICATION_SCOPE"]
 	return scope != "" && scope != "0"
@@ -134,17 +134,17 @@ func checkReplication(t loader.TableName, cf loader.Family, b besidesFacts, repl
 // mobThreshold is MOB_THRESHOLD where a family does not say it (ColumnFamilyDescriptorBuilder, 2.6).
 const mobThreshold = "102400"
 
-// checkMOB says where large values lie until a compaction.
+// checkMOB says where large values are until a compaction.
 func checkMOB(t loader.TableName, cf loader.Family) Check {
 	if cf.Attributes["IS_MOB"] != "true" {
 		return Check{}
 	}
 	return Doubtful("mob", fmt.Sprintf("run major_compact '%s' in the hbase shell when it suits: it reads and writes all of them", t),
-		"family %s keeps large values apart (MOB): those of more than %s bytes lie in the ordinary files until the first major compaction rewrites them",
+		"family %s keeps large values apart (MOB): those of more than %s bytes are in the ordinary files until the first major compaction rewrites them",
 		cf.Name, cmp.Or(cf.Attributes["MOB_THRESHOLD"], mobThreshold))
 }
 
-// checkBackup says whether incremental backups have the night: they copy WALs,
+// checkBackup reports whether incremental backups have the night: they copy WALs,
 // which lack the cells of a bulk load, and the files that BackupObserver noted.
 func checkBackup(t *loader.Table, b besidesFacts) Check {
 	const name = "backup"

@@ -275,7 +275,7 @@ func present(all []Check) []Check {
 	return checks
 }
 
-// oneLine keeps what comes of a chain of errors readable in a table.
+// oneLine keeps a chain of errors readable in a table.
 type oneLine struct{ error }
 
 func (e oneLine) Error() string            { return strings.Join(strings.Fields(e.error.Error()), " ") }

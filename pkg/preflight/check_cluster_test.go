@@ -88,7 +88,7 @@ func TestPreflightHole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// RegionInfo of HBase.proto, of which all bytes are letters to the admin client.
+	// RegionInfo of HBase.proto, whose bytes are all letters to the admin client.
 	info := "PBUF\x08\x01\x12" + lengthAnd(fieldOf(1, name.Namespace)+fieldOf(2, name.Qualifier)) + fieldOf(3, "1") + fieldOf(4, "2") + "\x28\x01"
 	if _, err := cluster.AdminT(t).Run(t.Context(), "put", "hbase:meta", string(regions[1].Name), "info:regioninfo", info); err != nil {
 		t.Fatal(err)

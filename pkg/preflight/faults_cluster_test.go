@@ -155,7 +155,7 @@ func (lab *faultLab) jobFaults() []preflightFault {
 			o.Stage = loader.StageToken
 			return nil
 		}},
-		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "`timestamp`", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"timestamp older than the ttl", "ttl", SeverityError, "no reader would see a row", "`timestamp`", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = lab.createTable(t, nil, func(f *loader.Family) { f.TTL = 3600 })
 			s.Timestamp = time.Now().Add(-2 * time.Hour).UnixMilli()
 			return nil
@@ -237,7 +237,7 @@ func (lab *faultLab) inputFaults() []preflightFault {
 	}
 }
 
-// forwarded is an address that leads to another, as an alias that nobody can
+// forwarded is an address that leads to another, as an alias that no other machine can
 // know for one does.
 func forwarded(t testing.TB, to string) string {
 	t.Helper()

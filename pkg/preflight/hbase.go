@@ -26,7 +26,7 @@ type bulkFacts struct {
 	noteErr    error       // of [Options.Making] or Gone
 	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
 	stagingErr error
-	owner      string // of that directory: who HBase acts as; empty when not known
+	owner      string // of that directory: the user that HBase acts as; empty when not known
 }
 
 // askHBase asks the cluster about the table, then about all else at once.
@@ -190,12 +190,12 @@ func checkTTL(cf loader.Family, timestamp int64) Check {
 	}
 	ttl := time.Duration(cf.TTL) * time.Second
 	if timestamp > 0 && time.Since(time.UnixMilli(timestamp)) > ttl {
-		return bad(name, setting.Textf("give a later %s", setting.Timestamp), "cells of family %s live for %s and the job's timestamp is older: nobody would see a row", cf.Name, ttl)
+		return bad(name, setting.Textf("give a later %s", setting.Timestamp), "cells of family %s live for %s and the job's timestamp is older: no reader would see a row", cf.Name, ttl)
 	}
 	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)
 }
 
-// checkRoundTrip says whether HBase lets the user load.
+// checkRoundTrip reports whether HBase lets the user load.
 func checkRoundTrip(b bulkFacts, user string) Check {
 	const name = "right to load"
 	var denied *loader.DeniedError
@@ -227,7 +227,7 @@ func checkHBaseStaging(b bulkFacts) Check {
 	mode := b.staging.Mode().Perm()
 	switch {
 	case mode&0o011 != 0o011:
-		return bad(name, "chmod 711 it as "+b.owner+", and start master and region servers with a umask of 022", "%s has mode %04o: nobody but its owner can pass", dir, mode)
+		return bad(name, "chmod 711 it as "+b.owner+", and start master and region servers with a umask of 022", "%s has mode %04o: only its owner can pass", dir, mode)
 	case mode&0o022 != 0:
 		return Doubtful(name, "chmod 711 it as "+b.owner, "%s has mode %04o: others may write in it", dir, mode)
 	}

@@ -135,7 +135,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 	}
 }
 
-// checkProbe says whether a job can work in the staging directory.
+// checkProbe reports whether a job can work in the staging directory.
 func checkProbe(s stagingFacts, user string) Check {
 	const name = "staging"
 	hint := setting.Textf("name a directory that %s may write with %s", user, setting.Staging)
@@ -154,13 +154,13 @@ func checkProbe(s stagingFacts, user string) Check {
 	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
 }
 
-// unmet says whether no NameNode was ever reached.
+// unmet reports whether no NameNode was ever reached.
 func unmet(err error) bool {
 	_, ok := errors.AsType[*hdfsio.UnmetError](err)
 	return ok
 }
 
-// checkAncestors says whether HBase gets to the files. Those who are in a
+// checkAncestors reports whether HBase gets to the files. Those who are in a
 // directory's group are not known here.
 func checkAncestors(s stagingFacts, b bulkFacts) Check {
 	const name = "staging path"
@@ -187,7 +187,7 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 	return good(name, "%s can pass all directories down to %s", hbase, s.location.Path)
 }
 
-// checkNameservice says whether HBase can take the files by renaming them:
+// checkNameservice reports whether HBase can take the files by renaming them:
 // from another file system it copies them during the call.
 func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b bulkFacts) Check {
 	const name = "nameservice"
@@ -212,7 +212,7 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	return good(name, "staging and HBase are both on %s", l.Authority)
 }
 
-// sameAddresses says whether two lists of host:port have a server in common.
+// sameAddresses reports whether two lists of host:port have a server in common.
 func sameAddresses(ctx context.Context, a, b []string) bool {
 	addresses := func(list []string) (all []string) {
 		for _, address := range list {
@@ -253,7 +253,7 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	}
 	if timestamp > 0 {
 		if ahead := time.UnixMilli(timestamp).Sub(s.clock).Round(time.Second); ahead > smallSkew {
-			return Doubtful(name, setting.Textf("give an earlier %s unless this is meant", setting.Timestamp), "the job's timestamp lies %s in the future: what is written until then stays hidden", ahead)
+			return Doubtful(name, setting.Textf("give an earlier %s unless this is meant", setting.Timestamp), "the job's timestamp is %s in the future: what is written until then stays hidden", ahead)
 		}
 		return good(name, "the job's timestamp is %s", time.UnixMilli(timestamp).UTC().Format(time.RFC3339))
 	}
@@ -268,11 +268,11 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	shown := ahead.Abs().Round(100 * time.Millisecond)
 	switch {
 	case ahead > maxSkew:
-		return bad(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time would stay hidden behind the job's cells", shown)
+		return bad(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time would stay hidden by the job's cells", shown)
 	case ahead > smallSkew:
-		return Doubtful(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time stays hidden behind the job's cells", shown)
+		return Doubtful(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time stays hidden by the job's cells", shown)
 	case ahead < -smallSkew:
-		return Doubtful(name, hint, "this machine's clock is %s behind the cluster's: the job's cells stay hidden behind what was written in that time", shown)
+		return Doubtful(name, hint, "this machine's clock is %s behind the cluster's: the job's cells stay hidden by what was written in that time", shown)
 	}
 	return good(name, "this machine's clock and the cluster's agree within %s", max(shown, smallSkew))
 }

@@ -27,9 +27,9 @@ type inputFacts struct {
 	given   bool
 	err     error
 	streams int // which are not read
-	tables  int // of which no snapshot is taken for this
+	tables  int // no snapshot of them is taken for this
 	files   int
-	bytes   int64 // as they lie there
+	bytes   int64 // as they are there
 	text    int64 // about how much text they hold
 
 	allowEmpty bool // that they hold nothing
@@ -83,7 +83,7 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	}
 }
 
-// mountSnapshots has snapshots among the inputs read as inputs, and leaves out tables, of which the job takes one.
+// mountSnapshots has snapshots among the inputs read as inputs, and leaves out tables: the job takes a snapshot of each.
 func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (others []string, err error) {
 	for _, input := range inputs {
 		switch {

@@ -15,10 +15,10 @@ import (
 type phoenixFacts struct {
 	indexes []string // names
 	views   bool     // there are indexes of views of the table
-	err     error    // nobody can say
+	err     error    // it is not known
 }
 
-// ofPhoenix says whether a coprocessor is one of Phoenix's.
+// ofPhoenix reports whether a coprocessor is one of Phoenix's.
 func ofPhoenix(class string) bool { return strings.HasPrefix(class, "org.apache.phoenix.") }
 
 // Phoenix says what a bulk load means for the indexes of a table, if it is one
@@ -50,7 +50,7 @@ func askPhoenix(ctx context.Context, c *loader.Cluster, t *loader.Table) (p phoe
 }
 
 // catalogPrefix begins the rows of a table's links in SYSTEM.CATALOG: tenant,
-// schema, table and an empty column, with a zero byte behind each.
+// schema, table and an empty column, with a zero byte after each.
 func catalogPrefix(t loader.TableName) []byte {
 	schema, table := t.Namespace, t.Qualifier // with phoenix.schema.isNamespaceMappingEnabled
 	if schema == loader.DefaultNamespace {
@@ -82,7 +82,7 @@ func linksOf(ctx context.Context, c *loader.Cluster, catalog, t loader.TableName
 	return indexes, err
 }
 
-// indexOf is the index that a row of links names behind the prefix.
+// indexOf is the index that a row of links names after the prefix.
 func indexOf(r loader.Row, prefix int) (string, bool) {
 	for _, cell := range r.Cells {
 		if string(cell.Qualifier) == "LINK_TYPE" && len(cell.Value) == 1 && cell.Value[0]&0x7f == linkToIndex && len(r.Key) > prefix {

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// emptied is a file system on which somebody removes the staging directory, which is empty, before a probe makes its own in it.
+// emptied is a file system whose staging directory is removed, which is empty, before a probe makes its own in it.
 type emptied struct{ *hdfsio.Memory }
 
 func (e emptied) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// checkRegions says whether the regions cover all rows once and are served.
+// checkRegions reports whether the regions cover all rows once and are served.
 func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 	const name = "regions"
 	if err != nil {
@@ -72,7 +72,7 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	return good(name, "about %s of text for each of %s, which split at %s", spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
 }
 
-// checkKey says whether the salt of the key follows from the table.
+// checkKey reports whether the salt of the key follows from the table.
 func checkKey(s spec.Job, regions []loader.Region) Check {
 	const name = "key"
 	if s.Key() == "" || len(regions) == 0 {
@@ -100,7 +100,7 @@ type spaceQuota struct {
 }
 
 // quotaTable is where HBase keeps quotas (QuotaTableUtil, 2.6.4): rows t.TABLE
-// and n.NAMESPACE, settings in q:s as Quotas behind PBUF, the last report in
+// and n.NAMESPACE, settings in q:s as Quotas after PBUF, the last report in
 // u:p as SpaceQuotaSnapshot.
 var quotaTable = loader.TableName{Namespace: "hbase", Qualifier: "quota"}
 

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// securityFacts is what the servers want of who talks to them, what was agreed upon, and who is logged in.
+// securityFacts is what the servers want of clients, what was agreed upon, and the login.
 type securityFacts struct {
 	user            string // of simple authentication
 	nn              *cluster.NameNode
@@ -117,10 +117,10 @@ func (f *checkFacts) rootDir() (hdfsio.Location, error) {
 	return dir, err
 }
 
-// shortTicket is how long a ticket that nobody can renew should last at least.
+// shortTicket is how long a ticket that cannot be renewed should last at least.
 const shortTicket = time.Hour
 
-// checkSecurity says what the cluster wants of who talks to it, and what was agreed upon.
+// checkSecurity says what the cluster wants of clients, and what was agreed upon.
 func checkSecurity(s securityFacts, stagingErr error) Check {
 	const name = "security"
 	onHDFS := s.nnErr
@@ -202,7 +202,7 @@ func (s *securityFacts) dataLevel() string {
 	return "in the clear"
 }
 
-// checkZones looks for encryption zones. The client library neither encrypts nor decrypts what lies in one, and HDFS moves no
+// checkZones looks for encryption zones. The client library neither encrypts nor decrypts what is in one, and HDFS moves no
 // file from one zone to another.
 func checkZones(s securityFacts) []Check {
 	const name = "encryption zone"
@@ -212,15 +212,15 @@ func checkZones(s securityFacts) []Check {
 	var all []Check
 	for _, p := range s.inputs {
 		if zone := s.nn.Zones[p]; zone != "" {
-			all = append(all, bad(name, "copy the input out of the zone with a program that decrypts (hdfs dfs -cp, distcp)", "the input %s lies in the encryption zone %s: its bytes would be read encrypted", p, zone))
+			all = append(all, bad(name, "copy the input out of the zone with a program that decrypts (hdfs dfs -cp, distcp)", "the input %s is in the encryption zone %s: its bytes would be read encrypted", p, zone))
 		}
 	}
 	from, to := s.nn.Zones[s.staging], s.nn.Zones[s.root]
 	switch {
 	case from != "":
-		all = append(all, bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory lies in the encryption zone %s: files are written there unencrypted, which HDFS refuses, and cannot be moved out of it into HBase's directory", from))
+		all = append(all, bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s: files are written there unencrypted, which HDFS refuses, and cannot be moved out of it into HBase's directory", from))
 	case to != "":
-		all = append(all, bad(name, "this cluster's HBase cannot be loaded by this program: load by puts, or into a cluster whose HBase is in no zone", "HBase's directory %s lies in the encryption zone %s: HDFS moves no file from outside into it", s.root, to))
+		all = append(all, bad(name, "this cluster's HBase cannot be loaded by this program: load by puts, or into a cluster whose HBase is in no zone", "HBase's directory %s is in the encryption zone %s: HDFS moves no file from outside into it", s.root, to))
 	}
 	return all
 }

@@ -65,9 +65,9 @@ func TestEncryptionZones(t *testing.T) {
 		t.Errorf("no zones: %+v", all)
 	}
 	for want, zones := range map[string]map[string]string{
-		"the staging directory lies in the encryption zone /user":             {"/user/etl": "/user"},
-		"HBase's directory /hbase/staging lies in the encryption zone /hbase": {"/hbase/staging": "/hbase"},
-		"the input /in/b lies in the encryption zone /in/b":                   {"/in/b": "/in/b"},
+		"the staging directory is in the encryption zone /user":             {"/user/etl": "/user"},
+		"HBase's directory /hbase/staging is in the encryption zone /hbase": {"/hbase/staging": "/hbase"},
+		"the input /in/b is in the encryption zone /in/b":                   {"/in/b": "/in/b"},
 	} {
 		s.nn.Zones = zones
 		if all := checkZones(s); len(all) != 1 || all[0].Severity != SeverityError || !strings.Contains(all[0].Message.String(), want) || all[0].Hint.IsZero() {

@@ -34,10 +34,10 @@ const (
 )
 
 const (
-	foretoldWeight = 0.2  // of a phase: what was predicted counts for so much of it at its beginning, beside what was seen,
+	foretoldWeight = 0.2  // of a phase: what was predicted counts for so much of it at its beginning, in addition to what was seen,
 	foretoldUntil  = 0.4  // and from here on for nothing
 	leastSeen      = 0.02 // of a phase, before it says anything
-	recentWeight   = 0.5  // of the last third of a phase, beside all of it
+	recentWeight   = 0.5  // of the last third of a phase, in addition to all of it
 	recentFrom     = 0.1  // of a phase, when it has half that weight
 	mostChange     = 4.0  // that is believed: nothing at all may be a pause
 )

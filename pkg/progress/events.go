@@ -62,7 +62,7 @@ type InputFile struct {
 type HFile struct {
 	Name   string // below the output directory
 	Family string
-	Region int // ordinal in the plan; of a further table, behind the regions of those before it
+	Region int // ordinal in the plan; of a further table, after the regions of those before it
 	Rows   int64
 	Bytes  int64
 }
@@ -82,7 +82,7 @@ type Tasks struct {
 	Reduces        int    `json:"reduces"`
 	ReducesDone    int    `json:"reduces_done"`
 	ReducesRunning int    `json:"reduces_running"`
-	Failed         int    `json:"failed_attempts"` // each of which is followed by another, but for the last
+	Failed         int    `json:"failed_attempts"` // another follows each but the last
 }
 
 // Amount is work of a phase: done, or to do. Zero fields do not say anything.

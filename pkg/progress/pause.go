@@ -28,13 +28,13 @@ type Hold struct {
 	Window *Window
 	// Events are called once when work begins to wait, and once when it continues.
 	Events Events
-	// Rest is called now and then while work waits, by all that wait: to give back what nobody needs meanwhile, such as
+	// Rest is called now and then while work waits, by all that wait: to give back what is not needed meanwhile, such as
 	// idle connections.
 	Rest func()
 
 	mu      sync.Mutex
 	paused  bool
-	changed chan struct{} // closed when paused changes; nil: nobody waits for that
+	changed chan struct{} // closed when paused changes; nil: nothing waits for that
 	waiting int
 	reason  string // that was reported
 	since   time.Time
@@ -92,7 +92,7 @@ func (h *Hold) Wait(ctx context.Context) error {
 }
 
 // look says for how long to wait at most, 0 when the gate is open, and what is
-// closed when that changes. It counts who waits, and says what is to be reported.
+// closed when that changes. It counts the waiting, and says what is to be reported.
 func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

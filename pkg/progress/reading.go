@@ -6,7 +6,7 @@ type Reading struct {
 	Partitions []string      `json:"partitions,omitempty"`  // columns by directories name=value
 	Where      []string      `json:"where,omitempty"`       // which partitions
 	Lacking    []FileColumns `json:"lacking,omitempty"`     // files without columns of the job, which are NULL there
-	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that no one asked for
+	PassedOver []FileColumns `json:"passed_over,omitempty"` // files with columns that were not asked for
 }
 
 // Way is one way in which files are read.

@@ -62,7 +62,7 @@ func parseMinute(s string) (int, error) {
 	return hour*60 + minute, nil
 }
 
-// Open says whether the time lies in the window. In the hour that a clock
+// Open reports whether the time is in the window. In the hour that a clock
 // goes through twice in autumn it is the same both times; an hour that it
 // leaves out in spring does not come that day.
 func (w *Window) Open(t time.Time) bool {
@@ -75,7 +75,7 @@ func (w *Window) Open(t time.Time) bool {
 }
 
 // Next is when the window opens: the time itself if it is open then, else the
-// first whole minute at which it is. A window that lies in the hour which is
+// first whole minute at which it is. A window that is in the hour which is
 // left out in spring opens a day later.
 func (w *Window) Next(t time.Time) time.Time {
 	if w.Open(t) {

@@ -61,7 +61,7 @@ func TestWindowNext(t *testing.T) {
 		{"up to midnight", "22:00-24:00", time.UTC, "2017-10-13T00:00:00Z", "2017-10-13T22:00:00Z"},
 		{"another zone", "22:00-06:00", shanghai, "2017-10-12T13:00:00Z", "2017-10-12T14:00:00Z"},
 		{"it begins in the hour that is left out", "02:30-05:00", berlin, "2017-03-26T00:30:00Z", "2017-03-26T01:00:00Z"},
-		{"it lies in the hour that is left out", "02:15-02:45", berlin, "2017-03-26T00:30:00Z", "2017-03-27T00:15:00Z"},
+		{"it is in the hour that is left out", "02:15-02:45", berlin, "2017-03-26T00:30:00Z", "2017-03-27T00:15:00Z"},
 		{"over the change", "22:00-06:00", berlin, "2017-03-26T04:00:00Z", "2017-03-26T20:00:00Z"},
 		{"the hour that comes twice, first", "02:30-02:45", berlin, "2017-10-29T00:00:00Z", "2017-10-29T00:30:00Z"},
 		{"the hour that comes twice, again", "02:30-02:45", berlin, "2017-10-29T00:45:00Z", "2017-10-29T01:30:00Z"},

@@ -175,7 +175,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	}
 }
 
-// after is the page token behind the first n entries of those that q gives.
+// after is the page token after the first n entries of those that q gives.
 func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
 	if n == 0 {
 		return q.Page, nil
@@ -268,7 +268,7 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 	return len(e.rows), nil
 }
 
-// holds says whether a row has the values asked for and gives the entry. known is a buffer.
+// holds reports whether a row has the values asked for and gives the entry. known is a buffer.
 func (e *entries) holds(entry []byte, row loader.Row, known map[string][]byte) bool {
 	for i, name := range e.cells {
 		known[e.columns[i]] = nil

@@ -92,7 +92,7 @@ func TestReadByAnIndex(t *testing.T) {
 				r := record{fmt.Sprintf("%02d", rapid.IntRange(0, 30).Draw(t, "id")), rapid.SampledFrom([]string{"1", "11", "12"}).Draw(t, "day"),
 					rapid.SampledFrom([]string{"a", "b"}).Draw(t, "state"), fmt.Sprint(night)}
 				row := keyOf(job, r)
-				if rapid.IntRange(0, 9).Draw(t, "gone") == 0 { // somebody deletes the row
+				if rapid.IntRange(0, 9).Draw(t, "gone") == 0 { // the row is deleted
 					f["t"].rows = slices.DeleteFunc(f["t"].rows, func(have loader.Row) bool { return string(have.Key) == row })
 					delete(now, r.id)
 					continue

@@ -21,7 +21,7 @@ type Where struct {
 	// Start is what all its row keys begin with, nil where several salts have rows.
 	Start []byte
 	Salts int // whose rows are merged
-	// Region has the first of the rows; of one salt all, unless a split point lies among them.
+	// Region has the first of the rows; of one salt all, unless a split point is among them.
 	Region loader.Region
 }
 

@@ -83,7 +83,7 @@ type rowFilter struct {
 	where []loader.Condition         // what servers can check of it
 }
 
-// row says whether to keep a row. It may be called by several goroutines.
+// row reports whether to keep a row. It may be called by several goroutines.
 func (f *rowFilter) row(r loader.Row) (bool, error) {
 	values := make([][]byte, len(f.cells))
 	for i := range r.Cells {
@@ -99,7 +99,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 	return f.keep(values), nil
 }
 
-// fullFilter keeps the rows whose columns of the original key lie in a range,
+// fullFilter keeps the rows whose columns of the original key are in a range,
 // compared one after the other, for keys whose order says nothing of it.
 func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
 	what, values := setting.Prefix, q.Prefix
@@ -158,7 +158,7 @@ func hasPrefix(v []byte, prefix string) bool {
 	return len(v) >= len(prefix) && string(v[:len(prefix)]) == prefix
 }
 
-// lessTuple says whether a row comes before a bound, which may have fewer values.
+// lessTuple reports whether a row comes before a bound, which may have fewer values.
 func lessTuple(row [][]byte, bound []string) bool {
 	for i, b := range bound {
 		if i == len(row) {

@@ -23,7 +23,7 @@ type saltedKey struct {
 	rest []keygen.Expr // the original key
 }
 
-// splitSalt parts a key behind its leading salts. Constant bytes before and
+// splitSalt parts a key after its leading salts. Constant bytes before and
 // between them belong to the head.
 func splitSalt(key keygen.Expr) saltedKey {
 	parts := keygen.Parts(key)
@@ -44,7 +44,7 @@ scan:
 	return saltedKey{spec: key, head: parts[:n], rest: parts[n:]}
 }
 
-// isSalt says whether a part has few values that can be determined without a row.
+// isSalt reports whether a part has few values that can be determined without a row.
 func isSalt(c keygen.Call) bool {
 	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
 }
@@ -118,7 +118,7 @@ func (k saltedKey) heads(modulus int) ([][]byte, error) {
 	return heads, nil
 }
 
-// keepsOrder says whether a part's bytes are in the order of its column's
+// keepsOrder reports whether a part's bytes are in the order of its column's
 // values, or just in the opposite one, so that a range of values is a range of
 // keys. Numbers are in order from 0 up where they are padded or binary.
 func keepsOrder(e keygen.Expr) bool {
@@ -140,7 +140,7 @@ func keepsOrder(e keygen.Expr) bool {
 }
 
 // Ranges says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
-// does not keep their order, and those behind them whose order it keeps. Without any of these there are no ranges.
+// does not keep their order, and those after them whose order it keeps. Without any of these there are no ranges.
 func (t *Table) Ranges() (alike, ordered []string) {
 	if t.key == nil {
 		return nil, nil
@@ -165,13 +165,13 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(other, name) })
 }
 
-// latestFirst says whether a part puts greater values first.
+// latestFirst reports whether a part puts greater values first.
 func latestFirst(e keygen.Expr) bool {
 	c, ok := e.(keygen.Call)
 	return ok && (c.Func == "revtime" || c.Func == "revtimeraw")
 }
 
-// isNumber says whether an argument is a column's number.
+// isNumber reports whether an argument is a column's number.
 func isNumber(e keygen.Expr) bool {
 	if c, ok := e.(keygen.Call); ok {
 		return (c.Func == "number" || c.Func == "millis") && len(c.Args) > 0 && isColumn(c.Args[0])
@@ -182,7 +182,7 @@ func isNumber(e keygen.Expr) bool {
 func isColumn(e keygen.Expr) bool  { _, ok := e.(keygen.Column); return ok }
 func isLiteral(e keygen.Expr) bool { _, ok := e.(keygen.Literal); return ok }
 
-// sortsByTime says whether dates in a layout are in the order of time: years
+// sortsByTime reports whether dates in a layout are in the order of time: years
 // of four digits first, then ever smaller units of two digits. Offsets and
 // words are in no order.
 func sortsByTime(layout keygen.Expr) bool {

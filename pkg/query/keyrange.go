@@ -47,7 +47,7 @@ func (k saltedKey) columns() []string {
 func (k saltedKey) bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.columns()
 	if len(values) > len(columns) {
-		return nil, fail.Errorf(fail.Config, "%s: %s are given, but behind its salt the key %s has the columns %q", what, setting.Count(len(values), "value"), k.spec, columns)
+		return nil, fail.Errorf(fail.Config, "%s: %s are given, but after its salt the key %s has the columns %q", what, setting.Count(len(values), "value"), k.spec, columns)
 	}
 	bound := make(map[string]string, len(values))
 	for i, v := range values {
@@ -58,7 +58,7 @@ func (k saltedKey) bind(what setting.Name, values []string) (map[string]string, 
 
 // between is the range of the rows whose original key begins at from and ends
 // before to, values of its first columns; none means no bound. Columns that
-// have one value in both may be hashed; behind them the key must keep the
+// have one value in both may be hashed; after them the key must keep the
 // order of its columns.
 func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 	lo, err := k.bind(setting.From, from)
@@ -93,13 +93,13 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		if slices.ContainsFunc(k.rest, latestFirst) {
 			hint = setting.Textf("%s; this key has the latest first, so %s is later than %s", hint, setting.From, setting.To)
 		}
-		return r, fail.Errorf(fail.Config, "no row lies in the range: keys from %s on are not before %s (%s)", rowkey.String(r.lo), rowkey.String(r.hi), hint)
+		return r, fail.Errorf(fail.Config, "no row is in the range: keys from %s on are not before %s (%s)", rowkey.String(r.lo), rowkey.String(r.hi), hint)
 	}
 	return r, nil
 }
 
 // beginning is the range of the rows whose original key begins with values of
-// its first columns, the last of which may be the beginning of a value.
+// its first columns; the last one may be the beginning of a value.
 func (k saltedKey) beginning(modulus int, values []string) (keyRange, error) {
 	bound, err := k.bind(setting.Prefix, values)
 	if err != nil {
@@ -158,7 +158,7 @@ func (k saltedKey) findable(known map[string]string) ([]keygen.Expr, error) {
 
 // told are the fixed columns whose value every key of a range has. Where such a
 // column is not of fixed length, or not all of it is in the key, rows of other
-// values lie between the bounds too, under other salts: behind "a", the values
+// values are between the bounds too, under other salts: after "a", the values
 // "b" of "a" and "0b" of "a0" mix.
 func (k saltedKey) told(fixed map[string]string) map[string]string {
 	var lead []keygen.Expr
@@ -220,10 +220,10 @@ func (k saltedKey) bound(what setting.Name, modulus int, values, fixed map[strin
 	}
 	for c := range values {
 		if !has(used, c) {
-			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s stands behind %s, for which no value is given", what, c, k.spec, k.rest[len(parts)])
+			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.spec, k.rest[len(parts)])
 		}
 	}
-	// Constant bytes behind the last value would cut off longer values that
+	// Constant bytes after the last value would cut off longer values that
 	// begin with it, whose next byte is less.
 	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
 		parts = parts[:len(parts)-1]
@@ -235,7 +235,7 @@ func (k saltedKey) bound(what setting.Name, modulus int, values, fixed map[strin
 	return b, nil
 }
 
-// NoRangeError is a range of values whose rows lie all over the table.
+// NoRangeError is a range of values whose rows are all over the table.
 type NoRangeError struct{ Err error }
 
 func (e *NoRangeError) Error() string { return e.Err.Error() }
@@ -244,7 +244,7 @@ func (e *NoRangeError) Unwrap() error { return e.Err }
 // noRange says why a range of values is no range of keys.
 func (k saltedKey) noRange(p keygen.Expr) error {
 	columns := keygen.Columns(p)
-	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
+	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows are where it puts them: "+
 		"get reads the rows of one value, and scan %s reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p, setting.Full)}
 }
 
@@ -253,7 +253,7 @@ func has(m map[string]string, name string) bool {
 	return ok
 }
 
-// madeOf says whether a part reads known columns only.
+// madeOf reports whether a part reads known columns only.
 func madeOf(p keygen.Expr, known map[string]string) bool {
 	for _, c := range keygen.Columns(p) {
 		if !has(known, c) {

@@ -25,7 +25,7 @@ func parseKey(t testing.TB, spec string) saltedKey {
 	return splitSalt(e)
 }
 
-// holds says whether a row key is one of those that a scan of the range reads.
+// holds reports whether a row key is one of those that a scan of the range reads.
 func (r keyRange) holds(key []byte) bool {
 	for _, h := range r.heads {
 		if bytes.Compare(key, r.start(h)) >= 0 && (len(r.stop(h)) == 0 || bytes.Compare(key, r.stop(h)) < 0) {
@@ -87,8 +87,8 @@ func TestKeyRangeRefused(t *testing.T) {
 		{"salt(check_id) + md5hex(check_id) + id", []string{"A"}, nil, "md5hex(check_id) does not keep the order"},
 		{"salt(check_id) + md5hex(check_id) + id", []string{"A", "1"}, []string{"B", "1"}, "scan `full`"},
 		{"ts + md5hex(user) + id", []string{"1", "u"}, []string{"2", "u"}, "md5hex(user)"},
-		{"salt(ts) + ts", []string{"2"}, []string{"1"}, "no row lies in the range"},
-		{"salt(ts) + ts", []string{"2"}, []string{"2"}, "no row lies in the range"},
+		{"salt(ts) + ts", []string{"2"}, []string{"1"}, "no row is in the range"},
+		{"salt(ts) + ts", []string{"2"}, []string{"2"}, "no row is in the range"},
 		{"salt(ts) + ts", []string{"1", "2"}, nil, `has the columns ["ts"]`},
 		{"md5hex(a, b) + c", []string{"1"}, nil, `needs ["a" "b"]`},
 		{"salt(ts, 400) + salt(id, 400) + ts", nil, nil, "more than 100000 values"},
@@ -105,7 +105,7 @@ func TestKeyRangeRefused(t *testing.T) {
 }
 
 // TestKeyRangeProperty compares the rows in a range with those whose original
-// key, the bytes behind the salt, lies between the bounds' bytes.
+// key, the bytes after the salt, is between the bounds' bytes.
 func TestKeyRangeProperty(t *testing.T) {
 	specs := []string{"salt(a, 7) + a + b", "a + b", "salt(a, b, 12) + a + '_' + b", "salt(b, 3) + '+' + a + b", "salt(a, 2) + salt(b, 3) + a + b", "salt(a, 7) + md5hex(a) + b", "md5hex(a) + b"}
 	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
@@ -163,7 +163,7 @@ func TestKeyRangeProperty(t *testing.T) {
 	})
 }
 
-// TestQueryKeyProperty: every row of a query key lies in its range, whatever part of the key the query makes.
+// TestQueryKeyProperty: every row of a query key is in its range, whatever part of the key the query makes.
 func TestQueryKeyProperty(t *testing.T) {
 	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
 	testcheck.Check(t, func(t *rapid.T) {

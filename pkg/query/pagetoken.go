@@ -11,7 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A page token says where in the merged order a page ended, and of which
+// A page token says where in the merged order a page ended, and of what
 // question it is the answer. It names a row, not a place in a region, so that
 // regions may split or move between pages.
 //

@@ -64,7 +64,7 @@ type Query struct {
 	// Borrowed lends rows to the reader's function until it returns; their memory is used for later rows, also those of other
 	// readings. Default: rows are the function's own to keep.
 	Borrowed bool
-	// Bound is what page tokens are bound to beside the query, such as the digest of a job file. Default: nothing.
+	// Bound is what page tokens are bound to in addition to the query, such as the digest of a job file. Default: nothing.
 	Bound []byte
 }
 
@@ -94,7 +94,7 @@ func (q Query) Validate() error {
 	case q.Limit < 0 || q.Memory < 0 || q.Scans < 0:
 		return fail.Errorf(fail.Config, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
 	case q.Raw && len(q.StopRow) > 0 && string(q.StartRow) >= string(q.StopRow):
-		return fail.Errorf(fail.Config, "no row lies in the range: %s is not before %s", rowkey.String(q.StartRow), rowkey.String(q.StopRow))
+		return fail.Errorf(fail.Config, "no row is in the range: %s is not before %s", rowkey.String(q.StartRow), rowkey.String(q.StopRow))
 	}
 	return nil
 }

@@ -14,10 +14,10 @@ type rowBatch struct {
 	cells []loader.Cell
 }
 
-// cellOverhead is what a cell takes beside its bytes.
+// cellOverhead is what a cell takes besides its bytes.
 const cellOverhead = 3*24 + 8
 
-// rowOverhead is what a row takes beside its cells and its key's bytes.
+// rowOverhead is what a row takes besides its cells and its key's bytes.
 const rowOverhead = 48
 
 // rowSize is what a row takes in memory.

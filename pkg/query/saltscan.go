@@ -26,12 +26,12 @@ type headScan struct {
 
 	rows    []loader.Row // the batch in use, from the current row on
 	batch   *rowBatch    // that batch
-	last    bool         // no rows behind the batch
+	last    bool         // no rows after the batch
 	pending chan fetched // the next batch is on its way
 	ask     int64        // rows that the next batch asks for
 }
 
-// fetched is a batch, and what is behind it.
+// fetched is a batch, and what follows it.
 type fetched struct {
 	batch *rowBatch
 	next  []byte
@@ -56,7 +56,7 @@ const keptBatch = 512 << 10
 // errFull ends the scan of a batch.
 var errFull = errors.New("the batch is full")
 
-// prefetch begins to read the next batch, if there is one and nobody does.
+// prefetch begins to read the next batch, if there is one and it is not being read.
 func (s *headScan) prefetch(ctx context.Context) {
 	if s.last || s.pending != nil {
 		return
@@ -98,7 +98,7 @@ func (f *fetchers) take() *rowBatch {
 	return &rowBatch{}
 }
 
-// release takes back the batch in use, whose rows nobody reads any more.
+// release takes back the batch in use, whose rows are not read any more.
 func (s *headScan) release() {
 	b, f := s.batch, &s.m.fetchers
 	if b == nil {
@@ -136,7 +136,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 		case kept:
 			b.batch.add(r)
 		case f.lent != nil:
-			b.batch.bytes += rowSize(r) // lies in the answer that rows before refer to
+			b.batch.bytes += rowSize(r) // is in the answer that rows before refer to
 		}
 		if err := f.held.add(b.batch.bytes - before); err != nil {
 			return err

@@ -16,7 +16,7 @@ type mergeOptions struct {
 	memory  int64 // bytes of rows held, for all sources together; at least one row of each is
 	more    func(bytes int64) bool
 	workers int        // scans at a time
-	lent    *sync.Pool // of *rowBatch, see Query.Borrowed; nil: rows are kept by who gets them
+	lent    *sync.Pool // of *rowBatch, see Query.Borrowed; nil: the receiver keeps the rows
 	keep    func(loader.Row) (bool, error)
 	after   *position // where an earlier page ended
 }

@@ -55,7 +55,7 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 		if n == t.fail {
 			return errScan
 		}
-		// the row is borrowed: it changes behind the callback's back
+		// the row is borrowed: it changes after the callback's back
 		lent := loader.Row{Key: bytes.Clone(r.Key)}
 		for _, c := range r.Cells {
 			c.Value = bytes.Clone(c.Value)

@@ -48,7 +48,7 @@ type Table struct {
 	batches   sync.Pool // of *rowBatch, for readings whose rows are borrowed
 
 	mu    sync.Mutex
-	seen  []loader.Region // those of which the modulus below is known
+	seen  []loader.Region // those whose modulus below is known
 	salts int             // 0: not known yet
 }
 
@@ -100,7 +100,7 @@ func (t *Table) Modulus(ctx context.Context) (int, error) {
 	return t.modulus(regions)
 }
 
-// sameRegions says whether two lists are the same regions, wherever they are served.
+// sameRegions reports whether two lists are the same regions, wherever they are served.
 func sameRegions(a, b []loader.Region) bool {
 	if len(a) != len(b) {
 		return false
@@ -170,7 +170,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	return st, cluster.Failure(err)
 }
 
-// unchanged says whether the regions are what they were when a reading began.
+// unchanged reports whether the regions are what they were when a reading began.
 func (t *Table) unchanged(ctx context.Context, before []loader.Region) error {
 	now, err := t.cluster.KnownRegions(ctx, t.name)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-var errEscape = errors.New(`escape is none of \\, \, and \xNN`)
+var errEscape = errors.New(`unknown escape: want \\, \, or \xNN`)
 
 // ParseValues reads the values of a bound or a prefix as texts have them: separated by commas, with the escapes \xNN, \\
 // and \,. An empty text is one empty value. The error says where, not what.

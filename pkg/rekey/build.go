@@ -14,7 +14,7 @@ import (
 )
 
 // Build reads the snapshot and writes an HFile for every region and family of
-// the new table that gets cells, with a manifest beside them. The families of the plan have the names of the
+// the new table that gets cells, with a manifest next to them. The families of the plan have the names of the
 // snapshot's, in their order. With a resume the build continues from what an earlier attempt has of the same
 // snapshot and plan; without one the output's directory is new, or has nothing in it, and after an error nothing in it may be used.
 func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output, o Options, resume *build.Resume) (*manifest.Manifest, error) {

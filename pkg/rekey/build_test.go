@@ -92,7 +92,7 @@ func (l *lab) random(r *rand.Rand, rows int) {
 	}
 }
 
-// plain is what should come of a snapshot, with maps: lines of cells, sorted. Which
+// plain is the expected content of a snapshot, with maps: lines of cells, sorted. Which
 // row of two with one key stays is up to keep; rows without a column id have none.
 func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string) string) (lines []string, duplicates int64) {
 	t.Helper()
@@ -344,7 +344,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestSplits are where the new keys lie.
+// TestSplits are where the new keys are.
 func TestSplits(t *testing.T) {
 	l := newLab(t, []string{"f", "m", "t"}, "f", "g")
 	l.random(rand.New(rand.NewPCG(1, 1)), 2000)

@@ -31,7 +31,7 @@ type keyColumn struct {
 type keyColumns struct {
 	expr     keygen.Expr
 	old      keygen.Expr  // of the old keys, nil: they are not taken apart
-	columns  []*keyColumn // of expr in its order, then what old needs beside
+	columns  []*keyColumn // of expr in its order, then what old needs in addition
 	made     int          // of expr
 	families []snapshot.Family
 }
@@ -85,7 +85,7 @@ func (k *keyColumns) add(name string, parsed int) {
 	k.columns = append(k.columns, c)
 }
 
-// isCell says whether the column comes from a cell.
+// isCell reports whether the column comes from a cell.
 func (c *keyColumn) isCell() bool { return !c.row && c.parsed < 0 }
 
 // read are the families without which no key can be made; nil: any, for the rows alone.

@@ -11,11 +11,11 @@ import (
 )
 
 // errOldKey is a row whose old key its spec does not make.
-var errOldKey = errors.New("its old key is none that the old key's spec makes of the row's columns")
+var errOldKey = errors.New("its old key is not one that the old key's spec makes of the row's columns")
 
 // oldKey takes columns out of old keys, and makes these again of what it took and
 // of the row's columns: one that comes out otherwise was made in another way, and
-// what was taken out of it is none of the row's columns. It belongs to one goroutine.
+// what was taken out of it is not one of the row's columns. It belongs to one goroutine.
 type oldKey struct {
 	parser  *keygen.KeyParser
 	program *keygen.Program
@@ -67,7 +67,7 @@ func newOldKey(k *keyColumns) (*oldKey, error) {
 	return o, nil
 }
 
-// take sets the values of a row's old key, of which m has the columns.
+// take sets the values of a row's old key. m has its columns.
 func (o *oldKey) take(row []byte, m *keyMaker) error {
 	if err := o.parser.Parse(row, o.values); err != nil {
 		return fmt.Errorf("its old key cannot be taken apart: %w", err)

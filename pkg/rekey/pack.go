@@ -65,7 +65,7 @@ func (p *packer) add(family int, c *hfile.Cell) {
 	p.cells = b
 }
 
-// packed walks the cells of a packed row. The slices of a cell lie in it, or in
+// packed walks the cells of a packed row. The slices of a cell are in it, or in
 // the names of columns.
 type packed struct {
 	rest   []byte

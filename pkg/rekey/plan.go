@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// A Plan is all that the files depend on beside the snapshot.
+// A Plan is all that the files depend on besides the snapshot.
 type Plan struct {
 	Table      string // the new one, for names
 	Key        keygen.Expr
@@ -32,7 +32,7 @@ type Options struct {
 	RejectFile string // where the old keys of rows go that get no new key; needed if the budget allows any
 }
 
-// Rooms of a worker beside the sort.
+// Rooms of a worker besides the sort.
 const (
 	writerRoom = 5 << 20   // an HFile's blocks, index, Bloom chunk and output buffers
 	aheadRoom  = 8 << 20   // what a scan reads ahead, at most 64 KiB of a file where they are many
@@ -42,7 +42,7 @@ const (
 // memory is how the budget is divided.
 type memory struct {
 	sort   int64 // of all workers
-	worker int64 // of each beside
+	worker int64 // of each in addition
 	row    int   // most bytes of one row's cells
 }
 

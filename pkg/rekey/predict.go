@@ -179,7 +179,7 @@ type counter struct {
 // countTaker counts those of one worker.
 type countTaker struct {
 	*counter
-	rows *estimate.Rows // of the part at hand
+	rows *estimate.Rows // of the current part
 }
 
 func (c *counter) taker() (rowTaker, error) { return &countTaker{c, estimate.NewRows(c.ranges)}, nil }

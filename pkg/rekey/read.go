@@ -58,7 +58,7 @@ func wholeParts(s *snapshot.Snapshot) []part {
 	return parts
 }
 
-// A rowTaker takes the rows of a worker, which has the cells of the row at hand. It belongs to one goroutine.
+// A rowTaker takes the rows of a worker, which has the cells of the current row. It belongs to one goroutine.
 type rowTaker interface {
 	take(w *readWorker, region int, key []byte) error
 	end(p part) // all rows of a part are there
@@ -135,10 +135,10 @@ func (r *reader) worker() (*readWorker, error) {
 	return w, err
 }
 
-// sequence numbers the row at hand: parts are in the order of keys.
+// sequence numbers the current row: parts are in the order of keys.
 func (w *readWorker) sequence() uint64 { return sequence(w.number, w.inside) }
 
-// encoded is the name of the region at hand.
+// encoded is the name of the current region.
 func (w *readWorker) encoded() string { return w.snap.Regions[w.parts[w.number].region].Encoded }
 
 func (w *readWorker) part(ctx context.Context, i int) (err error) {

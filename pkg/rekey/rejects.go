@@ -12,7 +12,7 @@ import (
 )
 
 // rejectFile collects the old keys of rows that get no new one, one a line as
-// HBase prints keys, with a tab and the reason behind it. It is made when the
+// HBase prints keys, with a tab and the reason after it. It is made when the
 // first comes. Safe for concurrent use.
 type rejectFile struct {
 	path string

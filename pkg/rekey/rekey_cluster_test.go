@@ -260,7 +260,7 @@ func (w *world) snapshots() (left []string) {
 	return left
 }
 
-// killedAtRandom kills jobs so many times at moments that nobody has chosen, and judges each when it has ended.
+// killedAtRandom kills jobs so many times at random moments, and judges each when it has ended.
 func (w *world) killedAtRandom(rng *rand.Rand, kills int, want []string) {
 	w.t.Helper()
 	first := w.new
@@ -314,7 +314,7 @@ func (w *world) nothingLeft() {
 }
 
 // TestRekey gives the rows of the check sample, ten salts, keys of 32, with cells that were overwritten and deleted; it is killed
-// behind steps and at moments that nobody has chosen, and HBase's own client is the judge. make test-faults has more of these.
+// after steps and at random moments, and HBase's own client is the judge. make test-faults has more of these.
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -64,7 +64,7 @@ func (h *rowHash) write(b []byte) {
 	h.long.Write(b) // never fails
 }
 
-// end adds the row to the sum; one without cells is none.
+// end adds the row to the sum, unless it has no cells.
 func (h *rowHash) end() {
 	if h.cell == 0 {
 		return

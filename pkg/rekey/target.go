@@ -89,7 +89,7 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 	return nil
 }
 
-// fits says whether a table can have the old one's cells as they are: one that
+// fits reports whether a table can have the old one's cells as they are: one that
 // keeps fewer versions, or for a shorter time, would lose some. One that keeps
 // more shows in a further pass what the old one has dropped since the first.
 func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool) error {

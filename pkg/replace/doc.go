@@ -1,11 +1,11 @@
-// Package replace finds what a table has beside an export that is about to be
+// Package replace finds what a table has besides an export that is about to be
 // loaded, and writes the delete markers by which the table holds exactly the
 // export after the load.
 //
 // # How
 //
 // All cells of the export have the job's timestamp T. A snapshot of the table is
-// read region by region beside the export's HFiles, both in the order of their
+// read region by region together with the export's HFiles, both in the order of their
 // rows. Where a row has in a family a visible cell whose column the export does
 // not write, the row gets a marker DeleteFamily(T−1) in that family. It hides all
 // cells of the row and family that are older than T, whenever they were written,

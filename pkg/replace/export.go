@@ -15,7 +15,7 @@ import (
 // readAhead is how many bytes of an export's file are fetched at a time.
 const readAhead = 256 << 10
 
-// An Export is the HFiles of a job, of which each has the rows between its first
+// An Export is the HFiles of a job. Each has the rows between its first
 // and its last. It is not changed while it is read.
 type Export struct {
 	FS    hdfsio.FS
@@ -137,7 +137,7 @@ func (c *cells) begin(f File) error {
 	return nil
 }
 
-// toRow moves to the first cell of the row, or behind it. has says whether there is one.
+// toRow moves to the first cell of the row, or after it. has says whether there is one.
 func (c *cells) toRow(row []byte) (has bool, err error) {
 	for c.cell != nil && bytes.Compare(c.cell.Row, row) < 0 {
 		if err := c.next(); err != nil {

@@ -10,7 +10,7 @@ import (
 const keyBytes = 48
 
 // keySet is the keys of an export, by their hashes of 64 bits: two keys of one hash
-// are one, of a billion rows beside a billion others about one in twenty sets has
+// are one, of a billion rows and a billion others about one in twenty sets has
 // such a pair. What does not fit is sampled: of all hashes those are kept whose
 // lowest bits are 0, which is as many of the keys on either side.
 type keySet struct {
@@ -27,7 +27,7 @@ func newKeySet(memory int64) *keySet {
 
 func hashOf(key []byte) uint64 { return xxhash.Sum64(key) }
 
-// sampled says whether the set is to know a key.
+// sampled reports whether the set is to know a key.
 func (s *keySet) sampled(hash uint64) bool { return hash&(1<<s.bits-1) == 0 }
 
 // of is how many keys one in the set stands for.
@@ -59,7 +59,7 @@ func (s *keySet) halve() {
 	s.keys = kept
 }
 
-// has says whether a key that is sampled is in the set.
+// has reports whether a key that is sampled is in the set.
 func (s *keySet) has(hash uint64) bool {
 	_, ok := s.keys[hash]
 	return ok

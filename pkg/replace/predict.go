@@ -71,7 +71,7 @@ const keyBatch = 1024
 // read takes the keys of all of the input.
 func (s *keySet) read(ctx context.Context, plan *build.Plan, in *build.Input, o build.Options) error {
 	var mu sync.Mutex
-	var rest []*[]uint64 // what workers have not given yet when they end
+	var rest []*[]uint64 // what workers still have when they end
 	err := build.RowKeys(ctx, plan, in.Source, o, func() func(key []byte) error {
 		batch := make([]uint64, 0, keyBatch)
 		mu.Lock()
@@ -91,7 +91,7 @@ func (s *keySet) read(ctx context.Context, plan *build.Plan, in *build.Input, o 
 	return err
 }
 
-// compare counts the rows of a snapshot, and those that the set has not.
+// compare counts the rows of a snapshot, and those that the set lacks.
 func (s *keySet) compare(ctx context.Context, snap *snapshot.Snapshot) (*Prediction, error) {
 	p := &Prediction{OneOf: s.of()}
 	var mu sync.Mutex

@@ -115,7 +115,7 @@ func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]stri
 }
 
 // TestReplace holds a survey to a plain account of the same cells, and the table with markers and export to one that has the export alone,
-// however the export's files lie in the regions.
+// however the export's files are in the regions.
 func TestReplace(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 110, 150, 199)

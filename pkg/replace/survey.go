@@ -34,11 +34,11 @@ func (o Options) whole(snap *snapshot.Snapshot) []bool {
 	return all
 }
 
-// seen is how many versions show whether a row has older cells, beside one of the
+// seen is how many versions show whether a row has older cells, in addition to one of the
 // export's timestamp.
 const seen = 2
 
-// Survey is what a table has beside an export.
+// Survey is what a table has besides an export.
 type Survey struct {
 	Rows    int64 `json:"rows"`          // of the table, with visible cells
 	Deleted int64 `json:"deleted"`       // of them that the export does not have
@@ -59,7 +59,7 @@ func (s *Survey) Markers() (n int64) {
 	return n
 }
 
-// Compare reads a snapshot beside the export.
+// Compare reads a snapshot together with the export.
 func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options) (*Survey, error) {
 	if err := e.Check(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 type regionReading struct {
 	survey *Survey
 	cells  []*cells // of each family of the snapshot
-	whole  []bool   // families of which every older cell gets one
+	whole  []bool   // families whose every older cell gets one
 	marked []bool   // families of the row that get a marker
 	lost   bool     // it has a cell in a column that the export does not write
 	any    bool     // a row was begun

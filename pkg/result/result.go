@@ -167,7 +167,7 @@ type StoreFiles struct {
 	Split     int   `json:"split"`     // of these: served by references, since their region was split
 	Compacted int   `json:"compacted"` // of these: no longer in service, since a compaction has taken their rows
 	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
-	Others    int   `json:"others"`    // in service beside them
+	Others    int   `json:"others"`    // in service in addition to them
 }
 
 // Add gives the sum with the files of another part; nil are none.

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// targetsOf are targets of a job, of which all but the first are indexes.
+// targetsOf are targets of a job. All but the first are indexes.
 func targetsOf(names ...string) (targets []spec.Target) {
 	for i, name := range names {
 		target := spec.Target{}

@@ -30,7 +30,7 @@ type Undo struct {
 }
 
 // Survey is what a snapshot of a table says of one load: the cells of its
-// timestamp and what lies beside them. A reader is one that asks for the newest
+// timestamp and what is next to them. A reader is one that asks for the newest
 // version of a column.
 type Survey struct {
 	Table     string          `json:"table"`
@@ -39,19 +39,19 @@ type Survey struct {
 	Foreign   int64           `json:"foreign"` // rows with cells of the timestamp that it cannot have written
 	Marked    int64           `json:"marked"`  // rows in which a marker hides the timestamp already
 
-	RowsAdded        int64 `json:"rows_added"`       // of which nothing older is there
+	RowsAdded        int64 `json:"rows_added"`       // that have nothing older
 	RowsOverwritten  int64 `json:"rows_overwritten"` // that were there before
-	CellsAdded       int64 `json:"cells_added"`      // columns of which nothing older is there
+	CellsAdded       int64 `json:"cells_added"`      // columns that have nothing older
 	CellsOverwritten int64 `json:"cells_overwritten"`
 	CellsUnchanged   int64 `json:"cells_unchanged"` // of those overwritten: with the value that was there
 
 	CellsSeen     int64 `json:"cells_seen"`     // of the load that readers see; newer ones hide the others
 	RowsRestored  int64 `json:"rows_restored"`  // in which older cells are seen again without the load
 	CellsRestored int64 `json:"cells_restored"` // that many
-	RowsGone      int64 `json:"rows_gone"`      // of which nothing is seen without the load
+	RowsGone      int64 `json:"rows_gone"`      // without a visible cell but for the load's
 
 	Rest     manifest.Digest `json:"rest"`          // all that readers see without the load
-	Versions manifest.Digest `json:"rest_versions"` // likewise, those who ask for all versions that are kept
+	Versions manifest.Digest `json:"rest_versions"` // likewise, for readers of all versions that are kept
 	Families []SurveyFamily  `json:"families"`
 	Regions  []SurveyRegion  `json:"regions"`
 

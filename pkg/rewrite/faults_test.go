@@ -138,7 +138,7 @@ func TestRewriteTogether(t *testing.T) {
 	}
 }
 
-// reads remembers where what was read lies.
+// reads remembers where what was read is.
 type reads struct {
 	io.ReaderAt
 	spans [][2]int64
@@ -150,7 +150,7 @@ func (r *reads) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// TestForwardReads reads a file of many blocks, of which each byte is asked
+// TestForwardReads reads a file of many blocks. Each byte is asked
 // for once: each step back would be a new connection on HDFS.
 func TestForwardReads(t *testing.T) {
 	memory := hdfsio.NewMemory()

@@ -57,7 +57,7 @@ func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 	return o
 }
 
-// excluded says whether minor compactions leave the file out.
+// excluded reports whether minor compactions leave the file out.
 func excluded(m hfile.Meta) bool {
 	v := m.Info["EXCLUDE_FROM_MINOR_COMPACTION"]
 	return len(v) == 1 && v[0] != 0
@@ -93,7 +93,7 @@ func rewriteBlock(size int64) int64 {
 }
 
 // finish completes the file that is being written, and reads back what it
-// says of itself, and then all of it. A nil one is none.
+// says of itself, and then all of it. A nil one holds nothing.
 func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	if r == nil {
 		return nil

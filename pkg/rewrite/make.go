@@ -20,7 +20,7 @@ type Content struct {
 	Fill         func(ctx context.Context, add func(*hfile.Cell) error) error
 }
 
-// MarkerBytes is about what a delete marker takes in a file beside its row.
+// MarkerBytes is about what a delete marker takes in a file besides its row.
 const MarkerBytes = 24
 
 // MakeAll makes files, so many at a time, and reports each to events. The files are in the order of all.

@@ -174,7 +174,7 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 }
 
 // enter makes the directories. That of a family is there as a rule, and may
-// belong to another who built the files.
+// belong to another user, who built the files.
 func (w *Rewriter) enter(ctx context.Context, family string) error {
 	if err := build.CheckFamily(family); err != nil {
 		return err

@@ -114,7 +114,7 @@ func cellLines(cells []hfile.Cell) []string {
 }
 
 // TestCut holds the children of a cut against the plain way to do it: each
-// cell goes to the part that its row lies in, and parts without any are none.
+// cell goes to the part that its row is in, and parts without any are none.
 func TestCut(t *testing.T) {
 	testcheck.Check(t, func(rt *rapid.T) {
 		fsys := hdfsio.NewMemory()

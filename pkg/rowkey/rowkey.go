@@ -44,7 +44,7 @@ func Parse(text string) ([]byte, error) {
 	return key, nil
 }
 
-// escape reads what stands behind a backslash.
+// escape reads what follows a backslash.
 func escape(s string) (byte, error) {
 	if len(s) < 3 || s[0] != 'x' {
 		return 0, fmt.Errorf(`a backslash begins no escape \xNN (a backslash itself is \x5C, a comma in a list \x2C)`)

@@ -59,7 +59,7 @@ func TestTextIsReadAsHBaseReadsIt(t *testing.T) {
 	var texts []string
 	for _, k := range everyKey() {
 		texts = append(texts, String(k))
-		// An escape with every pair of characters behind it, and a backslash before every character.
+		// An escape with every pair of characters after it, and a backslash before every character.
 		if b := string(k); !strings.ContainsAny(b, "\r\n") && k[0] < 0x80 && k[len(k)-1] < 0x80 {
 			texts = append(texts, `a\x`+b+"zz", `\`+b+"zz", b)
 		}

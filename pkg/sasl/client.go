@@ -6,7 +6,7 @@ import "errors"
 type Client interface {
 	// Mechanism is the name that goes over the wire.
 	Mechanism() string
-	// Step answers a challenge; the first one of GSSAPI is nil. A nil response is none.
+	// Step answers a challenge; the first one of GSSAPI is nil. A nil response is not sent.
 	Step(challenge []byte) (response []byte, err error)
 	// Done says that the server has proven itself and that nothing is left to say.
 	Done() bool
@@ -21,7 +21,7 @@ type Layer interface {
 	Most() int
 	// Seal appends to dst what carries data.
 	Seal(dst, data []byte) ([]byte, error)
-	// Open is what the peer's next piece carries. The piece is used up; the result may lie in it.
+	// Open is what the peer's next piece carries. The piece is used up; the result may be in it.
 	Open(piece []byte) ([]byte, error)
 }
 

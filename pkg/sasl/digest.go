@@ -57,7 +57,7 @@ func (d *digest) Step(challenge []byte) ([]byte, error) {
 			return nil, err
 		}
 		if !hmac.Equal([]byte(fields["rspauth"]), []byte(d.proof)) {
-			return nil, errors.New("sasl: the server does not know the password: it is not who it says it is")
+			return nil, errors.New("sasl: the server does not know the password: it is another server")
 		}
 		return nil, nil
 	}

@@ -200,5 +200,5 @@ func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjso
 func (a *answer) write(w http.ResponseWriter, contentType string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.b)))
-	_, _ = w.Write(a.b) // whoever asked has gone
+	_, _ = w.Write(a.b) // the client is gone
 }

@@ -19,14 +19,14 @@ type AuditKeys string
 
 // The ways of AuditKeys. The zero value is Hash.
 const (
-	// HashKeys writes the first 16 hexadecimal digits of the SHA-256 of a key's values with a zero byte behind each: who
+	// HashKeys writes the first 16 hexadecimal digits of the SHA-256 of a key's values with a zero byte after each: who
 	// knows a key finds its readers. Keys of few possible values can be guessed from it.
 	HashKeys  AuditKeys = "hash"
 	ClearKeys AuditKeys = "clear"
 	NoKeys    AuditKeys = "none"
 )
 
-// Validate says whether it is one of these.
+// Validate reports whether it is one of these.
 func (k AuditKeys) Validate() error {
 	switch k {
 	case "", HashKeys, ClearKeys, NoKeys:

@@ -2,7 +2,7 @@ package serve
 
 import "net/http"
 
-// who asks a request.
+// the client of a request.
 type caller struct {
 	name      string // the client's, empty where callers are not known
 	principal string // of the ticket by which it is known
@@ -19,7 +19,7 @@ func (c *caller) key() string {
 	return c.address
 }
 
-// caller finds who asks: by certificate, Kerberos ticket or token. Where clients are named, all others are refused. The header
+// caller finds the client: by certificate, Kerberos ticket or token. Where clients are named, all others are refused. The header
 // of the answer gets what a ticket's sender waits for.
 func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error) {
 	l := s.loaded.Load()

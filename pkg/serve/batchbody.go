@@ -74,9 +74,9 @@ func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 	case err != nil:
 		return nil, problem(badBody, "%s (at byte %d)", err, d.d.InputOffset())
 	case len(b.keys) == 0:
-		return nil, problem(badBody, "keys: there is none")
+		return nil, problem(badBody, "keys: the list is empty")
 	case b.columns != nil && len(b.columns) == 0:
-		return nil, problem(badBody, "columns: there is none")
+		return nil, problem(badBody, "columns: the list is empty")
 	}
 	return b, nil
 }
@@ -206,7 +206,7 @@ func (r *batchReader) value() (string, error) {
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return "", errors.New("base64 is none")
+		return "", errors.New("it is not base64")
 	}
 	return string(b), r.delim('}')
 }

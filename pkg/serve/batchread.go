@@ -62,7 +62,7 @@ func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
 			}
 		}
 	}()
-	var full *Problem // of the keys behind the one that filled the answer
+	var full *Problem // of the keys after the one that filled the answer
 	for i := range keys {
 		if i > 0 {
 			a.b = append(a.b, ',')
@@ -123,7 +123,7 @@ func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
 }
 
 // join appends one key's rows. Where they do not fit, or there was no memory
-// to read them beside others, they are read again into the answer itself, which
+// to read them together with others, they are read again into the answer itself, which
 // may end their page early. A problem is of this key alone.
 func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i int) (*Problem, error) {
 	err := part.err

@@ -80,7 +80,7 @@ func TestBatchInParallel(t *testing.T) {
 			t.Error(r.body)
 		}
 		if most.Load() != 6 {
-			t.Errorf("%d at a time beside five others", most.Load()-5)
+			t.Errorf("%d at a time in addition to five others", most.Load()-5)
 		}
 		wg.Wait()
 	})

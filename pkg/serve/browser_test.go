@@ -22,7 +22,7 @@ import (
 )
 
 // TestBrowser searches with the pages in Chromium, wide and narrow, light and dark, by the keyboard alone, and looks for
-// what only a browser can show. It is behind BULKLOAD_BROWSER, which make test-report sets; pictures go to
+// what only a browser can show. It needs BULKLOAD_BROWSER, which make test-report sets; pictures go to
 // BULKLOAD_PICTURES.
 func TestBrowser(t *testing.T) {
 	if os.Getenv("BULKLOAD_BROWSER") == "" {
@@ -133,7 +133,7 @@ func (b *browsing) walk(tab context.Context, width int64, scheme string) {
 	b.look(ctx, "times")
 	b.must(chromedp.Run(ctx, chromedp.Navigate(b.url+"/search/orders"), chromedp.WaitVisible(`#byrange`),
 		chromedp.SendKeys(`input[name="from"]`, "nobody,2"+kb.Enter), chromedp.WaitVisible(`#rows`)))
-	b.shows(ctx, "main", "No row lies in this range.")
+	b.shows(ctx, "main", "No row is in this range.")
 	b.must(chromedp.Run(ctx, chromedp.SendKeys(`input[name="to"]`, "a"+kb.Enter), chromedp.WaitVisible(`[role=alert]`)))
 	b.look(ctx, "problem")
 	b.must(chromedp.Run(ctx, chromedp.Navigate(b.url+"/docs"), chromedp.WaitVisible(`#problems`),

@@ -2,7 +2,7 @@ package serve
 
 import "sync/atomic"
 
-// budget is memory that requests share. Nobody waits for it: who gets none
+// budget is memory that requests share. No request waits for it: one that gets none
 // ends a page early or refuses.
 type budget struct {
 	free atomic.Int64

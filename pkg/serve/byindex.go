@@ -62,7 +62,7 @@ func (r *resource) index(name string) (*index, error) {
 	return x, nil
 }
 
-// shows says whether a client that sees this resource may read by the index.
+// shows reports whether a client that sees this resource may read by the index.
 func (r *resource) shows(x *index) bool {
 	if r.granted == nil {
 		return true

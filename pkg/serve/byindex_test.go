@@ -71,7 +71,7 @@ func TestRowsByAnIndex(t *testing.T) {
 	}
 	s := indexed(t, Options{}, 3)
 	if got := s.all(t, "/v1/check/rows?by=by_day&day=18&", 5, func(int) {}); len(got) != 0 {
-		t.Errorf("by a day of which there is no entry come %q", got)
+		t.Errorf("by a day without an entry come %q", got)
 	}
 }
 

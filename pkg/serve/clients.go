@@ -36,14 +36,14 @@ type clientEntry struct {
 	InFlight     int                 `yaml:"in_flight"`
 }
 
-// client is who may ask, and for what.
+// client is a client and what it may ask for.
 type client struct {
 	name     string
 	inFlight int // requests at a time, 0 for what the limits say
 	jobs     *resources
 }
 
-// access is who may ask, of one loading. Nil: anybody may, for everything.
+// access is the clients of one loading and their rights. Nil: all clients may read all.
 type access struct {
 	byToken       map[[sha256.Size]byte]*client
 	byCertificate map[string]*client
@@ -79,7 +79,7 @@ func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
 	var errs []error
 	for i, e := range file.Clients {
 		if !isJobName(e.Name) || names[e.Name] {
-			errs = append(errs, fmt.Errorf("clients[%d]: name %q is none of its own: letters, digits, - and _ of ASCII, at most 64", i, e.Name))
+			errs = append(errs, fmt.Errorf("clients[%d]: name %q is invalid or used twice: letters, digits, - and _ of ASCII, at most 64", i, e.Name))
 			continue
 		}
 		names[e.Name] = true
@@ -177,7 +177,7 @@ func (e clientEntry) grant(rs *resources) (*resources, error) {
 // have row keys, and so what these are made of.
 func (r *resource) only(columns []string) (*resource, error) {
 	if len(columns) == 0 {
-		return nil, fmt.Errorf("columns of %s: there is none", r.name)
+		return nil, fmt.Errorf("columns of %s: the list is empty", r.name)
 	}
 	some := *r
 	var err error
@@ -199,7 +199,7 @@ func (r *resource) only(columns []string) (*resource, error) {
 	return &some, nil
 }
 
-// certified finds who asks by the certificate of the connection.
+// certified finds the client by the certificate of the connection.
 func (a *access) certified(r *http.Request) *client {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && time.Now().Before(r.TLS.VerifiedChains[0][0].NotAfter) { // a connection may outlive it
 		for _, name := range certificateNames(r.TLS.VerifiedChains[0][0]) {
@@ -211,7 +211,7 @@ func (a *access) certified(r *http.Request) *client {
 	return nil
 }
 
-// named finds who asks by a token.
+// named finds the client by a token.
 func (a *access) named(r *http.Request) *client {
 	token, basic := "", ""
 	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {

@@ -68,7 +68,7 @@ func TestWhoMayAsk(t *testing.T) {
 		}
 	}
 	if r := s.get("/readyz"); strings.Contains(r.body, "check") {
-		t.Errorf("the jobs are shown to whoever asks: %s", r.body)
+		t.Errorf("the jobs are shown to unknown clients: %s", r.body)
 	}
 	for _, token := range []string{"secret-of-loans", "next-secret-of-loans"} {
 		if r := s.as(token, "/v1/check/rows?check_id=A"); r.status != 200 || len(r.Rows) != 3 || len(r.Rows[1]) != 3 {
@@ -137,7 +137,7 @@ func TestClientsFile(t *testing.T) {
 		"clients: [{name: a, token_sha256: [" + d + "]}]":                                                                     "jobs: it has none",
 		"clients: [{name: a, jobs: [check], token_sha256: [" + digest("") + "]}]":                                             "empty token",
 		"clients: [{name: a, jobs: [check], token_sha256: [" + d + "]}, {name: b, jobs: [check], token_sha256: [" + d + "]}]": "stands twice",
-		"clients: [{name: a, jobs: [check], token_sha256: [" + d + "]}, {name: a, jobs: [check], certificates: [x]}]":         "none of its own",
+		"clients: [{name: a, jobs: [check], token_sha256: [" + d + "]}, {name: a, jobs: [check], certificates: [x]}]":         "is invalid or used twice",
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {check: [text]}}]":                                    "part of the row key",
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {check: [id, check_id, none]}}]":                      `"none": rows of this job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {orders: [user]}}]":                                   `"orders" is no job`,

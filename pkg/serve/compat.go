@@ -81,7 +81,7 @@ func (s *Server) compatRefuse(w http.ResponseWriter, r *http.Request, err error)
 		note(r).problem = p.Type[len(problemPrefix):]
 	}
 	w.Header().Set("Content-Type", compatType)
-	_, _ = w.Write([]byte(compatFailed)) // whoever asked has gone
+	_, _ = w.Write([]byte(compatFailed)) // the client is gone
 	return nil
 }
 
@@ -135,6 +135,6 @@ func (s *Server) compatList(w http.ResponseWriter, r *http.Request) error {
 	}
 	slices.Sort(tables)
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = w.Write([]byte(strings.Join(slices.Compact(tables), "\n") + "\n")) // whoever asked has gone
+	_, _ = w.Write([]byte(strings.Join(slices.Compact(tables), "\n") + "\n")) // the client is gone
 	return nil
 }

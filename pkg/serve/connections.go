@@ -8,7 +8,7 @@ import (
 )
 
 // connections bounds how many are open at a time. The next wait in the listener's backlog. Once there is no place, a
-// connection between two requests is closed, the longest idle first, so that nobody keeps others out by being connected.
+// connection between two requests is closed, the longest idle first, so that no client keeps others out by being connected.
 type connections struct {
 	most int
 

@@ -43,7 +43,7 @@ func failure(ctx context.Context, err error) *Problem {
 	case errors.Is(err, errDeadline) || errors.Is(context.Cause(ctx), errDeadline):
 		return problem(timedOut, "the rows were not read within the deadline")
 	case isNoRange(err):
-		return problem(badQuery, "the key does not keep the order of these columns, so rows in the range lie all over the table; ask for rows of a query key")
+		return problem(badQuery, "the key does not keep the order of these columns, so rows in the range are all over the table; ask for rows of a query key")
 	case fail.KindOf(err) == fail.Config:
 		return problem(badQuery, "%s", err)
 	case loader.Unavailable(err):
@@ -54,7 +54,7 @@ func failure(ctx context.Context, err error) *Problem {
 	return problem(internalError, "the service's log says why")
 }
 
-// ours says whether a problem is not the caller's doing, so that the log should say what was behind it.
+// ours reports whether a problem is not the caller's doing, so that the log should say what caused it.
 func (p *Problem) ours() bool { return p.Status >= 500 && !p.is(timedOut) }
 
 func isNoRange(err error) bool {

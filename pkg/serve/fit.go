@@ -38,7 +38,7 @@ func (f *fit) again(ctx context.Context, c query.Cluster, r *resource) error {
 	return nil
 }
 
-// check holds them once, for all who ask meanwhile.
+// check holds them once, for all callers meanwhile.
 func (f *fit) check(ctx context.Context, t interface{ CheckSalts(context.Context) error }) error {
 	if f.checked.Load() {
 		return nil

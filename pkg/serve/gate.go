@@ -8,7 +8,7 @@ import (
 )
 
 // gate lets so many requests in at a time, so many of them of one client. A
-// few wait in order; who would wait longer is refused.
+// few wait in order; a request that would wait longer is refused.
 type gate struct {
 	most, perClient, queue int
 	wait                   time.Duration
@@ -36,7 +36,7 @@ func (g *gate) load() (in, waiting int) {
 	return g.in, len(g.waiting)
 }
 
-// places takes up to so many further places for a request that is in, without waiting and before nobody who waits. They
+// places takes up to so many further places for a request that is in, without waiting and not before any that waits. They
 // are given back by leave, one by one.
 func (g *gate) places(c *caller, most int) int {
 	g.mu.Lock()
@@ -56,7 +56,7 @@ func (g *gate) share(c *caller) int {
 	return g.perClient
 }
 
-// enter lets a request in, or gives a problem or the context's error. Who was let in leaves.
+// enter lets a request in, or gives a problem or the context's error. A request that was let in leaves.
 func (g *gate) enter(ctx context.Context, c *caller) error {
 	client, most := c.key(), g.share(c)
 	g.mu.Lock()

@@ -77,7 +77,7 @@ func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.T
 	s.audit.write(l)
 }
 
-// refuse answers with a problem; who has gone is answered nothing.
+// refuse answers with a problem; a client that is gone gets no answer.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := asProblem(err)
 	if p == nil {

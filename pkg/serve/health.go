@@ -67,7 +67,7 @@ func (s *Server) probeAll(ctx context.Context) {
 	_ = g.Wait() // none has an error
 }
 
-// probe reads one row, and asks the master about a table of which none is to be had.
+// probe reads one row. If no row can be read, it asks the master about the table.
 func (s *Server) probe(ctx context.Context, r *resource) {
 	read, cancel := context.WithTimeoutCause(ctx, probeTime, errDeadline)
 	defer cancel()
@@ -134,7 +134,7 @@ type JobState struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// getReady says whether requests should be sent here: at least one table can
+// getReady reports whether requests should be sent here: at least one table can
 // be read, and the service is not about to end. A table that is out of service
 // does not take the others with it.
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
@@ -154,7 +154,7 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		answer.Jobs = append(answer.Jobs, st)
 	}
 	if s.o.Admin == nil && s.o.Clients != "" {
-		answer.Jobs = nil // whoever asks is not known
+		answer.Jobs = nil // the client is not known
 	}
 	if t := s.ticket.Load(); t.over(time.Now()) {
 		answer.Status, answer.Ticket = "unavailable", &TicketState{t.ends.UTC()}
@@ -179,6 +179,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // whoever asked has gone
+	_, _ = w.Write(b) // the client is gone
 	return nil
 }

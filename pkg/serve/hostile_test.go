@@ -100,7 +100,7 @@ func TestHostileRequests(t *testing.T) {
 		default:
 			r.Header.Set("Authorization", "Bearer secret-of-"+h.one("loans", "loans", "loans", "web", "nobody"))
 		}
-		if i%997 == 0 { // of which chance makes few: right but for its size
+		if i%997 == 0 { // chance makes few of these: right but for its size
 			r = httptest.NewRequest("POST", "/v1/check/rows:batch", strings.NewReader(strings.Repeat(" ", 300<<10)))
 			r.Header.Set("Content-Type", jsonType)
 			r.Header.Set("Authorization", "Bearer secret-of-loans")

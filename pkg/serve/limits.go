@@ -38,16 +38,16 @@ type Limits struct {
 	QueueWait time.Duration
 	// Connections is how many may be open; the next wait to be accepted. Default 1024.
 	Connections int
-	// ScanMemory is about how many bytes of rows a request holds beside its answer. HBase is asked for a fifth of it at a time, by its own
+	// ScanMemory is about how many bytes of rows a request holds besides its answer. HBase is asked for a fifth of it at a time, by its own
 	// count of about 230 bytes for a small cell; with less than a page in that, a page takes several calls. Default 640 KiB.
 	ScanMemory int64
 	// Memory is for answers, bodies and rows of all requests together: InFlight × ScanMemory are set aside, the rest is for
 	// answers and bodies. Default 256 MiB.
 	Memory int64
-	// HeaderWait is the time for a request's header, Write for taking an answer behind the deadline, Idle for the next request
+	// HeaderWait is the time for a request's header, Write for taking an answer after the deadline, Idle for the next request
 	// on a connection. Defaults 5 s, 20 s and 60 s.
 	HeaderWait, Write, Idle time.Duration
-	// DrainDelay is how long the server answers as before behind the end of its context, no more ready; Drain is the time for the requests
+	// DrainDelay is how long the server answers as before after the end of its context, no more ready; Drain is the time for the requests
 	// under way after that. Defaults 0 and 20 s.
 	DrainDelay, Drain time.Duration
 }

@@ -55,7 +55,7 @@ func TestAnswerBytes(t *testing.T) {
 	}
 	s.fake.put(t, checkKey, 10, "id", "escapes", "check_id", "escapes", "text", strings.Repeat("\x01", 1<<10))
 	s.get("/v1/check/rows?check_id=escapes").refuses(t, "a row that is too large by its escapes", answerTooLarge)
-	// A batch whose answer is full says so for each of the keys behind.
+	// A batch whose answer is full says so for each of the keys after.
 	r := s.post("/v1/check/rows:batch", `{"keys":[{"check_id":"A"},{"check_id":"B"},{"check_id":"none"}]}`)
 	if r.status != 200 || strings.Count(r.body, "answer-too-large") != 2 || strings.Contains(r.body, `"rows":[]`) {
 		t.Errorf("%d %s", r.status, r.body)
@@ -180,7 +180,7 @@ func (s *service) serve(t *testing.T) (address string, stop func() error) {
 	return l.Addr().String(), stop
 }
 
-// TestDrain: a request under way is answered, later ones find nobody.
+// TestDrain: a request under way is answered, later ones find no server.
 func TestDrain(t *testing.T) {
 	s := checks(t, Options{ProbeEvery: time.Hour}, 1)
 	entered, leave := make(chan struct{}, 100), make(chan struct{})
@@ -282,7 +282,7 @@ func TestSlowHeader(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestIdleConnections: whoever only holds connections keeps nobody out; a connection with a request under way is left alone.
+// TestIdleConnections: a client that only holds connections keeps no other out; a connection with a request under way is left alone.
 func TestIdleConnections(t *testing.T) {
 	s := checks(t, Options{ProbeEvery: time.Hour, Limits: Limits{Connections: 3}}, 1)
 	address, _ := s.serve(t)

@@ -37,7 +37,7 @@ func negotiateToken(r *http.Request) (string, bool) {
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, negotiate)
 }
 
-// byTicket finds who asks by a Kerberos ticket. Each token is for one request: nothing is remembered of a connection, which
+// byTicket finds the client by a Kerberos ticket. Each token is for one request: nothing is remembered of a connection, which
 // may be that of a proxy for many callers.
 func (s *Server) byTicket(w http.ResponseWriter, r *http.Request, l *loaded, proof string) (*client, string, error) {
 	token, err := base64.StdEncoding.DecodeString(proof)
@@ -62,7 +62,7 @@ func (s *Server) byTicket(w http.ResponseWriter, r *http.Request, l *loaded, pro
 	return known, principal, nil
 }
 
-// quiet is for lines that others can cause: one of them is a warning for a while, the rest are for who looks.
+// quiet is for lines that others can cause: one of them is a warning for a while, the rest are for debugging.
 type quiet struct {
 	mu sync.Mutex
 	at time.Time

@@ -101,7 +101,7 @@ func (n *negotiation) as(authorization, path string) reply {
 // negotiatedRows are the rows that clients ask for.
 const negotiatedRows = "/v1/check/rows?check_id=A"
 
-// withoutTicket: the answer to nobody says what to send.
+// withoutTicket: the answer to an unknown client says what to send.
 func (n *negotiation) withoutTicket(t *testing.T) {
 	r := n.service.get(negotiatedRows)
 	r.refuses(t, "nobody", unauthenticated)
@@ -116,7 +116,7 @@ func (n *negotiation) withoutTicket(t *testing.T) {
 	}
 }
 
-// tickets: a ticket is good once, for the service and for what its client is granted; a token beside it is good too.
+// tickets: a ticket is good once, for the service and for what its client is granted; a token with it is good too.
 func (n *negotiation) tickets(t *testing.T) {
 	loans := n.token(t, "loader", "HTTP/localhost")
 	if r := n.as(loans, negotiatedRows); r.status != 200 || len(r.Rows) != 3 || len(r.Rows[0]) != 3 {
@@ -132,7 +132,7 @@ func (n *negotiation) tickets(t *testing.T) {
 	n.as("Negotiate ????", negotiatedRows).refuses(t, "no base64", unauthenticated)
 	n.as("Negotiate TlRMTVNTUAABAAAA", negotiatedRows).refuses(t, "NTLM", unauthenticated)
 	if r := n.as("Bearer secret-of-web", negotiatedRows); r.status != 200 {
-		t.Errorf("a token beside: %d", r.status)
+		t.Errorf("a token with it: %d", r.status)
 	}
 	if count := strings.Count(n.log.String(), "ticket is refused"); count != 1 || !strings.Contains(n.log.String(), "it came before") {
 		t.Errorf("%d warnings of callers' tickets:\n%s", count, n.log.String())

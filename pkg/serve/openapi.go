@@ -234,6 +234,6 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // whoever asked has gone
+	_, _ = w.Write(text) // the client is gone
 	return nil
 }

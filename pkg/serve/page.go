@@ -213,7 +213,7 @@ func (p *pages) send(w http.ResponseWriter, r *http.Request, t *template.Templat
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // whoever asked has gone
+	_, _ = w.Write(b.Bytes()) // the client is gone
 	return nil
 }
 

@@ -32,7 +32,7 @@ func wellFormed(t testing.TB, page string) {
 	}
 }
 
-// TestRanges: a range is offered of keys that keep the order of a column, and said of which; the others are scanned as a whole.
+// TestRanges: a range is offered of keys that keep the order of a column, and they are named; the others are scanned as a whole.
 func TestRanges(t *testing.T) {
 	job := func(key, query string) string {
 		return "table: t\nkey: " + key + "\nquery: [" + query + "]\ncolumns: [id, user, ts]\nsalt_buckets: 3\n"

@@ -23,7 +23,7 @@ type searchPage struct {
 	Key     string
 	Fields  []pageField // of a query key
 	Bounds  []pageField // of a range
-	Range   string      // of which columns; empty: the key has no ranges
+	Range   string      // its columns; empty: the key has no ranges
 	Scan    bool        // the range was asked for
 	By      string      // the index that was asked for
 	Indexes []pageIndex

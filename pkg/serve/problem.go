@@ -52,7 +52,7 @@ func kinds() []kind {
 		tooManyRequests, internalError, overloaded, unavailable, noTable, tableDisabled, tableChanged, tableUnfit, timedOut}
 }
 
-// Problem is an answer that is none, as application/problem+json.
+// Problem is an error as application/problem+json.
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -80,7 +80,7 @@ func (p *Problem) about(parameter string) *Problem {
 	return p
 }
 
-// is says whether a problem is of a kind.
+// is reports whether a problem is of a kind.
 func (p *Problem) is(k kind) bool { return p.Type == problemPrefix+k.name }
 
 // write sends the problem.
@@ -95,5 +95,5 @@ func (p *Problem) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(b) // whoever asked has gone
+	_, _ = w.Write(b) // the client is gone
 }

@@ -36,7 +36,7 @@ func (r *rates) allow(caller string) bool {
 	if l == nil {
 		if len(r.by) >= mostRates {
 			for name, l := range r.by {
-				if l.Tokens() >= float64(r.burst) { // who has not asked for a while
+				if l.Tokens() >= float64(r.burst) { // a client without a request for a while
 					delete(r.by, name)
 				}
 			}

@@ -107,7 +107,7 @@ func loadResource(path string, c query.IndexCluster) (r *resource, err error) {
 		}
 	}()
 	if !isJobName(name) {
-		return nil, errors.New("its name is none for a path: letters, digits, - and _ of ASCII, at most 64")
+		return nil, errors.New("its name does not fit a path: letters, digits, - and _ of ASCII, at most 64")
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -183,7 +183,7 @@ func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType str
 	if a.rereads > 0 {
 		s.metrics.rereads.WithLabelValues(n.job).Add(float64(a.rereads))
 	}
-	leave() // whoever takes the answer slowly keeps nobody waiting
+	leave() // a client that takes the answer slowly keeps no other waiting
 	if err != nil {
 		p := failure(ctx, err)
 		if p.ours() && asProblem(err) == nil {

@@ -74,7 +74,7 @@ func onCluster(t *testing.T, rows int, splits ...string) (s *service, table stri
 	return s, table
 }
 
-// all walks the pages of a query and gives the ids; between is called behind each page.
+// all walks the pages of a query and gives the ids; between is called after each page.
 func (s *service) all(t *testing.T, path string, limit int, between func(page int)) []string {
 	t.Helper()
 	var ids []string

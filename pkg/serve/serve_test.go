@@ -261,6 +261,6 @@ func (r reply) refuses(t testing.TB, what string, k kind) {
 		t.Errorf("%s: Retry-After is %q", what, r.header.Get("Retry-After"))
 	}
 	if r.Rows != nil {
-		t.Errorf("%s: it has rows beside the problem", what)
+		t.Errorf("%s: it has rows and the problem", what)
 	}
 }

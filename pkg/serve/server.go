@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Jobs is the directory of the job files. Required.
 	Jobs string
-	// Clients is the file of those who may ask, and for what. Default: anybody may, for everything.
+	// Clients is the file of clients and their rights. Default: all clients may read all.
 	Clients string
 	// Keytab has the key of HTTP/HOST, by which callers with Kerberos tickets are known (HTTP Negotiate); it needs Clients. Default: they
 	// are not.
@@ -36,7 +36,7 @@ type Options struct {
 	// Hosts are the names by which callers may reach the service, without ports. Default: any. A service without
 	// authentication names those of its own machine, so that no page of another site can have a browser read from it.
 	Hosts []string
-	// Admin serves health and metrics to whoever reaches it, unencrypted; the other listener then has neither. Serve closes
+	// Admin serves health and metrics to every client that reaches it, unencrypted; the other listener then has neither. Serve closes
 	// it. Default: they are on the one listener.
 	Admin net.Listener
 	// Audit takes a line of JSON for each request of a job, with keys as AuditKeys says. It is called by one goroutine at a
@@ -132,7 +132,7 @@ func (s *Server) routes() {
 	callers := func(pattern string, h handler) {
 		anybody(pattern, func(w http.ResponseWriter, r *http.Request) error {
 			c, err := s.caller(w, r)
-			if err != nil && !s.rates.allow(note(r).caller.key()) { // who guesses has the rate of its address
+			if err != nil && !s.rates.allow(note(r).caller.key()) { // a client that guesses has the rate of its address
 				err = problem(tooManyRequests, "more than %g requests a second", s.limits.Rate)
 			}
 			if err != nil {

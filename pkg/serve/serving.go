@@ -73,7 +73,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = errors.Join(fmt.Errorf("requests were under way for more than %s, and were cut off: %w", lim.Drain, err), srv.Close())
 	}
 	for _, admin := range servers[1:] {
-		err = errors.Join(err, admin.Close()) // to the last somebody may look
+		err = errors.Join(err, admin.Close()) // it answers to the last
 	}
 	for range servers {
 		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {

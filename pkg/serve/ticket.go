@@ -25,7 +25,7 @@ func (t *ticketState) over(now time.Time) bool {
 	return t != nil && !t.ends.IsZero() && (!now.Before(t.ends) || t.err != nil && t.ends.Sub(now) < notBefore)
 }
 
-// ticketing keeps the ticket for HBase renewed. Connections that are open last beyond it, so that without this nobody would
+// ticketing keeps the ticket for HBase renewed. Connections that are open last beyond it, so that without this none would
 // ask for another one, and its end would say nothing.
 func (s *Server) ticketing(ctx context.Context) {
 	tick := time.NewTicker(s.o.ProbeEvery)

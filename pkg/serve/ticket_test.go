@@ -52,7 +52,7 @@ func TestTicket(t *testing.T) {
 			t.Errorf("a ticket that ends in 90 s: %d %s", r.status, r.body)
 		}
 		if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 {
-			t.Errorf("whoever comes all the same: %d", r.status)
+			t.Errorf("a later client: %d", r.status)
 		}
 		set(time.Now().Add(time.Hour), nil)
 		<-time.After(6 * time.Second)

@@ -29,10 +29,10 @@ func Plain(text string) Text { return Text{plain: text} }
 // String is the text with settings as `spill_dir`.
 func (t Text) String() string { return t.plain }
 
-// IsZero says whether there is no message.
+// IsZero reports whether there is no message.
 func (t Text) IsZero() bool { return t.plain == "" }
 
-// Equal says whether two texts read the same.
+// Equal reports whether two texts read the same.
 func (t Text) Equal(u Text) bool { return t.plain == u.plain }
 
 // Settings are those that the text names, each once.
@@ -86,7 +86,7 @@ func Parse(text string) Text {
 	return Text{text, format.String(), args}
 }
 
-// sayf formats args of which each setting is said by words.
+// sayf formats args. words names each setting among them.
 func sayf(words func(Name) string, format string, args []any) string {
 	said := slices.Clone(args)
 	for i, a := range args {
@@ -101,7 +101,7 @@ func sayf(words func(Name) string, format string, args []any) string {
 			}
 		}
 	}
-	return fmt.Errorf(format, said...).Error() // which has %w, as Sprintf has not
+	return fmt.Errorf(format, said...).Error() // which has %w, unlike Sprintf
 }
 
 // saidError is an error's text where a format wants an error.

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// directory is where shares lie.
+// directory is where shares are.
 type directory struct {
 	fs    hdfsio.FS
 	dir   string
@@ -209,7 +209,7 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 	return runs, closeOpened, nil
 }
 
-// sameRegions says whether a file has rows of just the regions of which its share has some.
+// sameRegions reports whether a file has rows of exactly the regions in which its share has rows.
 func sameRegions(c *chunk.File, s *Share, regions int) error {
 	has := map[int]bool{}
 	for _, r := range s.Regions {

@@ -12,5 +12,5 @@
 // counts for nothing; of several complete ones the last counts. [Merge] refuses a directory in which a share is missing, is of another
 // plan, or is not what its description says. It writes the regions of merge K of M; the merge that finds that all others are done writes
 // the manifest. Of a job of several tables a share has the rows of all, and merges write each table into a directory of its own. What
-// merges have done lies in _merge of the output, which no load looks into.
+// merges have done is in _merge of the output, which no load looks into.
 package share

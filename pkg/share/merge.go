@@ -23,7 +23,7 @@ const mergeDir = build.MergeDir
 
 // Result is what a merge came to.
 type Result struct {
-	Manifests []*manifest.Manifest // of all, one of each table; none while other merges have not written their regions
+	Manifests []*manifest.Manifest // of all, one of each table; none until all other merges have written their regions
 	Missing   []Of                 // those merges
 }
 

@@ -31,14 +31,14 @@ type Plan struct {
 	Points    []rowkey.Key  `json:"splits"`    // of the table; of further ones see Tables
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
-	// Weights are the estimated bytes of each region, by which who divides them goes; none: not known. Here, and wherever regions of several
+	// Weights are the estimated bytes of each region, by which they are divided; none: not known. Here, and wherever regions of several
 	// tables have numbers, those of further tables follow those of the first.
 	Weights []int64 `json:"weights,omitempty"`
 	// Snapshots are those through which inputs that are tables are read.
 	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
 	// Tables are the further tables, in the order of the job's targets.
 	Tables []PlanTable `json:"tables,omitempty"`
-	// Checksum is that of all else; shares say by it of which plan they are.
+	// Checksum is that of all else. Shares name their plan by it.
 	Checksum string `json:"checksum"`
 }
 

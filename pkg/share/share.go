@@ -20,14 +20,14 @@ import (
 // Most is the greatest number of shares.
 const Most = 99_999
 
-// Share is what share K of N has left: the description beside its chunks.
+// Share is what share K of N has left: the description next to its chunks.
 type Share struct {
 	Schema    int    `json:"schema"` // 1
 	Plan      string `json:"plan"`   // its checksum
 	Share     int    `json:"share"`  // from 1
 	Shares    int    `json:"shares"`
 	From      int    `json:"from"` // splits of the input, and
-	To        int    `json:"to"`   // behind the last
+	To        int    `json:"to"`   // after the last
 	Chunks    string `json:"chunks"`
 	Bytes     int64  `json:"bytes"`
 	ChunkSize int    `json:"chunk_size"`
@@ -40,7 +40,7 @@ type Share struct {
 // Of is K/N.
 type Of struct{ K, N int }
 
-// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N of who counts from 0, such as Kubernetes.
+// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
 func ParseOf(text string) (Of, error) {
 	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
 	if m == nil {

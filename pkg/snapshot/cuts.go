@@ -34,7 +34,7 @@ func (s *Snapshot) Cuts(ctx context.Context, i, n int) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %s, region %s: %s: %w", s.Name, r.Encoded, c.file.places[0], err)
 	}
-	from, to := 0, len(rows) // those within the region, of which the file may have a part
+	from, to := 0, len(rows) // those within the region; the file may have a part of them
 	for from < to && (bytes.Compare(rows[from], r.Start) <= 0 || bytes.Compare(rows[from], c.from) <= 0) {
 		from++
 	}

@@ -27,7 +27,7 @@
 // # Bounds
 //
 // A scan takes memory for each file of its region: the block that is read, as
-// it lies in the file and unpacked, and what is read ahead. Nothing is
+// it is in the file and unpacked, and what is read ahead. Nothing is
 // allocated for a cell. [Snapshot.Cuts] has several scans read a large region. A manifest is read whole, up to 256 MiB.
 //
 // A [Snapshot] may be used by several goroutines, a [Scan] by one.

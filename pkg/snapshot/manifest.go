@@ -44,7 +44,7 @@ type Snapshot struct {
 	Checksum [sha256.Size]byte
 	// Families are sorted by name.
 	Families []Family
-	// Schema is the table's descriptor of that time, for who makes a table like it.
+	// Schema is the table's descriptor of that time, to make a table like it.
 	Schema *pb.TableSchema
 	// Regions are sorted and without hole or overlap. Parents of split regions
 	// and replicas are left out.
@@ -62,7 +62,7 @@ type Region struct {
 	Encoded    string // MD5 of its name in hexadecimal, which is its directory's name
 	Start, End []byte // empty at the table's ends
 	Files      int    // of all families
-	Bytes      int64  // of its files as they lie there; a half counts whole
+	Bytes      int64  // of its files as they are there; a half counts whole
 	ID         uint64
 
 	stores map[string][]storeFile
@@ -153,7 +153,7 @@ func (s *Snapshot) describe(b []byte) error {
 }
 
 // manifests reads data.manifest, or, where regions have manifests of their own
-// (a snapshot whose parts have not been put together), all of those.
+// (a snapshot whose parts are not yet consolidated), all of those.
 func (s *Snapshot) manifests(ctx context.Context, dir string) (*pb.TableSchema, error) {
 	b, err := s.readAll(ctx, path.Join(dir, "data.manifest"))
 	if err == nil {
@@ -214,7 +214,7 @@ func (s *Snapshot) tableInfo(ctx context.Context, dir string) (*pb.TableSchema, 
 		return nil, err
 	}
 	newest := ""
-	for _, info := range infos { // .tableinfo.0000000001, with more behind it from 2.5 on
+	for _, info := range infos { // .tableinfo.0000000001, with more after it from 2.5 on
 		if strings.HasPrefix(info.Name(), ".tableinfo.") {
 			newest = max(newest, info.Name())
 		}

@@ -75,7 +75,7 @@ func (m *merge) next() *place {
 	return &m.heap[0]
 }
 
-// isAlone says whether the next cells of all other files are of later rows.
+// isAlone reports whether the next cells of all other files are of later rows.
 func (m *merge) isAlone(row []byte) bool {
 	for i := 1; i < min(len(m.heap), 3); i++ {
 		if bytes.Equal(m.heap[i].cell.Row, row) {
@@ -104,7 +104,7 @@ func (m *merge) sink(i int) {
 	}
 }
 
-// before says whether a's cell comes before b's.
+// before reports whether a's cell comes before b's.
 func before(a, b *place) bool {
 	x, y := a.cell, b.cell
 	if c := bytes.Compare(x.Row, y.Row); c != 0 {

@@ -2,7 +2,7 @@ package snapshot
 
 import "bulkload/pkg/hfile"
 
-// Rules decide which cells of one family a Scan gives, for those who read all
+// Rules decide which cells of one family a Scan gives, for readers of all
 // of a raw [Scan] and want to know what is seen of it, or what would be. They
 // are shown the cells of one row after another in the order of the scan, and
 // belong to one goroutine.
@@ -24,7 +24,7 @@ func (r *Rules) Row() { r.v.row() }
 // Shows decides on the next cell of the family in the row.
 func (r *Rules) Shows(c *hfile.Cell) (bool, error) { return r.v.shows(c) }
 
-// Loaded says whether the current cell lies in a file that was bulk-loaded and has cells of one timestamp, as those of a
+// Loaded reports whether the current cell is in a file that was bulk-loaded and has cells of one timestamp, as those of a
 // load are: no compaction has written the cell again, nor has an undo, which loads older cells with its markers.
 func (sc *Scan) Loaded() bool {
 	f, ok := sc.place.cells.(*fileCells)

@@ -28,7 +28,7 @@ type View struct {
 	Now time.Time
 	// Families are those to read, default all.
 	Families []string
-	// Start and Stop are the first row and the row behind the last, default
+	// Start and Stop are the first row and the row after the last, default
 	// those of the region: of a large region several scans read each a part.
 	Start, Stop []byte
 	// ReadAhead is how many bytes are fetched at a time from each file, default
@@ -52,7 +52,7 @@ type Scan struct {
 	inRow    bool
 	family   int // of the last cell
 	cell     *hfile.Cell
-	place    *place // where it lies
+	place    *place // where it is
 	given    bool   // a cell of the row
 	fresh    bool
 	before   int64 // bytes of the files that a scan of a part passes over
@@ -192,7 +192,7 @@ func (sc *Scan) startRow(row []byte) error {
 // Cell is the current cell. Its slices are valid until the next call of Next.
 func (sc *Scan) Cell() *hfile.Cell { return sc.cell }
 
-// NewRow says whether the current cell is the first of its row that is given.
+// NewRow reports whether the current cell is the first of its row that is given.
 func (sc *Scan) NewRow() bool { return sc.fresh }
 
 // Err is the error that ended the scan, nil at its regular end.

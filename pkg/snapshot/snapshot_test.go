@@ -276,7 +276,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestParts reads regions, halves of files among them, in parts, of which each row is in one.
+// TestParts reads regions, halves of files among them, in parts. Each row is in one.
 func TestParts(t *testing.T) {
 	l := splitLab(t)
 	s, err := l.save()

@@ -28,7 +28,7 @@ type fileCells struct {
 	file   placedFile
 	half   half
 	from   []byte // the first row, nil: the file's
-	to     []byte // the row behind the last, nil: the file's end
+	to     []byte // the row after the last, nil: the file's end
 	ids    sequences
 	done   bool
 }

@@ -107,7 +107,7 @@ func (v *visible) delete(c *hfile.Cell) {
 	}
 }
 
-// deleted says whether a marker hides the cell.
+// deleted reports whether a marker hides the cell.
 func (v *visible) deleted(c *hfile.Cell) bool {
 	if v.familyDeleted && c.Timestamp <= v.familyStamp {
 		return true
@@ -154,7 +154,7 @@ const (
 	tagTTL              = 8
 )
 
-// tags says whether the cell has expired by its own lifetime; the first such
+// tags reports whether the cell has expired by its own lifetime; the first such
 // tag counts (HStore.isCellTTLExpired, 2.6.4). It refuses cells that HBase would
 // not show as they are.
 func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
@@ -173,7 +173,7 @@ func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
 		case tagVisibility, tagVisibilityFormat:
 			return false, fmt.Errorf("cells with visibility labels: %w", ErrUnsupported)
 		case tagMOB:
-			return false, fmt.Errorf("cells whose values lie in MOB files: %w", ErrUnsupported)
+			return false, fmt.Errorf("cells whose values are in MOB files: %w", ErrUnsupported)
 		case tagTTL:
 			if len(payload) != 8 {
 				return false, fmt.Errorf("%w: a cell's lifetime of %d bytes", hfile.ErrCorrupt, len(payload))

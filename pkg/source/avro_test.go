@@ -251,7 +251,7 @@ func nested(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestAvroColumns: which columns are read, and of which a file is refused.
+// TestAvroColumns: which columns are read, and which are refused.
 func TestAvroColumns(t *testing.T) {
 	data := nested(t)
 	for _, tt := range []struct {
@@ -265,7 +265,7 @@ func TestAvroColumns(t *testing.T) {
 		{Options{Columns: []string{"id", "new"}, Missing: MissingNull}, `["id" "new"] [["1" ""] ["2" ""]]`},
 		{Options{Columns: []string{"id", "new"}}, `column "new" is missing`},
 		{Options{Columns: []string{"id", "span"}}, "a duration has no text"},
-		{Options{Columns: []string{"id", "tags.x"}}, "of which only the whole is a column"},
+		{Options{Columns: []string{"id", "tags.x"}}, "only the whole of it can be a column"},
 		{Options{Extra: ExtraFail}, "a duration has no text"},
 		{Options{Columns: []string{"id"}, Extra: ExtraFail}, "a duration has no text"},
 	} {

@@ -18,7 +18,7 @@ type avroMeta struct {
 	memory int64      // about what a reader's buffers come to hold
 }
 
-// avroShare is what part of a reader's memory a block may take, packed and unpacked each: beside them there is the text that
+// avroShare is what part of a reader's memory a block may take, packed and unpacked each: in addition, there is the text that
 // is made of its values, and, while a buffer grows, a second one.
 const avroShare = 4
 
@@ -59,7 +59,7 @@ func (f *inputFile) probeAvro(ctx context.Context, o *Options) (err error) {
 }
 
 // avroColumns takes the columns from the header: all fields, and the leaves that are asked for. A field without a text is refused,
-// unless nobody asks for it.
+// unless it is not asked for.
 func (f *inputFile) avroColumns(o *Options) error {
 	for _, name := range f.avro.header.Columns {
 		asked := slices.Contains(o.Columns, name)
@@ -102,7 +102,7 @@ func (m *avroMeta) compile(columns []string, o *Options) (err error) {
 	return err
 }
 
-// bounds are where the markers lie that stand before blocks: from the header's up to the last of the file, behind which
+// bounds are where the markers are that stand before blocks: from the header's up to the last of the file, after which
 // there is none. A file without blocks has equal ones.
 func (m *avroMeta) bounds() (from, to int64) { return m.header.Data - 16, m.header.Size - 16 }
 

@@ -64,7 +64,7 @@ func (r *Reader) readBlock(block *avro.Block) error {
 			return err
 		}
 	}
-	// What is behind the last record is damage.
+	// What is after the last record is damage.
 	if _, err := r.file.avro.plan.Record(r.buf[:block.End], block, nil); err != io.EOF {
 		return r.avroError(err)
 	}

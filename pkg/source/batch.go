@@ -41,10 +41,10 @@ type Batch struct {
 // Field is the value of a column in a row, nil for NULL.
 func (b *Batch) Field(row, col int) []byte { return b.Fields[row*b.Cols+col].Of(b.Data) }
 
-// Null says whether a row has no value of a column.
+// Null reports whether a row has no value of a column.
 func (b *Batch) Null(row, col int) bool { return b.Fields[row*b.Cols+col].IsNull() }
 
-// Nulls says whether the file of the records can say that a value is NULL and not just empty: in Parquet, Avro, JSON lines, and
+// Nulls reports whether the file of the records can say that a value is NULL and not just empty: in Parquet, Avro, JSON lines, and
 // text whose dialect writes NULL.
 func (b *Batch) Nulls() bool { return b.reader.file.nulls() }
 

@@ -21,7 +21,7 @@ const earlyRecords = 10_000
 type Budget struct {
 	// File gets the records that are set aside. Default: they are only counted. Set it before the first call.
 	File *RejectFile
-	// Part says that only a part of the input is read here: a share of bad records is then judged by who knows all of it.
+	// Part says that only a part of the input is read here: a share of bad records is then judged by the caller that knows all of it.
 	// Set it before the first call.
 	Part bool
 
@@ -30,7 +30,7 @@ type Budget struct {
 	percent float64 // of all records, when share
 	share   bool
 	bad     atomic.Int64
-	extra   atomic.Int64 // of them, lines behind the first of a record
+	extra   atomic.Int64 // of them, lines after the first of a record
 	read    atomic.Int64
 }
 
@@ -71,7 +71,7 @@ func (b *Budget) Bad() int64 { return b.bad.Load() }
 // and these.
 func (b *Budget) Extra() int64 { return b.extra.Load() }
 
-// Allows says whether so many bad records of all records are within the budget, whatever was counted.
+// Allows reports whether so many bad records of all records are within the budget, whatever was counted.
 func (b *Budget) Allows(bad, total int64) bool {
 	if b.share {
 		return bad == 0 || float64(bad) <= b.percent/100*float64(total)
@@ -79,7 +79,7 @@ func (b *Budget) Allows(bad, total int64) bool {
 	return bad <= b.most
 }
 
-// Reset forgets what was counted: for a pass that reads the same input once more. No one may use the budget meanwhile.
+// Reset forgets what was counted: for a pass that reads the same input once more. The budget must not be used meanwhile.
 func (b *Budget) Reset() {
 	b.bad.Store(0)
 	b.extra.Store(0)
@@ -130,7 +130,7 @@ func (b *Budget) Finish(total int64) error {
 	return b.Judge(b.Bad(), total+b.Extra())
 }
 
-// Judge says whether so many bad records of all are too many, whatever was counted.
+// Judge reports whether so many bad records of all are too many, whatever was counted.
 func (b *Budget) Judge(bad, total int64) error {
 	switch {
 	case bad == 0:

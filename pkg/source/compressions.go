@@ -119,7 +119,7 @@ func refined(compression string, head []byte) string {
 }
 
 func openZstd(r io.Reader, f *inputFile) (io.Reader, func(), error) {
-	// One goroutine unpacks beside the one that parses; more would take more than one worker's share.
+	// One goroutine unpacks while another parses; more would take more than one worker's share.
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(f.mostWindow))
 	if err != nil {
 		return nil, nil, err

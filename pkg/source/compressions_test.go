@@ -91,7 +91,7 @@ func TestPackedByOthers(t *testing.T) {
 }
 
 // TestPackedByOthersTruncated cuts files at every place: the text that comes is the text's beginning, and is the whole or
-// ends with an error, but where the format has no end: behind a block, or a stream.
+// ends with an error, but where the format has no end: after a block, or a stream.
 func TestPackedByOthersTruncated(t *testing.T) {
 	for name, how := range packedSamples {
 		if strings.HasPrefix(name, "eight") || strings.HasPrefix(name, "one") || strings.Contains(name, "262144") {
@@ -133,7 +133,7 @@ func TestPackedByOthersTruncated(t *testing.T) {
 		case "sz", "lz4":
 			most = 4 // chunks; skippable frames
 		case "xz":
-			most = 4 // padding behind a stream, in fours
+			most = 4 // padding after a stream, in fours
 		}
 		if silent > most {
 			t.Errorf("%s: %d of its beginnings are read without an error", name, silent)

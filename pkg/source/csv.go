@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/swar"
 )
 
-// parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records lie
+// parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are
 // between. It returns the beginning of the first record that is not whole. last says that the file ends at n, which ends
 // the last record too.
 //
@@ -58,7 +58,7 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 }
 
 // unclosed is the error of a record whose quote is not closed before the file ends. No budget of bad records allows it:
-// all records behind the quote would be lost with this one, however many there are.
+// all records after the quote would be lost with this one, however many there are.
 func (r *Reader) unclosed(start int, f *fault) error {
 	e := r.rowError(r.off+int64(start), r.records+1, nil)
 	e.Column, e.Err = r.file.columnName(f.column), setting.Errorf("%s: the quote is at byte %d (%s cannot allow it)",
@@ -146,8 +146,8 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 	return start, nil
 }
 
-// unquote writes the inside of a quoted field, its doubled quotes made single, behind the chunk, so that the record
-// itself stays as it is. quote is where the first of its quotes lies. It says whether all of them are doubled.
+// unquote writes the inside of a quoted field, its doubled quotes made single, after the chunk, so that the record
+// itself stays as it is. quote is where the first of its quotes is. It says whether all of them are doubled.
 func (r *Reader) unquote(inner []byte, quote int) (Span, bool) {
 	if len(r.buf) < r.extra+len(inner) {
 		r.growBuf(r.extra + len(inner)) // inner stays valid: it refers to the former buffer

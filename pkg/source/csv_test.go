@@ -243,7 +243,7 @@ func mayStray(data []byte) bool {
 	return bytes.Contains(data, bom) || bytes.IndexByte(data, sub) >= 0 || bytes.Contains(data, []byte("first column"))
 }
 
-// isForeign says whether a file's bytes are those of a format that is refused.
+// isForeign reports whether a file's bytes are those of a format that is refused.
 func isForeign(data []byte) bool {
 	return slices.ContainsFunc(foreigns, func(k foreign) bool { return k.magic != nil && k.magic(data, data[max(0, len(data)-4):]) })
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // planCSV finds where splits of a CSV file can begin, without parsing it. It returns the beginnings of all splits and,
-// behind them, the end of the last.
+// after them, the end of the last.
 //
 // The file is cut into blocks of the length of a split, and each is looked at on its own, several at a time. Whether a
 // block begins within a quoted field is not known then, so both cases are followed: for each, where the first record
@@ -124,7 +124,7 @@ func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int
 	return b, nil
 }
 
-// scan looks at the n bytes buf[1:1+n], the first of which is byte at of the file.
+// scan looks at the n bytes buf[1:1+n], which are at byte at of the file.
 func (b *csvBlock) scan(buf []byte, n int, at int64, comma byte) {
 	data := buf[1 : 1+n]
 	for i := 0; i < n; {

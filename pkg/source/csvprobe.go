@@ -56,7 +56,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 	}
 }
 
-// header reads the header in data, behind the byte order mark, and says whether it is whole. last says that data is all
+// header reads the header in data, after the byte order mark, and says whether it is whole. last says that data is all
 // of the file. Blank lines before it are passed over.
 func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	rest := data[f.dataStart:]

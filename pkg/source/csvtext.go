@@ -102,12 +102,12 @@ func checkTextHeader(names []string) error {
 // blankText says that a text without a header has no records, or lines without anything, which are records of one column at most.
 func blankText(data []byte) bool { return len(bytes.Trim(data, "\r\n")) == 0 }
 
-// checkHeaderLine finds a header that has more than names: a byte order mark behind that of the text, or line ends of another kind than its
+// checkHeaderLine finds a header that has more than names: a byte order mark after that of the text, or line ends of another kind than its
 // dialect's, which would be a part of the last name and of all last values.
 func checkHeaderLine(names []string, line []byte, recordSep string) error {
 	switch {
 	case strings.HasPrefix(names[0], string(bom)):
-		return errors.New("a byte order mark stands before its first name, behind the first one or a blank line: remove it")
+		return errors.New("a byte order mark stands before its first name, after the first one or a blank line: remove it")
 	case recordSep == "" && bytes.HasSuffix(line, []byte("\r\r\n")):
 		return errors.New(`its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`)
 	case recordSep == "\n" && bytes.HasSuffix(line, []byte("\r\n")):
@@ -116,7 +116,7 @@ func checkHeaderLine(names []string, line []byte, recordSep string) error {
 	return nil
 }
 
-// alike says that a record's values are the names of the columns, but for a byte order mark before them and a CR behind.
+// alike says that a record's values are the names of the columns, but for a byte order mark before them and a CR after.
 func alike(values, names []string) bool {
 	if len(values) != len(names) || len(names) == 0 {
 		return false
@@ -139,7 +139,7 @@ func (e *headerError) Error() string                             { return e.text
 func (e *headerError) Settings() []setting.Name                  { return e.text.Settings() }
 func (e *headerError) In(words func(setting.Name) string) string { return e.text.In(words) }
 
-// Data is the name, for who may show it.
+// Data is the name, for callers that may show it.
 func (e *headerError) Data() []byte { return []byte(e.name) }
 
 // nameText is a name for a message, cut where it is long.

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/delimited"
 )
 
-// planRecords finds where splits of a file of CSV or of a dialect can begin: the beginnings of all and, behind them, the
+// planRecords finds where splits of a file of CSV or of a dialect can begin: the beginnings of all and, after them, the
 // end of the last.
 func (f *inputFile) planRecords(ctx context.Context, o *Options) ([]int64, error) {
 	d := f.dialect
@@ -32,8 +32,8 @@ func (f *inputFile) planRecords(ctx context.Context, o *Options) ([]int64, error
 // lineWindow is how much is read to find where a record begins, at first.
 const lineWindow = 64 << 10
 
-// planLines cuts a file where the bytes beside a place show that a record begins there: each split begins with the first
-// record at or behind its place. begin is where that is in text, at or behind a byte that is not its first; -1 if none does.
+// planLines cuts a file where the bytes next to a place show that a record begins there: each split begins with the first
+// record at or after its place. begin is where that is in text, at or after a byte that is not its first; -1 if none does.
 func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text []byte, at int) int) (starts []int64, err error) {
 	size := f.size()
 	starts = append(starts, f.dataStart)
@@ -63,7 +63,7 @@ func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text [
 	return append(starts, size), nil
 }
 
-// recordBehind is where the first record begins at or behind a byte, -1 if none does. A record begins at from.
+// recordBehind is where the first record begins at or after a byte, -1 if none does. A record begins at from.
 func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int) int, at, from int64) (int64, error) {
 	if at <= from {
 		return from, nil

@@ -19,12 +19,12 @@ type Directory struct {
 	Path string
 	// Name is its absolute name in its file system.
 	Name string
-	// Files are its files, ordered by name, of which the format and compression are not known.
+	// Files are its files, ordered by name. Their format and compression are not known.
 	Files []FileInfo
 }
 
-// Directories finds the directories that the inputs' files lie in, ordered by name. Inputs are directories, or patterns
-// that match directories. A directory that has files beside directories with files is an error: as an input it would
+// Directories finds the directories that the inputs' files are in, ordered by name. Inputs are directories, or patterns
+// that match directories. A directory that has files next to directories with files is an error: as an input it would
 // mean them all. An input without data is an error unless opts.AllowEmpty; that, Partitions and Where are the only options
 // that are looked at: no file is opened.
 func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
@@ -50,7 +50,7 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Opt
 	for _, f := range list.files {
 		p := "."
 		if slash := strings.LastIndexByte(f.path, '/'); slash >= 0 {
-			p = f.path[:slash] // path.Dir would make one slash of the two behind a scheme
+			p = f.path[:slash] // path.Dir would make one slash of the two after a scheme
 		}
 		d := byPath[p]
 		if d == nil {

@@ -107,7 +107,7 @@ func expandAll(t interface{ Context() context.Context }, input string) ([]*input
 
 // TestDirectoriesAreTheWhole splits random trees. The parts have each file of
 // the tree once, in order, and each part read as an input means its own files;
-// a tree with files beside directories is refused.
+// a tree with files next to directories is refused.
 func TestDirectoriesAreTheWhole(t *testing.T) {
 	base := t.TempDir()
 	n := 0
@@ -130,7 +130,7 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 		dirs, err := Directories(t.Context(), disk, []string{root}, Options{AllowEmpty: true})
 		if mixed {
 			if err == nil {
-				t.Fatalf("a tree with files beside directories is taken: %q", files)
+				t.Fatalf("a tree with files next to directories is taken: %q", files)
 			}
 			return
 		}

@@ -11,13 +11,13 @@
 // and Hadoop hide ([HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
 // always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
 // for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
-// written (its name says so, or HDFS), and a pipe or device (who opens a
+// written (its name says so, or HDFS), and a pipe or device (opening a
 // job's inputs makes a file of a pipe first). A directory that is a table of Delta, Iceberg, Hudi or a
-// transactional one of Hive is refused, and all that lies in it: its files hold rows that were deleted. Files come in the order
+// transactional one of Hive is refused, and all that is in it: its files hold rows that were deleted. Files come in the order
 // of the inputs, within each by name. [InputsFrom] reads a list of inputs.
 //
 // Directories name=value are partitions, as Hive, Spark and DuckDB write them, wherever they stand in a file's absolute path:
-// each is a column with that text in all records of the file ([Options.Partitions]), behind the file's own unless
+// each is a column with that text in all records of the file ([Options.Partitions]), after the file's own unless
 // [Options.Columns] says otherwise. %XX is decoded once; __HIVE_DEFAULT_PARTITION__ is NULL; nothing else is interpreted. The
 // files of one input must have the same ones in the same order. [Options.Where] chooses partitions, and the others are not
 // listed.
@@ -30,7 +30,7 @@
 //
 // Text may be packed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format), .deflate
 // (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no end and no checksums:
-// cut behind a block, such a file is only shorter. What an unpacker has to hold is within [Options.Memory]. Other compressions,
+// cut after a block, such a file is only shorter. What an unpacker has to hold is within [Options.Memory]. Other compressions,
 // archives, ORC, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV,
 // .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet and .avro is Avro. Any other name (.dump, .txt,
 // .dat, none) leaves it to the content: the magic of a compression, Parquet or Avro; then the separator of a dump's
@@ -44,7 +44,7 @@
 // CSV is RFC 4180, strictly: a quote may only stand around a field, and within it doubled; nothing may stand between a
 // closing quote and the separator. Records end with LF or CR LF, mixed at will; the last may lack it. The bytes of a
 // field are kept as they are, CR LF within quotes too. A byte order mark is passed over. A line with nothing on it is no
-// record, unless there is one column, of which it is an empty value. As in encoding/csv, a record with a fault of
+// record, unless there is one column: then it is an empty value. As in encoding/csv, a record with a fault of
 // quoting ends with the line that the fault is on. The first record is the header (or [HeaderNone] and given names): it
 // must have the columns of the schema, all and no others, in any order.
 //
@@ -52,7 +52,7 @@
 // there as NULL, arrays and objects as JSON. Columns are paths such as addr.city. Unless they are given, they are what the
 // first file's first lines have (1000 lines, or 64 KiB): the innermost members, in the order in which they come; a value in
 // one line that is an object in another is one column. Members of later lines beyond those are passed over, as are all that
-// no one asked for. A file that has none of the columns in its first lines is refused, as is one whose first line says that
+// were not asked for. A file that has none of the columns in its first lines is refused, as is one whose first line says that
 // it is an array or a printed document. Blank lines are no records.
 //
 // A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
@@ -117,11 +117,11 @@
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
-// So is a record that stands where files were put together or that another program has ended: one behind a byte order mark, one that repeats
+// So is a record that stands where files were put together or that another program has ended: one after a byte order mark, one that repeats
 // the header, a line with CR CR LF, and 0x1A at the end of the text.
 // [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
 // counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
 // not closed before the end, a fault in a block of Avro) is an error in any case. Numbers count a file's records from
-// 1; to know them, the splits before the one at hand are counted where they have not been read yet. Those of Avro count the
+// 1; to know them, the splits before the current one are counted where they have not been read yet. Those of Avro count the
 // records of a block.
 package source

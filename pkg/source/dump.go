@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/swar"
 )
 
-// parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records lie
+// parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are
 // between. It takes the records that begin before limit and returns where it stopped: the beginning of the first record
 // that is beyond the limit or not whole. last says that the file ends at n, which ends the last record too.
 //
@@ -18,7 +18,7 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 	sepA, sepB := swar.Spread(r.fieldSep), swar.Spread(r.recordSep)
 	rec, cols := r.recordSep, r.file.cols
 	fields := r.fields
-	k, row := 0, 0 // fields stored, and how many of them precede the record at hand
+	k, row := 0, 0 // fields stored, and how many of them precede the current record
 	start, from := 0, 0
 	for base := 0; base < n && start < limit; base += swar.Block {
 		if len(fields) < k+swar.Block {

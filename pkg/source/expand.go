@@ -139,7 +139,7 @@ func (e *expansion) given(ctx context.Context, name string, info fs.FileInfo) er
 	return e.named(ctx, name, info)
 }
 
-// again says whether a pattern has led to a name before.
+// again reports whether a pattern has led to a name before.
 func (e *expansion) again(name string) bool {
 	if e.seen == nil {
 		return false
@@ -237,7 +237,7 @@ func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) er
 	return nil
 }
 
-// follow gives what a symbolic link leads to: its own size would be that of the link. A link to a directory that it lies in
+// follow gives what a symbolic link leads to: its own size would be that of the link. A link to a directory that it is in
 // would never end.
 func (e *expansion) follow(ctx context.Context, name string, info fs.FileInfo) (fs.FileInfo, error) {
 	if info.Mode().Type()&fs.ModeSymlink == 0 {
@@ -252,7 +252,7 @@ func (e *expansion) follow(ctx context.Context, name string, info fs.FileInfo) (
 		dir = path.Dir(dir)
 		if above, err := e.fs.Stat(ctx, dir); err == nil {
 			if a := identityOf(above); a.device == id.device && a.file == id.file {
-				return nil, refuse("%s is a link to %s, which it lies in: remove it, or name inputs that do not include it", e.show(name), e.show(dir))
+				return nil, refuse("%s is a link to %s, which contains it: remove it, or name inputs that do not include it", e.show(name), e.show(dir))
 			}
 		}
 	}

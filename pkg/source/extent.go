@@ -10,7 +10,7 @@ import (
 type Extent struct {
 	// Rows are those of Parquet files, from their footers.
 	Rows int64
-	// Text is the bytes of all other files, of text unpacked, of Avro as they lie there. Records in them have on average as many bytes as [Batch.Bytes]
+	// Text is the bytes of all other files, of text unpacked, of Avro as they are there. Records in them have on average as many bytes as [Batch.Bytes]
 	// says of those that were read.
 	Text int64
 	// Exact is false where Text has packed files too large to be unpacked for this; their beginning stands for the rest.
@@ -85,14 +85,14 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// unpackedSize is the length of a packed file's text; not exact if the file continues behind its first most bytes.
+// unpackedSize is the length of a packed file's text; not exact if the file continues after its first most bytes.
 func (f *inputFile) unpackedSize(ctx context.Context, chunk int, most int64) (n int64, exact bool, err error) {
 	s, err := f.openText(ctx, 0, chunk)
 	if err != nil {
 		return 0, false, err
 	}
 	n, err = io.CopyN(io.Discard, s.text, most)
-	err = errors.Join(ignoreEOF(err), s.Close()) // and now nobody moves s.at
+	err = errors.Join(ignoreEOF(err), s.Close()) // and now nothing moves s.at
 	if err != nil {
 		return 0, false, err
 	}

@@ -33,7 +33,7 @@ type inputFile struct {
 	order       []int    // for each column of the schema its place in the file, or that it has none; nil: the same
 	missing     []string // columns of the schema that it lacks
 	ignored     []string // its columns that are not in the schema
-	others      []string // columns whose type has no text, and nobody asked for them
+	others      []string // columns whose type has no text, and that were not asked for
 	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32   // of the header, or of the schema
 	meta        parquetMeta
@@ -221,7 +221,7 @@ func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format
 	}
 	seen, err := f.seek(ctx, record, o)
 	if err == nil && (seen == sepNone || seen == sepLineFeed) {
-		err = setting.Errorf("%s: it has %s between columns, and %s behind no record: %s", f.path, SepOf(field), SepOf(record), howToRead())
+		err = setting.Errorf("%s: it has %s between columns, and %s after no record: %s", f.path, SepOf(field), SepOf(record), howToRead())
 	}
 	return FormatDump, err
 }
@@ -273,7 +273,7 @@ func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSee
 }
 
 // probeDump sees that a file can be a dump: one that was given as such, and has no separator of records at all, may be
-// one record. A line feed at its end says that it is other text, of which the whole would be one record.
+// one record. A line feed at its end says that it is other text, which would be one record as a whole.
 func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) error {
 	if len(o.Columns) == 0 {
 		return fmt.Errorf("%s: %w", f.path, errNoColumns)
@@ -284,7 +284,7 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	}
 	seen, err := f.seek(ctx, record, o)
 	if err == nil && seen == sepLineFeed {
-		err = setting.Errorf("%s: %s is behind no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead())
+		err = setting.Errorf("%s: %s is after no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead())
 	}
 	return err
 }

@@ -51,7 +51,7 @@ var foreigns = []foreign{
 	{"packed with lz4's legacy frame", nil, headMagic(lz4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
 }
 
-// statements is what a file of SQL is whose content does not say who wrote it.
+// statements is what a file of SQL is whose content does not name its writer.
 var statements = foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
 
 func headMagic(magics ...string) func(head, tail []byte) bool {

@@ -17,7 +17,7 @@ const (
 )
 
 // alternatives expands {a,b} as shells do: braces without a comma, or that are not closed, are themselves, and so is what
-// stands behind a backslash. The text of all must be within a bound.
+// follows a backslash. The text of all must be within a bound.
 func alternatives(pattern string) ([]string, error) {
 	b := bracer{text: pattern}
 	list, err := b.sequence(0)
@@ -96,7 +96,7 @@ func (b *bracer) braces(depth int) ([]string, error) {
 	}
 }
 
-// closes says whether the brace at hand has a comma and is closed.
+// closes reports whether the current brace has a comma and is closed.
 func (b *bracer) closes() bool {
 	depth, comma := 0, false
 	for i := b.at; i < len(b.text); i++ {

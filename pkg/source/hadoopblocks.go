@@ -17,7 +17,7 @@ import (
 //	       chunks, until they have made so much text: length, 4 bytes, and as many packed bytes
 //
 // Blocks have 256 KiB of text, and one chunk, unless the writer was set otherwise or was given more at once. There is no
-// mark at the beginning or end, and no checksum: a file cut behind a block is shorter and no more.
+// mark at the beginning or end, and no checksum: a file cut after a block is shorter and no more.
 type hadoopBlocks struct {
 	r      io.Reader
 	decode decodeBlock
@@ -30,7 +30,7 @@ type hadoopBlocks struct {
 	given  int // of text
 }
 
-// decodeBlock unpacks a chunk that makes at most as many bytes as text has room for behind its length.
+// decodeBlock unpacks a chunk that makes at most as many bytes as text has room for after its length.
 type decodeBlock struct {
 	ratio  int64 // the most text that a packed byte can make
 	unpack func(text, packed []byte, left, most int64) ([]byte, error)

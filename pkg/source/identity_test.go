@@ -6,7 +6,7 @@ import (
 )
 
 // TestAnyPartMakesAnotherFile: a file that differs in one of its parts alone is another one. On HDFS a file that was replaced by one of the
-// same size and time differs in its id alone, and a file system beside it can have the same id.
+// same size and time differs in its id alone, and another file system can have the same id.
 func TestAnyPartMakesAnotherFile(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	one := identity{device: 1, file: 2, size: 3, modified: at, changed: at}

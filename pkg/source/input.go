@@ -68,7 +68,7 @@ type FileInfo struct {
 	Name string
 	// Input is the ordinal of the input that led to the file.
 	Input int
-	// Size is in bytes, as the file lies there: of a packed file packed.
+	// Size is in bytes, as the file is there: of a packed file packed.
 	Size    int64
 	ModTime time.Time
 	// FileID is the inode of a local file, or the file id on HDFS; 0 if neither is known.

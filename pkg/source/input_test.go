@@ -179,7 +179,7 @@ func TestMixedFiles(t *testing.T) {
 	}
 }
 
-// TestRejects: bad records lie in splits of their own, and still have their number in the file; good ones are read.
+// TestRejects: bad records are in splits of their own, and still have their number in the file; good ones are read.
 func TestRejects(t *testing.T) {
 	var data strings.Builder
 	var want []string

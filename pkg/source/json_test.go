@@ -134,7 +134,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// TestJSONRefusals are files of which no line is read, with the reason.
+// TestJSONRefusals are files without a line that is read, with the reason.
 func TestJSONRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, in string

@@ -105,11 +105,11 @@ func TestJSONOfCharsets(t *testing.T) {
 	d.Charset = "gbk"
 	in, err := Open(t.Context(), disk, []string{writeFile(t, "export", []byte(gbk))}, Options{Dialect: d, Charset: "gbk", Extra: ExtraIgnore})
 	if err != nil || in.Files()[0].Format != FormatJSON || in.Columns()[1] != "名\n誠" || in.Files()[0].Settings != "charset=gb18030" && in.Files()[0].Settings != "charset=gbk" {
-		t.Errorf("beside text: %q, %v", in.Columns(), err)
+		t.Errorf("next to text: %q, %v", in.Columns(), err)
 	}
 }
 
-// TestBadJSONOfCharsets has lines with bytes that are no character, and with faults behind others that are. They are read again
+// TestBadJSONOfCharsets has lines with bytes that are no character, and with faults after others that are. They are read again
 // after they were corrected.
 func TestBadJSONOfCharsets(t *testing.T) {
 	data := []byte("{\"a\":\"\xd5\x5c\"}\n{\"a\":\"\x81\"}\n{\"a\":\"\xd5\x5c\",}\n{\"a\":\"\xd5\x5c!\"}\n")
@@ -148,7 +148,7 @@ func TestBadJSONOfCharsets(t *testing.T) {
 	}
 }
 
-// BenchmarkJSONOfGBK reads lines of which every second value is Chinese.
+// BenchmarkJSONOfGBK reads lines. Every second value is Chinese.
 func BenchmarkJSONOfGBK(b *testing.B) {
 	line := `{"id":"20171012000123","check_id":"CK00012345","name":"张三丰","remark":"贷款申请人资料与登记不符","amount":1234.50,"flag":true}` + "\n"
 	gbk, err := simplifiedchinese.GBK.NewEncoder().String(strings.Repeat(line, 200_000))

@@ -19,7 +19,7 @@ const (
 	mostPaths  = 16 << 10 // that are made columns unless some are named
 )
 
-// beginsObject says whether text begins as JSON lines do: with a brace, behind blanks, and then a name, if anything.
+// beginsObject reports whether text begins as JSON lines do: with a brace, after blanks, and then a name, if anything.
 func beginsObject(text []byte) bool {
 	const blanks = " \t\r\n"
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, bom), blanks), []byte{'{'})
@@ -61,7 +61,7 @@ func (f *inputFile) probeJSON(ctx context.Context, o *Options) error {
 
 // firstPaths are the paths in the first lines of a text, in the order in which they come; nil if no line is whole. last says
 // that data is all of the text. Lines with faults are left to the reading, unless there is no other, or the first shows
-// that the text is none of lines.
+// that the text is not JSON lines.
 func firstPaths(data []byte, last bool, set delimited.Charset) (paths []string, err error) {
 	var all pathSet
 	number := 0

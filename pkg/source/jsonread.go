@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/swar"
 )
 
-// lineStart is where the first line begins at or behind a byte of text that is not its first; -1 if none does.
+// lineStart is where the first line begins at or after a byte of text that is not its first; -1 if none does.
 func lineStart(text []byte, at int) int {
 	if text[at-1] == '\n' {
 		return at
@@ -22,9 +22,9 @@ func lineStart(text []byte, at int) int {
 	return -1
 }
 
-// parseJSON cuts buf[:n] into lines and gives their values to the callback as one batch, or several where bad lines lie
+// parseJSON cuts buf[:n] into lines and gives their values to the callback as one batch, or several where bad lines are
 // between. It returns the beginning of the first line that is not whole. last says that the file ends at n, which ends the
-// last line too. Texts whose escapes were undone lie behind the chunk.
+// last line too. Texts whose escapes were undone are after the chunk.
 func (r *Reader) parseJSON(n int, last bool) (int, error) {
 	r.extra = n
 	start, k, cols := 0, 0, r.file.cols
@@ -63,7 +63,7 @@ func (r *Reader) parseJSON(n int, last bool) (int, error) {
 	return start, r.flush(k, start)
 }
 
-// decodeLine is where the line buf[start:end] stands in UTF-8: where it is, or decoded behind what is in the buffer. No character has a
+// decodeLine is where the line buf[start:end] stands in UTF-8: where it is, or decoded after what is in the buffer. No character has a
 // line feed within it, whatever the set.
 func (r *Reader) decodeLine(start, end int) (from, to int, err error) {
 	set := r.file.decoder()
@@ -89,7 +89,7 @@ func (e *badCharacter) Error() string {
 	return fmt.Sprintf("JSON, byte %d of the line: these bytes are no character of the character set", e.at)
 }
 
-// ascii says whether text has no byte from 80 on.
+// ascii reports whether text has no byte from 80 on.
 func ascii(text []byte) bool {
 	for len(text) >= 8 {
 		if binary.LittleEndian.Uint64(text)&0x8080808080808080 != 0 {
@@ -125,7 +125,7 @@ func (r *Reader) rejectLine(start, end int, decoded bool, err error) error {
 	return r.reject(start, end, fault.Path, fmt.Sprintf("JSON, byte %d of the %s: %s", fault.Offset, line, reason))
 }
 
-// growRow makes room for the fields of a row behind the first k.
+// growRow makes room for the fields of a row after the first k.
 func (r *Reader) growRow(k, cols int) {
 	if len(r.fields) < k+cols {
 		fields := make([]Span, max(2*len(r.fields), k+cols+4*swar.Block))

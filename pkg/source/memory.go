@@ -35,7 +35,7 @@ func (o *Options) memory() int64 {
 	return o.Memory
 }
 
-// textMemory is what a reader of text needs beside a window: the chunk, its spans, values that were unquoted, and text
+// textMemory is what a reader of text needs besides a window: the chunk, its spans, values that were unquoted, and text
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + readAheadMemory }
 
@@ -62,7 +62,7 @@ func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
 	if have := o.memory(); f.window > have-o.textMemory() {
 		return fmt.Errorf("%s: %w", f.path, &MemoryError{"its " + c.holds + " of " + mebibytes(f.window), f.window + o.textMemory(), have})
 	}
-	// Frames behind the first may have larger windows. What they take beyond the first's is in nobody's account.
+	// Frames after the first may have larger windows. What they take beyond the first's is not accounted for.
 	f.mostWindow = uint64(max(f.window, min(o.memory()/8, zstd.MaxWindowSize), zstd.MinWindowSize))
 	return nil
 }
@@ -97,7 +97,7 @@ func firstWindow(raw io.ReaderAt, size int64) (int64, error) {
 // windowError turns the unpacker's refusal of a window into one that says what to do.
 func (f *inputFile) windowError(err error) error {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		return &MemoryError{What: "the zstd window of a frame behind the first", Have: int64(f.mostWindow)}
+		return &MemoryError{What: "the zstd window of a frame after the first", Have: int64(f.mostWindow)}
 	}
 	if e, ok := errors.AsType[*MemoryError](err); ok {
 		return e

@@ -64,7 +64,7 @@ func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64,
 	return values, nil
 }
 
-// deltaHead begins numbers in DELTA_BINARY_PACKED of which it says how many there are.
+// deltaHead begins numbers in DELTA_BINARY_PACKED, and says how many there are.
 func deltaHead(count int) []byte {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4)
 	return append(binary.AppendUvarint(b, uint64(count)), 0)
@@ -100,7 +100,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 	}
 	packed := zstdOf(t, 512<<20)
 	long := bytes.Repeat([]byte{'x'}, 64<<10)
-	// 20,000 values, each of which has all 64 KiB of the one before. The second number of each list is the first one of a
+	// 20,000 values, each with all 64 KiB of the one before. The second number of each list is the first one of a
 	// miniblock of 17 bits, all others follow without a bit.
 	list := func(first, second int64) []byte {
 		b := binary.AppendVarint(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), 20_000), first)

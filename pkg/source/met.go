@@ -31,7 +31,7 @@ func (f *inputFile) placeOf(column int) int {
 	return f.order[column]
 }
 
-// met notes what lines of the file at hand have had so far. It is called behind each split.
+// met notes what lines of the current file have had so far. It is called after each split.
 func (r *Reader) met() {
 	if r.file.json == nil || r.json == nil {
 		return

@@ -4,7 +4,7 @@ import "context"
 
 // openFiles is a file system that lists files while they are written without saying so, as HDFS does.
 type openFiles interface {
-	// BeingWritten says whether a writer has the file open, or has died and left it so.
+	// BeingWritten reports whether a writer has the file open, or has died and left it so.
 	BeingWritten(ctx context.Context, name string) (bool, error)
 }
 
@@ -34,7 +34,7 @@ func (f *inputFile) notOpen(ctx context.Context, fsys openFiles) error {
 	return nil
 }
 
-// closed sees that no one writes the file. An empty one, which may be left out, is looked at once more: its writer may
+// closed sees that the file is not being written. An empty one, which may be left out, is looked at once more: its writer may
 // have closed it since it was listed. One that is read is compared when it is opened.
 func (f *inputFile) closed(ctx context.Context) error {
 	fsys, ok := f.fs.(openFiles)

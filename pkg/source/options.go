@@ -30,7 +30,7 @@ const (
 	FormatRejects Format = "rejects"
 )
 
-// HeaderMode says whether CSV files name their columns.
+// HeaderMode reports whether CSV files name their columns.
 type HeaderMode int
 
 // The first record of a CSV file is its header, or it is data and [Options.Columns] has the names.
@@ -58,12 +58,12 @@ type Options struct {
 	// Of JSON and Avro a name may also be the path of a nested value, such as addr.city.
 	// Default: the names of the first file that has some; all other files must have the same.
 	Columns []string
-	// Named are columns that somebody needs, which are read of tables where Columns are not given: tables do not list theirs.
+	// Named are columns that are needed, which are read of tables where Columns are not given: tables do not list theirs.
 	Named []string
 	// IfEmpty are the columns where no file names any, as none has a record. Default: none.
 	IfEmpty []string
 	// Extra is what becomes of columns of a file that are not among Columns, or those of the first file. Default: they are an
-	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that nobody asked
+	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that were not asked
 	// for are never an error: ExtraFail is refused.
 	Extra Extra
 	// Missing is what becomes of a column that a file lacks. Default: it is an error; a JSON line lacks no column, as what it
@@ -79,10 +79,10 @@ type Options struct {
 	// Where chooses partitions, such as dt>=2026-11-01; all conditions must hold. Values are compared as text. Directories that
 	// cannot match are not listed. Default: all.
 	Where []string
-	// Header says whether CSV files have one. Default: they do.
+	// Header reports whether CSV files have one. Default: they do.
 	Header HeaderMode
-	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small beside a core's
-	// share of a file, so that cores finish together, and large beside the cost of opening it once more.
+	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small compared with a core's
+	// share of a file, so that cores finish together, and large compared with the cost of opening it once more.
 	SplitSize int64
 	// Splits are those that an earlier Open of the same files with the same options has found; text is then not read to find
 	// them. Default: they are found.

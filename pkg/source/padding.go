@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// skipZeros passes over NUL bytes between the parts of a packed file and behind the last, which tapes, tar and disk images leave there.
+// skipZeros passes over NUL bytes between the parts of a packed file and after the last, which tapes, tar and disk images leave there.
 // At the end of the file the error is [io.EOF].
 func skipZeros(r *bufio.Reader) error {
 	for {
@@ -78,7 +78,7 @@ type bzipStreams struct {
 	z io.Reader
 }
 
-// errBehindStream is the library's error for a file that does not continue with another stream behind one that is whole.
+// errBehindStream is the library's error for a file that does not continue with another stream after one that is whole.
 const errBehindStream = bzip2.StructuralError("bad magic value in continuation file")
 
 // openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.

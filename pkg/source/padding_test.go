@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestZeroPadding reads packed files with NUL bytes behind and between their parts, as tar and tapes leave them, where the format's own
+// TestZeroPadding reads packed files with NUL bytes after and between their parts, as tar and tapes leave them, where the format's own
 // program does, and refuses all else that stands there.
 func TestZeroPadding(t *testing.T) {
 	text := packedSample(t, "text.csv")

@@ -127,7 +127,7 @@ func (r *Reader) readParquet(s Split) (err error) {
 	}
 	for _, place := range r.file.meta.null {
 		for at := place; at < most*cols; at += cols {
-			r.fields[at] = span.Null() // and nobody changes it
+			r.fields[at] = span.Null() // and nothing changes it
 		}
 	}
 	for row := s.Start; row < s.End; {
@@ -190,7 +190,7 @@ func (r *Reader) readRows(s Split, cols, n int) (int, error) {
 	return n, nil
 }
 
-// begin makes the columns ready for a row group. Behind the regions of the columns is one for the values of the file's path.
+// begin makes the columns ready for a row group. After the regions of the columns is one for the values of the file's path.
 func (p *parquetReader) begin(f *inputFile, s Split, o *Options) error {
 	m := &f.meta
 	p.memory = o.memory()

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// arena is the data of Parquet batches: for each column a region for its page and one for its dictionary, and behind
+// arena is the data of Parquet batches: for each column a region for its page and one for its dictionary, and after
 // them, for one batch, the text that was made of values that are no text. Strings are thus never copied: pages are
 // unpacked to where their values are used.
 type arena struct {
@@ -18,7 +18,7 @@ type arena struct {
 
 type region struct{ off, size int }
 
-// slack lies behind the regions, so that a word can be loaded from any byte of one.
+// slack is after the regions, so that a word can be loaded from any byte of one.
 const slack = 8
 
 // mostArena is where spans end, and NULL begins.

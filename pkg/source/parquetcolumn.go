@@ -19,7 +19,7 @@ type columnReader struct {
 	at, end int64 // the pages that are left
 	hint    int   // how long the next page is likely to be
 	most    int64 // bytes that a page can have
-	values  int64 // left behind the page at hand, nulls and empty lists included
+	values  int64 // left behind the current page, nulls and empty lists included
 
 	left      int    // values left in the page, likewise
 	levels    hybrid // definition levels; of columns that may be null
@@ -41,7 +41,7 @@ func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
 func (c *columnReader) pageRegion() int { return 2 * c.ordinal }
 func (c *columnReader) dictRegion() int { return 2*c.ordinal + 1 }
 
-// region is a region's bytes with slack behind them.
+// region is a region's bytes with slack after them.
 func (p *pageReader) region(i int) []byte {
 	r := p.arena.regions[i]
 	return p.arena.buf[r.off : r.off+r.size+slack]

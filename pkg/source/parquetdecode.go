@@ -17,7 +17,7 @@ type hybrid struct {
 	highFirst bool
 }
 
-// skipRun skips n numbers if the run at hand has as many, all of them v.
+// skipRun skips n numbers if the current run has as many, all of them v.
 func (h *hybrid) skipRun(data []byte, v uint32, n int) bool {
 	if h.run == 0 && !h.begin(data) {
 		return false
@@ -29,7 +29,7 @@ func (h *hybrid) skipRun(data []byte, v uint32, n int) bool {
 	return true
 }
 
-// read fills dst. data has [slack] bytes behind end. It is false when the data do not suffice.
+// read fills dst. data has [slack] bytes after end. It is false when the data do not suffice.
 func (h *hybrid) read(data []byte, dst []uint32) bool {
 	if h.width == 0 {
 		clear(dst)
@@ -75,7 +75,7 @@ func (h *hybrid) begin(data []byte) bool {
 		}
 		h.at += n
 		if h.packed = head&1 != 0; h.packed {
-			// The last group of eight may be cut off behind the last number.
+			// The last group of eight may be cut off after the last number.
 			size := min(int(head>>1)*h.width, h.end-h.at)
 			h.run = min(int(head>>1)*8, size*8/h.width)
 			h.bit = h.at * 8
@@ -126,7 +126,7 @@ func appendRLEBools(dst, data []byte, from, to, most int) ([]byte, error) {
 	return dst, nil
 }
 
-// appendStreams puts the bytes of each value together, of which the first stream has the first, and so on.
+// appendStreams puts the bytes of each value together: the first stream has the first byte of each, and so on.
 func appendStreams(dst, data []byte, width int) []byte {
 	n := len(data) / width
 	for i := range n {

@@ -28,13 +28,13 @@ type footerGroup struct {
 
 // footerChunk is a column of a row group.
 type footerChunk struct {
-	elsewhere        bool // its pages lie in another file
+	elsewhere        bool // its pages are in another file
 	encrypted        bool
 	known            bool // it has metadata
 	codec            codec
 	values           int64 // nulls and empty lists included
 	unpacked, packed int64
-	data, dictionary int64 // where the first page of data and the dictionary lie; 0: it does not say
+	data, dictionary int64 // where the first page of data and the dictionary are; 0: it does not say
 	indexed          bool  // an encoding is that of a dictionary
 }
 
@@ -284,7 +284,7 @@ const oldSize = 100
 
 var parquetMR = regexp.MustCompile(`^parquet-mr(?: version (\d+)\.(\d+)\.(\d+))?`)
 
-// slack is how many bytes may lie behind where a column ends by its size.
+// slack is how many bytes may be after where a column ends by its size.
 func (f *footer) slack() int64 {
 	m := parquetMR.FindStringSubmatch(f.writer)
 	if m == nil {

@@ -96,7 +96,7 @@ func TestParquetTypes(t *testing.T) {
 		{"unsigned", schemaElement{physical: physicalInt32, converted: convertedUint8}, kindUint, ""},
 		{"uuid of 4 bytes", schemaElement{physical: physicalFixed, length: 4, converted: -1, logical: logicalUUID}, 0, "does not fit"},
 		{"decimal of floats", schemaElement{physical: physicalFloat, converted: convertedDecimal, scale: 2}, 0, "does not fit"},
-		{"digits without end", schemaElement{physical: physicalBytes, converted: convertedDecimal, scale: 1 << 30}, 0, "digits behind the point"},
+		{"digits without end", schemaElement{physical: physicalBytes, converted: convertedDecimal, scale: 1 << 30}, 0, "digits after the point"},
 		{"interval", schemaElement{physical: physicalFixed, length: 12, converted: convertedInterval}, 0, "intervals have no form as text"},
 		{"interval of the future", schemaElement{physical: physicalFixed, length: 12, converted: -1, logical: logicalInterval}, 0, "intervals have no form as text"},
 		{"bytes of a form", schemaElement{physical: physicalBytes, converted: convertedBSON}, kindText, ""},

@@ -49,7 +49,7 @@ const (
 	convertedInterval        = 21
 )
 
-// mostScale bounds the digits behind a decimal's point, each of which is a byte of every value.
+// mostScale bounds the digits after a decimal's point, since each is a byte of every value.
 const mostScale = 4096
 
 // errInterval is about columns of intervals.
@@ -142,7 +142,7 @@ func (t *columnType) decimal(n *schemaNode) error {
 	case !t.bytes && t.kind != kindInt:
 		return t.fits(false, n)
 	case n.scale < 0 || n.scale > mostScale:
-		return fmt.Errorf("its decimals have %d digits behind the point", n.scale)
+		return fmt.Errorf("its decimals have %d digits after the point", n.scale)
 	}
 	t.scale = int(n.scale)
 	if t.kind = kindDecimalInt; t.bytes {

@@ -148,7 +148,7 @@ func TestParquetOfSpark(t *testing.T) {
 	}
 }
 
-// TestParquetConstants puts values of the path among those of the records: in front, in between and behind, null too, whatever
+// TestParquetConstants puts values of the path among those of the records: in front, in between and after, null too, whatever
 // happens to the reader's memory.
 func TestParquetConstants(t *testing.T) {
 	path := parquetOthers + "nested-arrow-v1.parquet"

@@ -53,14 +53,14 @@ const maxPage = 1 << 30
 // pageSource reads and unpacks the pages of a file, one at a time. All columns of a reader share it.
 type pageSource struct {
 	raw    io.ReaderAt
-	packed []byte // the header and the packed page at hand
+	packed []byte // the header and the current packed page
 	bytes  bytes.Reader
 	gzip   *gzip.Reader
 	zstd   *zstd.Decoder
 	lz4    *lz4.Reader
 }
 
-// read reads the header of the page at byte at, which lies before end, and its packed bytes, which are valid until the
+// read reads the header of the page at byte at, which is before end, and its packed bytes, which are valid until the
 // next call. hint is how long both are likely to be. It returns the place of the next page.
 func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte, next int64, err error) {
 	n := int(min(max(int64(hint), 8<<10), end-at))

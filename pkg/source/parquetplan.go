@@ -37,7 +37,7 @@ type leaf struct {
 type nestedPlace struct {
 	place int
 	shape *shape
-	first int // the ordinal of its first leaf behind the flat ones
+	first int // the ordinal of its first leaf after the flat ones
 }
 
 // fixedPlace is a column whose value is the same in every row.
@@ -46,7 +46,7 @@ type fixedPlace struct {
 	constant constant
 }
 
-// columnChunk is where the pages of one column in one row group lie.
+// columnChunk is where the pages of one column in one row group are.
 type columnChunk struct {
 	start, end int64
 	codec      codec
@@ -55,7 +55,7 @@ type columnChunk struct {
 	dictionary bool
 }
 
-// sum is a checksum of the columns that are read, and of where their pages lie.
+// sum is a checksum of the columns that are read, and of where their pages are.
 func (m *parquetMeta) sum() uint32 {
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	for _, l := range m.leaves {
@@ -75,7 +75,7 @@ func (m *parquetMeta) sum() uint32 {
 // usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
 const usualPage = 1<<20 + 64<<10
 
-// planParquet decides what is read of a file for the columns of the schema, which lie in the file as its order says. Only for
+// planParquet decides what is read of a file for the columns of the schema, which are in the file as its order says. Only for
 // these it matters whether they can be read.
 func (f *inputFile) planParquet(schema []string, o *Options) error {
 	m := &f.meta
@@ -161,7 +161,7 @@ func (f *inputFile) planChunks() error {
 // planChunk takes the place of a column's pages from the footer. Its size may lack slack bytes.
 func (f *inputFile) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
 	chunk := columnChunk{start: c.data, codec: c.codec, values: c.values, unpacked: c.unpacked, dictionary: c.indexed}
-	// Where it is not said where the dictionary lies, it is where the data begin.
+	// Where it is not said where the dictionary is, it is where the data begin.
 	if c.dictionary > 0 && c.dictionary < chunk.start {
 		chunk.start, chunk.dictionary = c.dictionary, true
 	}
@@ -170,11 +170,11 @@ func (f *inputFile) planChunk(c *footerChunk, rows int64, repeated bool, slack i
 	case c.encrypted:
 		return chunk, errors.New("it is encrypted: write it without encryption, or choose other columns")
 	case rows == 0:
-		return chunk, nil // and no pages, which lie nowhere
+		return chunk, nil // and no pages, which are nowhere
 	case c.elsewhere:
-		return chunk, errors.New("its data lie in another file, as those of a summary file do: name the data files")
+		return chunk, errors.New("its data are in another file, as those of a summary file are: name the data files")
 	case !c.known:
-		return chunk, errors.New("the footer does not say where its pages lie")
+		return chunk, errors.New("the footer does not say where its pages are")
 	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > f.info.Size():
 		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
 	case c.values < rows || !repeated && c.values != rows:

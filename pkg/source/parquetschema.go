@@ -18,7 +18,7 @@ type schemaNode struct {
 	def, rep int
 }
 
-// mostDepth is how many nodes of a schema may lie within each other. Levels have so few bits then that they are read like
+// mostDepth is how many nodes of a schema may be within each other. Levels have so few bits then that they are read like
 // other numbers.
 const mostDepth = 100
 
@@ -115,8 +115,8 @@ func (n *schemaNode) markVariants() {
 	}
 }
 
-// addPaths makes what lies within structs and is among the wanted columns columns of the file. A struct of which only a part
-// is wanted is none then.
+// addPaths makes what is within structs and is among the wanted columns columns of the file. A struct is not one if
+// only a part of it is wanted.
 func (f *inputFile) addPaths(wanted []string) {
 	names := f.meta.tree.names()
 	f.columns = nil
@@ -160,7 +160,7 @@ func (n *schemaNode) entries() *schemaNode {
 	return nil
 }
 
-// isItem says whether the repeated node of a list is its item, or else has it as its only field: the rules for old writers
+// isItem reports whether the repeated node of a list is its item, or else has it as its only field: the rules for old writers
 // of parquet-format's LogicalTypes.md.
 func (n *schemaNode) isItem(list *schemaNode) bool {
 	return len(n.kids) != 1 || n.name == "array" || n.name == list.name+"_tuple" || n.kids[0].repetition == repRepeated

@@ -30,7 +30,7 @@ const (
 	shapeMap
 )
 
-// errNoLeaf is about a group without columns, of which no file has a trace.
+// errNoLeaf is about a group without columns, which leaves no trace in a file.
 var errNoLeaf = errors.New("it is a struct without fields")
 
 // errVariant is about groups whose parts mean nothing apart.

@@ -9,10 +9,10 @@ type leafStream struct {
 	col           columnReader
 	repeats, defs []uint32
 	spans         []Span
-	at, n         int // the entry at hand, and how many there are
+	at, n         int // the current entry, and how many there are
 }
 
-// streamMemory is about what a stream holds beside its pages.
+// streamMemory is about what a stream holds besides its pages.
 const streamMemory = batchRows * (4 + 4 + 8 + 16)
 
 func (l *leafStream) begin(p *parquetReader, typ columnType, chunk columnChunk) {
@@ -27,7 +27,7 @@ func (l *leafStream) begin(p *parquetReader, typ columnType, chunk columnChunk) 
 	l.arena.want(1, dictionary)
 }
 
-// more says whether there is an entry at hand, and reads some if there is none.
+// more reports whether there is a current entry, and reads some if there is none.
 func (l *leafStream) more() (bool, error) {
 	if l.at < l.n {
 		return true, nil
@@ -45,7 +45,7 @@ func (l *leafStream) more() (bool, error) {
 
 var errDisagree = errors.New("its levels do not agree with those of its other columns")
 
-// look is the definition level of the entry at hand, which must have the given repetition level.
+// look is the definition level of the current entry, which must have the given repetition level.
 func (l *leafStream) look(rep int) (def int, err error) {
 	ok, err := l.more()
 	switch {
@@ -57,5 +57,5 @@ func (l *leafStream) look(rep int) (def int, err error) {
 	return int(l.defs[l.at]), nil
 }
 
-// value is the value of the entry at hand, nil if it is null.
+// value is the value of the current entry, nil if it is null.
 func (l *leafStream) value() []byte { return l.spans[l.at].Of(l.arena.buf) }

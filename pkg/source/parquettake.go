@@ -71,7 +71,7 @@ func (c *columnReader) takeEntries(p *pageReader, repeats, defs []uint32, dst []
 	return c.takePresent(p, dst, 1, present, count, len(dst))
 }
 
-// takePresent writes the spans of n values, count of which are present, to every cols-th place of dst.
+// takePresent writes the spans of n values, count of them present, to every cols-th place of dst.
 func (c *columnReader) takePresent(p *pageReader, dst []Span, cols int, present []uint32, count, n int) error {
 	switch {
 	case c.indexed:
@@ -150,7 +150,7 @@ func (c *columnReader) takeText(p *pageReader, dst []Span, cols int, present []u
 	return nil
 }
 
-// takeValues makes text of values that are none, behind the regions, or takes text of a fixed length.
+// takeValues makes text of values that are none, after the regions, or takes text of a fixed length.
 func (c *columnReader) takeValues(p *pageReader, dst []Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max] // stays valid when the arena grows

@@ -66,7 +66,7 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// partitionsOff says that names of directories mean nothing. Records of a reject file lay elsewhere.
+// partitionsOff says that names of directories mean nothing. Records of a reject file were elsewhere.
 func (o *Options) partitionsOff() bool {
 	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Format == FormatRejects
 }
@@ -86,7 +86,7 @@ func (o *Options) checkPartitions() error {
 	}
 	where, err := parseWhere(o.Where)
 	if err == nil && len(where) > 0 && o.partitionsOff() && o.Format != FormatRejects {
-		err = errors.New("where chooses partitions, which are turned off or which the format has not")
+		err = errors.New("where chooses partitions, which are turned off or which the format lacks")
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/avro"
 )
 
-// A Head is the beginning of a file, for who wants to know what it is before it is read. It belongs to one goroutine.
+// A Head is the beginning of a file, to find out what it is before it is read. It belongs to one goroutine.
 type Head struct {
 	file *inputFile
 	opts Options

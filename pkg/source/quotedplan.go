@@ -17,7 +17,7 @@ func (f *inputFile) planQuoted(ctx context.Context, o *Options) ([]int64, error)
 		return append(starts, size), nil
 	}
 	blocks := make([]quotedBlock, (size-f.dataStart+step-1)/step)
-	s := delimited.New(f.dialect, 1, f.decoder()) // of which blocks change nothing
+	s := delimited.New(f.dialect, 1, f.decoder()) // blocks change nothing in it
 	err := f.overBlocks(ctx, len(blocks), func(ctx context.Context, src *textStream, i int) (err error) {
 		from := f.dataStart + int64(i)*step
 		blocks[i], err = f.quotedBlock(ctx, src, s, from, min(from+step, size))

@@ -19,7 +19,7 @@ type readAhead struct {
 	stop  chan struct{}
 	done  sync.WaitGroup
 
-	at  block // the block at hand
+	at  block // the current block
 	off int
 }
 

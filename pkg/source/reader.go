@@ -19,7 +19,7 @@ type Reader struct {
 	in    *Input
 	quiet bool // bad records are counted and nothing else
 
-	// The split at hand.
+	// The current split.
 	ctx     context.Context
 	split   int
 	file    *inputFile
@@ -30,7 +30,7 @@ type Reader struct {
 	counted bool
 	sum     uint32
 
-	// The chunk at hand.
+	// The current chunk.
 	buf       []byte // the chunk, swar.Block bytes of slack, unquoted values
 	off       int64  // the offset of buf[0] in the file
 	extra     int    // where unquoted values end in buf
@@ -43,12 +43,12 @@ type Reader struct {
 
 	fieldSep, recordSep, comma byte
 
-	strays  strays // of the file at hand
+	strays  strays // of the current file
 	textEnd int    // where the text ends in buf, -1 if it does not
 
-	delimited *delimited.Scanner // of the file at hand, if it has a dialect
+	delimited *delimited.Scanner // of the current file, if it has a dialect
 
-	json     *jsonlines.Parser // of the file at hand, if it is of JSON
+	json     *jsonlines.Parser // of the current file, if it is of JSON
 	jsonPlan *jsonlines.Plan   // what json is made of
 
 	parquet parquetReader
@@ -108,7 +108,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	return err
 }
 
-// flush gives out what is stored up to field k, which ends a record at buf[:end], as a batch, or several where stray records lie between.
+// flush gives out what is stored up to field k, which ends a record at buf[:end], as a batch, or several where stray records are between.
 func (r *Reader) flush(k, end int) error {
 	r.kept = 0
 	fields, offsets, cols := r.fields[:k], r.offsets, r.file.cols
@@ -134,7 +134,7 @@ func (r *Reader) flush(k, end int) error {
 	return nil
 }
 
-// flushRows gives out the rows at offsets, the last of which ends at buf[:end], as a batch.
+// flushRows returns the rows at offsets as a batch. The last one ends at buf[:end].
 func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
 	r.offsets = r.offsets[:0]
 	rows := len(offsets)
@@ -207,7 +207,7 @@ func (r *Reader) trimEnd(record []byte) []byte {
 	}
 }
 
-// growFields makes room for the fields of a block behind the first k.
+// growFields makes room for the fields of a block after the first k.
 func (r *Reader) growFields(k int) []Span {
 	if len(r.fields) < k+swar.Block {
 		fields := make([]Span, max(2*len(r.fields), k+4*swar.Block))
@@ -224,7 +224,7 @@ func (r *Reader) growBuf(n int) {
 	r.buf = buf
 }
 
-// picked are the fields in the order of the schema. Values of the file's path are put behind the others.
+// picked are the fields in the order of the schema. Values of the file's path are put after the others.
 func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 	r.scratch = r.scratch[:0]
 	at, cols := max(r.extra, end+swar.Block), r.file.cols
@@ -237,7 +237,7 @@ func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 	return r.scratch
 }
 
-// place puts values of a path at a place of the buffer, and returns the one behind them.
+// place puts values of a path at a place of the buffer, and returns the one after them.
 func (r *Reader) place(constants []constant, at int) int {
 	r.constants = r.constants[:0]
 	for _, c := range constants {

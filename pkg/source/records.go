@@ -57,7 +57,7 @@ func (in *Input) Records() int64 {
 	return n
 }
 
-// Place says where a record lies, from what [Batch.Offsets] says of it, for a message.
+// Place says where a record is, from what [Batch.Offsets] says of it, for a message.
 func (in *Input) Place(split int, offset int64) string {
 	s := in.splits[split]
 	switch in.files[s.File].format {

@@ -24,7 +24,7 @@ import (
 // "raw_base64" stands in for it when the record is not UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,
 // in which NULL is \N.
 //
-// The order of lines is that of the input, however the records came in. Until Finish they lie in a temporary file beside
+// The order of lines is that of the input, however the records came in. Until Finish they are in a temporary file next to
 // it, which takes a few megabytes of memory, however many they are. Its methods may be called by any number of goroutines.
 type RejectFile struct {
 	path   string
@@ -119,10 +119,10 @@ func (f *RejectFile) Abort() error {
 	return f.spool.Close()
 }
 
-// tempPattern is that of the temporary files beside a reject file.
+// tempPattern is that of the temporary files next to a reject file.
 func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
 
-// RemoveTemp removes the temporary files that a killed process has left beside a reject file: for those who know that no
+// RemoveTemp removes the temporary files that a killed process has left next to a reject file: for callers that know that no
 // other is at work on it.
 func (f *RejectFile) RemoveTemp() error {
 	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")

@@ -66,7 +66,7 @@ func (f *rejectForm) same(o *rejectForm) bool {
 	return f == o || f != nil && o != nil && f.sameColumns(o) && slices.Equal(f.Partitions, o.Partitions)
 }
 
-// sameColumns says whether the records of both have the same columns, whatever the values are of those of their path.
+// sameColumns reports whether the records of both have the same columns, whatever the values are of those of their path.
 func (f *rejectForm) sameColumns(o *rejectForm) bool {
 	return f.sameText(o) && slices.Equal(f.Columns, o.Columns) && slices.Equal(constantNames(constantsOf(f.Partitions)), constantNames(constantsOf(o.Partitions)))
 }
@@ -79,7 +79,7 @@ func valuesDialect() *dialect.Dialect {
 	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{nullValue}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 }
 
-// sameText says whether the text of both is cut into fields in the same way.
+// sameText reports whether the text of both is cut into fields in the same way.
 func (f *rejectForm) sameText(o *rejectForm) bool {
 	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
 }

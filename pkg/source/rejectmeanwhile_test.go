@@ -10,7 +10,7 @@ import (
 )
 
 // TestWhatComesMeanwhileIsNotReplaced: a file that comes to the place of the reject file while the records are read stays as it is, unless it is a
-// reject file, too. Nothing is left beside it.
+// reject file, too. Nothing is left next to it.
 func TestWhatComesMeanwhileIsNotReplaced(t *testing.T) {
 	for what, tt := range map[string]struct {
 		text string

@@ -40,7 +40,7 @@ func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
 	return f.probeSections(r, o)
 }
 
-// packedRejects is the compression of text that lies within a reject file.
+// packedRejects is the compression of text that is within a reject file.
 const packedRejects = "rejects"
 
 // rejectOptions takes the separators from the reject files, which must all have the same.
@@ -82,7 +82,7 @@ type rejectReader struct {
 	comma byte
 	end   string // after each record
 	set   delimited.Charset
-	text  []byte // of the record at hand
+	text  []byte // of the current record
 	given int    // of it
 
 	total    int64 // bytes of the records before it

@@ -48,7 +48,7 @@ func newRejectSpool(path string) (*rejectSpool, error) {
 	return &rejectSpool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
 }
 
-// Write adds to the lines of the split at hand.
+// Write adds to the lines of the current split.
 func (s *rejectSpool) Write(p []byte) (int, error) {
 	lines := s.open[s.split]
 	if lines != nil && lines.form != s.form { // a reject file is one split of several forms

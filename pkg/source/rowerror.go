@@ -11,12 +11,12 @@ type RowError struct {
 	// Path is the file.
 	Path string
 	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), for Parquet and tables the
-	// row's number in the file, from 0, and for Avro the first byte of the block that the record lies in.
+	// row's number in the file, from 0, and for Avro the first byte of the block that the record is in.
 	Offset int64
 	// Record is the record's number, from 1, within the part of the file that begins at byte Since. A header is not
 	// counted, nor is a blank line; a bad record is.
 	Record int64
-	// Since is 0, so that Record counts from the beginning of the file, unless the record lies so far into the file that
+	// Since is 0, so that Record counts from the beginning of the file, unless the record is so far into the file that
 	// counting would take long. For Avro it is Offset: Record is the number in the block.
 	Since int64
 	// Lines is how many lines of a CSV file the record spans, 0 for one.
@@ -33,7 +33,7 @@ type RowError struct {
 
 	rows  bool  // Offset counts rows, not bytes
 	block bool  // Record counts within a block
-	split int   // in which it lies
+	split int   // in which it is
 	line  int64 // its first, 0: not known
 	form  *rejectForm
 }
@@ -71,7 +71,7 @@ func (e RowError) keep() *RowError {
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// rowError begins an error about a record of the split at hand. number counts within the split.
+// rowError begins an error about a record of the current split. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
 	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet || r.file.format == FormatTable, split: r.split, form: r.file.formAt(offset)}
 	if r.file.format == FormatCSV || r.file.dialect != nil && r.file.dialect.Quote != "" {
@@ -88,7 +88,7 @@ func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
 	return e
 }
 
-// blockError begins an error about a record of the split at hand that has the given number in the block at a byte.
+// blockError begins an error about a record of the current split that has the given number in the block at a byte.
 func (r *Reader) blockError(block, number int64, raw []byte) RowError {
 	return RowError{Path: r.file.path, Offset: block, Record: number, Since: block, Raw: raw, block: true, split: r.split, form: r.file.form}
 }

@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// fileKey is one file, whatever it is called: its name in its file system, its device and number there, or on HDFS, of which one
+// fileKey is one file, whatever it is called: its name in its file system, its device and number there, or on HDFS, where one
 // cluster may have several addresses, its number, length and time.
 type fileKey struct {
 	fs           any

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Extra says what becomes of columns that nobody asked for.
+// Extra says what becomes of columns that were not asked for.
 type Extra string
 
 // Missing says what becomes of a column that a file lacks.
@@ -44,7 +44,7 @@ func (f *inputFile) names() []string {
 	return names
 }
 
-// schema decides on the columns and how each file's columns lie to them.
+// schema decides on the columns and how each file's columns map to them.
 func (in *Input) schema() error {
 	in.columns = slices.Clone(in.opts.Columns)
 	first := "the given names"
@@ -108,7 +108,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// extra is what becomes of a file's columns that nobody asked for.
+// extra is what becomes of a file's columns that were not asked for.
 func (in *Input) extra(f *inputFile) Extra {
 	switch {
 	case in.opts.Extra != "":

@@ -144,7 +144,7 @@ func TestHiddenNames(t *testing.T) {
 	wantRefused(t, "a half copied file by name", openError(t, Options{}, dir, "u/b.csv._COPYING_"), "is being written")
 }
 
-// TestHiveTextIsNoDump: fields behind 0x01 and line feeds behind records.
+// TestHiveTextIsNoDump: fields after 0x01 and line feeds after records.
 func TestHiveTextIsNoDump(t *testing.T) {
 	o := Options{Columns: []string{"a", "b"}}
 	lines := func(n int) []byte { return []byte(strings.Repeat("1\x01x\n", n)) }

@@ -26,7 +26,7 @@ func (f *inputFile) settings(o *Options) (dialect, settings string) {
 	return "", ""
 }
 
-// passOver notes which of a file's columns no one asked for. What a path leads into, or a path to it, is asked for.
+// passOver notes which of a file's columns were not asked for. What a path leads into, or a path to it, is asked for.
 func (f *inputFile) passOver(names []string) {
 	for _, name := range names {
 		asked := slices.ContainsFunc(f.columns, func(want string) bool {

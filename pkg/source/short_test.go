@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestColumnsOlderFilesLack reads text of Hive that is older than the last columns of its table, beside newer files: NULL by default, and of
+// TestColumnsOlderFilesLack reads text of Hive that is older than the last columns of its table, together with newer files: NULL by default, and of
 // other text without a header with missing null. Within a file all records have as many values as the first, so a line feed in a value is
 // found, and one value in all records is a separator that is not the file's.
 func TestColumnsOlderFilesLack(t *testing.T) {

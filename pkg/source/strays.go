@@ -18,7 +18,7 @@ const (
 	reasonHeader = "it repeats the names of the columns: files were put together"
 	reasonCRCR   = `its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`
 	reasonCR     = `its line ends with CR LF, not with LF (record_sep '\r\n' reads such lines)`
-	reasonWide   = "UTF-16 begins here, behind text in another character set: give the files that were put together one by one"
+	reasonWide   = "UTF-16 begins here, after text in another character set: give the files that were put together one by one"
 	reasonSub    = "the text ends with 0x1A, as DOS ends texts: remove that byte"
 )
 
@@ -40,7 +40,7 @@ type strays struct {
 	noWide  bool   // a record can begin with a separator that is a byte of UTF-16's mark
 	escape  string
 
-	comments bool // can stand behind a record
+	comments bool // can follow a record
 }
 
 // strays are those of the file.
@@ -66,7 +66,7 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	} else if f.format == FormatCSV {
 		s.noWide = o.FieldSep.or(',') >= 0xfe
 	}
-	// One column without a header is often a list of words, of which its name can be one.
+	// One column without a header is often a list of words, and its name can be one of them.
 	s.column = slices.IndexFunc(f.columns, func(name string) bool { return name != "" })
 	if s.repeats = s.column >= 0 && (len(f.columns) > 1 || f.headed); s.repeats {
 		s.length, s.begins = uint32(len(f.columns[s.column])), f.columns[s.column][0]
@@ -177,7 +177,7 @@ func (r *Reader) repeatsHeader(values []Span) bool {
 }
 
 // wideFrom says that a record is where UTF-16 begins in text of another character set, or UTF-16 in the other order of bytes. The records
-// behind it look as if they were text, so no budget of bad records allows it.
+// after it look as if they were text, so no budget of bad records allows it.
 func (r *Reader) wideFrom(record []byte) bool {
 	if r.file.transcoded {
 		return bytes.HasPrefix(record, noMark)

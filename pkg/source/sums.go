@@ -7,7 +7,7 @@ import (
 )
 
 // splitSums are checksums of splits, each of the bytes that the split's records were parsed from: of text its records,
-// unpacked, of Parquet the pages of the row group that the columns lie in, of Avro the blocks, unpacked, of tables the values of the columns. The first split of a
+// unpacked, of Parquet the pages of the row group that the columns are in, of Avro the blocks, unpacked, of tables the values of the columns. The first split of a
 // file includes the header; of Parquet and Avro every one the schema. So they depend on the files, on the columns and on
 // [Options.SplitSize] only.
 type splitSums struct {
@@ -50,7 +50,7 @@ func addSum(sum uint32, b []byte) uint32 {
 	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), b) // the table is made once
 }
 
-// finishSum notes the checksum of the split at hand.
+// finishSum notes the checksum of the current split.
 func (r *Reader) finishSum() error {
 	if !r.in.sums.set(r.split, r.sum) {
 		s := r.in.splits[r.split]

@@ -19,7 +19,7 @@ type Table interface {
 	FS
 	// Check says what is wrong with the names of columns. info is that of ReadDir.
 	Check(info fs.FileInfo, columns []string) error
-	// Memory is about how many bytes reading a file takes, beside its records.
+	// Memory is about how many bytes reading a file takes, in addition to its records.
 	Memory(info fs.FileInfo) int64
 	// Rows stands before the first record of a file. The context bounds its life.
 	Rows(ctx context.Context, info fs.FileInfo, columns []string) (Rows, error)
@@ -35,7 +35,7 @@ type Rows interface {
 	Close() error
 }
 
-// IsTable says whether a file system is a [Table].
+// IsTable reports whether a file system is a [Table].
 func IsTable(fsys FS) bool {
 	_, ok := fsys.(Table)
 	return ok
@@ -71,7 +71,7 @@ func (f *inputFile) table() Table {
 	return t
 }
 
-// tableMemory is what a reader takes beside the chunk.
+// tableMemory is what a reader takes besides the chunk.
 func (f *inputFile) tableMemory(o *Options) int64 {
 	return f.table().Memory(f.info) + 4*int64(o.ChunkSize)
 }
@@ -101,7 +101,7 @@ func (r *Reader) readTable(s Split) (err error) {
 			}
 			number := r.records + int64(len(r.offsets))
 			if err != nil {
-				return fmt.Errorf("%s: behind row %d: %w", r.file.path, number, err)
+				return fmt.Errorf("%s: after row %d: %w", r.file.path, number, err)
 			}
 			r.buf, r.extra = buf[:cap(buf)], len(buf)
 			if len(buf)-from > r.in.opts.MaxRecord {

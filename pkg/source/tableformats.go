@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A tableFormat keeps a table as files of which not all are rows of it: some were deleted or replaced, and only its own
+// A tableFormat keeps a table as files that may hold rows which are deleted or replaced, and only its own
 // log says which.
 type tableFormat struct{ what, from string }
 
@@ -56,7 +56,7 @@ func (e *expansion) checkTable(dir string, entries []fs.FileInfo) error {
 	return nil
 }
 
-// above refuses an input that lies in such a table, at any depth. What cannot be looked at there is passed over.
+// above refuses an input that is in such a table, at any depth. What cannot be looked at there is passed over.
 func (e *expansion) above(ctx context.Context, name string) error {
 	for dir := name; ; dir = path.Dir(dir) {
 		if acidName.MatchString(path.Base(dir)) {

@@ -16,9 +16,9 @@ const overlap = 16 << 10
 
 // readText reads a split of a CSV file or a dump.
 //
-// A record belongs to the split in which it begins. In a dump, a record begins at byte 0 and behind each separator, so
-// a split's first record begins behind the first separator at or after the byte before the split: the reader of one
-// split continues to exactly the place where the reader of the next begins, whatever lies there. For CSV the same is true
+// A record belongs to the split in which it begins. In a dump, a record begins at byte 0 and after each separator, so
+// a split's first record begins after the first separator at or after the byte before the split: the reader of one
+// split continues to exactly the place where the reader of the next begins, whatever is there. For CSV the same is true
 // of the ends of records that planCSV has found.
 func (r *Reader) readText(s Split) (err error) {
 	src, err := r.file.openText(r.ctx, s.Start, r.in.opts.ChunkSize)
@@ -118,7 +118,7 @@ func (r *Reader) parse(n, limit int, last bool) (int, error) {
 	return r.parseCSV(n, last)
 }
 
-// fill reads until the buffer holds want bytes, of which it has n.
+// fill reads until the buffer holds want bytes. It has n now.
 func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 	if len(r.buf) < want+2*swar.Block {
 		r.growBuf(want + want/8)

@@ -49,7 +49,7 @@ func parseCondition(text string) (condition, bool) {
 	return condition{}, false
 }
 
-// admits says whether the condition holds of a value.
+// admits reports whether the condition holds of a value.
 func (c *condition) admits(v constant) bool {
 	order := bytes.Compare(v.value, c.value)
 	equal := c.op == "=" || c.op == "=="

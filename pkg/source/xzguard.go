@@ -18,10 +18,10 @@ type xzGuard struct {
 
 	state func(*xzGuard) error // reads what comes next into ahead
 	ahead []byte               // was looked at, and is still to be given
-	skip  int64                // bytes of no interest behind it
-	seen  int64                // bytes of the stream at hand, all that was given and is to be
+	skip  int64                // bytes of no interest after it
+	seen  int64                // bytes of the current stream, all that was given and is to be
 
-	check   int64 // length of the check behind each block
+	check   int64 // length of the check after each block
 	whole   bool  // the file may end here
 	records uint64
 }
@@ -58,7 +58,7 @@ func (g *xzGuard) Read(p []byte) (int, error) {
 	return n, noEOF(err)
 }
 
-// take reads the next n bytes behind those that are ahead. The end of the file before the first is io.EOF.
+// take reads the next n bytes after those that are ahead. The end of the file before the first is io.EOF.
 func (g *xzGuard) take(n int) ([]byte, error) {
 	at := len(g.ahead)
 	g.ahead = append(g.ahead, make([]byte, n)...)
@@ -78,7 +78,7 @@ func (g *xzGuard) streamHeader() error {
 		return err
 	}
 	if binary.LittleEndian.Uint32(b) == 0 {
-		g.state = nil // padding behind a stream: another may begin
+		g.state = nil // padding after a stream: another may begin
 		return nil
 	}
 	if string(b) != xzMagic[:4] {
@@ -120,7 +120,7 @@ func (g *xzGuard) blockHeader() error {
 	return nil
 }
 
-// dictionarySize is that of a block's LZMA2, from what is behind the first byte of the block's header.
+// dictionarySize is that of a block's LZMA2, from what is after the first byte of the block's header.
 func dictionarySize(b []byte) (int64, error) {
 	flags := b[0]
 	b = b[1:]

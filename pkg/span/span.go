@@ -11,7 +11,7 @@ type Span struct{ Off, Len uint32 }
 // Null is the place of no value at all, which is not the empty value.
 func Null() Span { return Span{Off: math.MaxUint32} }
 
-// IsNull says whether there is no value.
+// IsNull reports whether there is no value.
 func (s Span) IsNull() bool { return s.Off == math.MaxUint32 }
 
 // Of is the value in data, which is not copied. It is nil for [Null].

@@ -43,7 +43,7 @@ func (l DeleteLimit) String() string {
 	return l.text
 }
 
-// Allows says whether so many of a table's rows may be deleted.
+// Allows reports whether so many of a table's rows may be deleted.
 func (l DeleteLimit) Allows(deleted, rows int64) bool {
 	switch {
 	case l.text == "":
@@ -54,5 +54,5 @@ func (l DeleteLimit) Allows(deleted, rows int64) bool {
 	return float64(deleted)*100 <= l.percent*float64(rows)
 }
 
-// All says whether every row may be deleted.
+// All reports whether every row may be deleted.
 func (l DeleteLimit) All() bool { return l.text != "" && l.rows < 0 && l.percent == 100 }

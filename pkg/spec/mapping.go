@@ -48,7 +48,7 @@ type CellSpec struct {
 	RowKey bool `yaml:"-" json:"row_key,omitempty"`
 }
 
-// Given says whether a job has a mapping at all.
+// Given reports whether a job has a mapping at all.
 func (m Mapping) Given() bool {
 	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
 }

@@ -1,6 +1,6 @@
 package spec
 
-// nameSet are names of columns, of which there may be many thousands.
+// nameSet is a set of names of columns. There may be many thousands.
 type nameSet map[string]bool
 
 func newNameSet(names []string) nameSet {
@@ -11,7 +11,7 @@ func newNameSet(names []string) nameSet {
 	return s
 }
 
-// add says whether a name is new.
+// add reports whether a name is new.
 func (s nameSet) add(name string) bool {
 	if s[name] {
 		return false

@@ -92,7 +92,7 @@ func scalar(name string, node ast.Node) (string, error) {
 	case *ast.NullNode:
 		return "", badNode(node, name+" has no value")
 	case ast.MapNode:
-		return "", badNode(node, name+" has settings below it: there are no sections here, write them beside the others")
+		return "", badNode(node, name+" has settings below it: there are no sections here, write them next to the others")
 	}
 	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
 }

@@ -48,7 +48,7 @@ type Reading struct {
 	Quote      string `yaml:"quote"`       // the byte around a value, or none
 	Quotes     string `yaml:"quotes"`      // strict or lenient
 	Escape     string `yaml:"escape"`      // the byte before one that means nothing, or none
-	EscapeMap  string `yaml:"escape_map"`  // what letters behind the escape mean
+	EscapeMap  string `yaml:"escape_map"`  // what letters after the escape mean
 	NullValue  Texts  `yaml:"null_value"`  // what NULL is written as; none: nothing is NULL
 	NullQuoted string `yaml:"null_quoted"` // yes: in quotes too; no
 	SkipLines  int    `yaml:"skip_lines"`  // at the beginning of each file
@@ -65,7 +65,7 @@ type Reading struct {
 // none is the word for no quote, no escape and no NULL.
 const none = "none"
 
-// texts says whether a spec says anything about text that the plain formats csv
+// texts reports whether a spec says anything about text that the plain formats csv
 // and dump cannot have.
 func (s *Spec) ofDialect() bool {
 	r := s.Reading

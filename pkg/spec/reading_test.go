@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/dialect"
 )
 
-// TestReadingOfAJobFile fills in a dialect from its preset and what a job file says beside it.
+// TestReadingOfAJobFile fills in a dialect from its preset and what a job file says in addition.
 func TestReadingOfAJobFile(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"", ""},

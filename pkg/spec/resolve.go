@@ -30,15 +30,15 @@ type Job struct {
 	separators Separators
 	text       *dialect.Dialect
 	maxDeletes DeleteLimit
-	further    []Target // tables beside its own, indexes last
+	further    []Target // tables in addition to its own, indexes last
 }
 
 // asked is the spec of a job, whose other fields the phases may complete: the
 // table's whole name, a part's inputs, the timestamp.
 type asked = Spec
 
-// StoresEmpty says whether an empty text becomes an empty cell, but for cells that say otherwise: where nothing is said, it does
-// in files that have NULL beside it.
+// StoresEmpty reports whether an empty text becomes an empty cell, but for cells that say otherwise: where nothing is said, it does
+// in files that have NULL as well.
 func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
 
 // Separators are those of a dump.

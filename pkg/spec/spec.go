@@ -21,7 +21,7 @@ type Spec struct {
 	Columns    []string `yaml:"columns"`     // names in the records' order; a CSV header and Parquet bring their own
 	Header     string   `yaml:"header"`      // of text: yes, no, first or match
 	FieldSep   string   `yaml:"field_sep"`   // of text: between columns
-	RecordSep  string   `yaml:"record_sep"`  // of text: behind a record
+	RecordSep  string   `yaml:"record_sep"`  // of text: after a record
 	Reading    `yaml:",inline"`
 
 	ReadBy  string   `yaml:"read_by"`      // how an input table is read: files (default), scan or auto
@@ -30,7 +30,7 @@ type Spec struct {
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
 
-	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL beside it
+	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
 	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first or last
 	BadRecords string `yaml:"bad_records"`    // how many bad records are set aside: N or P%, default 0
 	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is no error

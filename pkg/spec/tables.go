@@ -46,7 +46,7 @@ type Target struct {
 	Dir   string // of its files below the job's; empty: the job has no other table
 }
 
-// Several says whether the job fills more tables than one.
+// Several reports whether the job fills more tables than one.
 func (j Job) Several() bool { return len(j.further) > 0 }
 
 // Targets are the tables that the job fills, in the order in which they are loaded: its own, then those of its list, indexes last.
@@ -186,7 +186,7 @@ func (t TableSpec) validate() (errs []error) {
 	return errs
 }
 
-// checkTable says whether a name can be a directory's, as the names of all tables of HBase can (TableName, HBase 2.6).
+// checkTable reports whether a name can be a directory's, as the names of all tables of HBase can (TableName, HBase 2.6).
 func checkTable(name string) error {
 	if name == "" {
 		return errors.New("it has no table")

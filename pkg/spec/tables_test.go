@@ -114,7 +114,7 @@ func TestOneTableIsAsBefore(t *testing.T) {
 	}
 }
 
-// TestTablesThatAreWrong says what is wrong, and of which table.
+// TestTablesThatAreWrong says what is wrong, and in what table.
 func TestTablesThatAreWrong(t *testing.T) {
 	for say, s := range map[string]Spec{
 		"table: it has no table":                                              {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},

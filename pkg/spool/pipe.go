@@ -35,14 +35,14 @@ func OpenPipe(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// StdinKind is what standard input is, of which it depends how it is read.
+// StdinKind is what standard input is. How it is read depends on it.
 type StdinKind int
 
 // The kinds of standard input.
 const (
 	StdinNone     StdinKind = iota // closed, or the null device: nothing was given
 	StdinTerminal                  // a terminal, or another device
-	StdinFile                      // a file, of which nothing was read yet
+	StdinFile                      // a file, read from its beginning
 	StdinStream                    // a pipe, a socket, or what is left of a file
 )
 

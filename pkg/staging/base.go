@@ -12,8 +12,8 @@ import (
 
 // MakeBase makes the directory in which jobs have theirs, or finds it
 // and refuses one in which another could replace a job's files. Parents that
-// are missing are made as Hadoop's documentation has them: /tmp for everybody,
-// the others for everybody to pass. made says that it was missing, also with an
+// are missing are made as Hadoop's documentation has them: /tmp for all users,
+// the others for all users to pass. made says that it was missing, also with an
 // error.
 func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool, err error) {
 	info, err := fsys.Stat(ctx, dir)
@@ -43,11 +43,11 @@ func checkBase(info fs.FileInfo, dir, user string) error {
 	case owner == "":
 		return nil // the file system has no owners
 	case owner != user && dir == userBase(user):
-		return fmt.Errorf("%s belongs to %s, not to %s: whoever made it could replace the files of a load (have it removed)", dir, owner, user)
+		return fmt.Errorf("%s belongs to %s, not to %s: its owner could replace the files of a load (have it removed)", dir, owner, user)
 	case owner != user && !sticky:
 		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit, so others could replace the files of a load (chmod 1777 it, or name your own)", dir, owner, user)
 	case mode&0o002 != 0 && !sticky:
-		return fmt.Errorf("%s has mode %04o: everybody may replace the files of a load there (chmod 711 it)", dir, mode.Perm())
+		return fmt.Errorf("%s has mode %04o: all users may replace the files of a load there (chmod 711 it)", dir, mode.Perm())
 	}
 	return nil
 }

@@ -109,16 +109,16 @@ func TestBases(t *testing.T) {
 		mode       fs.FileMode
 		refused    string
 	}{
-		"own":                           {"/base", "tina", 0o711, ""},
-		"own, closed":                   {"/base", "tina", 0o700, ""},
-		"own, of the group":             {"/base", "tina", 0o770, ""},
-		"own, everybody writes":         {"/base", "tina", 0o777, "/base has mode 0777: everybody may replace the files of a load there (chmod 711 it)"},
-		"own, everybody writes, sticky": {"/base", "tina", 0o777 | fs.ModeSticky, ""},
-		"another's":                     {"/base", "eve", 0o755, "/base belongs to eve, not to tina, and has no sticky bit"},
-		"another's, sticky":             {"/base", "hdfs", 0o777 | fs.ModeSticky, ""},
-		"the default one":               {"/tmp/bulkload-tina", "tina", 0o711, ""},
-		"the default one of another":    {"/tmp/bulkload-tina", "eve", 0o777 | fs.ModeSticky, "/tmp/bulkload-tina belongs to eve, not to tina: whoever made it could replace the files"},
-		"without owners":                {"/base", "", 0o777, ""},
+		"own":                          {"/base", "tina", 0o711, ""},
+		"own, closed":                  {"/base", "tina", 0o700, ""},
+		"own, of the group":            {"/base", "tina", 0o770, ""},
+		"own, all users write":         {"/base", "tina", 0o777, "/base has mode 0777: all users may replace the files of a load there (chmod 711 it)"},
+		"own, all users write, sticky": {"/base", "tina", 0o777 | fs.ModeSticky, ""},
+		"another's":                    {"/base", "eve", 0o755, "/base belongs to eve, not to tina, and has no sticky bit"},
+		"another's, sticky":            {"/base", "hdfs", 0o777 | fs.ModeSticky, ""},
+		"the default one":              {"/tmp/bulkload-tina", "tina", 0o711, ""},
+		"the default one of another":   {"/tmp/bulkload-tina", "eve", 0o777 | fs.ModeSticky, "/tmp/bulkload-tina belongs to eve, not to tina: its owner could replace the files"},
+		"without owners":               {"/base", "", 0o777, ""},
 	} {
 		o := newOwned(c.owner)
 		testcheck.Must(t, o.MkdirAll(t.Context(), c.dir, 0o755))
@@ -133,7 +133,7 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// TestBaseIsFile: a file is no base, nor is what lies below one, and an error of the file system is not taken for a missing directory.
+// TestBaseIsFile: a file is no base, nor is what is below one, and an error of the file system is not taken for a missing directory.
 func TestBaseIsFile(t *testing.T) {
 	o := newOwned("tina")
 	w, err := o.Create(t.Context(), "/file", hdfsio.CreateOptions{})

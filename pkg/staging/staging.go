@@ -1,6 +1,6 @@
 // Package staging has the directories on HDFS from which HBase takes a job's
-// HFiles: what they are called, whom they belong to, how they are made and
-// removed. Region servers move files out of them as the user who loads.
+// HFiles: what they are called, their owner, how they are made and
+// removed. Region servers move files out of them as the user that loads.
 package staging
 
 import (
@@ -35,10 +35,10 @@ var name = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9]{1,19}-[0-9a-f]{16}$`)
 // probe is the form of what a check that was killed leaves behind.
 var probe = regexp.MustCompile(`^` + regexp.QuoteMeta(ProbePrefix) + `[0-9a-f]{16}$`)
 
-// IsName says whether a directory has the name of a job's.
+// IsName reports whether a directory has the name of a job's.
 func IsName(base string) bool { return name.MatchString(base) }
 
-// IsProbe says whether a directory is one that a check has left behind.
+// IsProbe reports whether a directory is one that a check has left behind.
 func IsProbe(base string) bool { return probe.MatchString(base) }
 
 // NewProbe names a directory for a check: no other has the name.
@@ -52,7 +52,7 @@ func randomDigits() string {
 }
 
 // ProbeOf names the directory for the checks of a job, which is the same in each of its attempts: it ends with the random
-// digits of the job's own directory, of which job is the path.
+// digits of the job's own directory, whose path is job.
 func ProbeOf(job string) string { return ProbePrefix + job[max(0, len(job)-16):] }
 
 // Dir is a job's own directory.

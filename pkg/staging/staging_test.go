@@ -146,9 +146,9 @@ func TestTakeBack(t *testing.T) {
 		other   string
 		left    []string
 	}{
-		"alone":                {true, "", nil},
-		"beside another job's": {true, "/base/t-2-0123456789abcdef", []string{"t-2-0123456789abcdef"}},
-		"in a base of before":  {false, "", []string{}},
+		"alone":                 {true, "", nil},
+		"next to another job's": {true, "/base/t-2-0123456789abcdef", []string{"t-2-0123456789abcdef"}},
+		"in a base of before":   {false, "", []string{}},
 	} {
 		m := hdfsio.NewMemory()
 		testcheck.Must(t, m.MkdirAll(t.Context(), l.Path+"/f/deep", 0o711))

@@ -2,11 +2,11 @@
 //
 // A journal is one row, whose key is the job's name. Family o has its owner, a process that works on the job, and the owner's beat,
 // which changes every two seconds; family j has the records, one cell or more a record. HBase changes a row as a whole, so each
-// record is written under the condition that the owner is still the one who writes it (checkAndMutate): a process that was stopped,
+// record is written under the condition that the writer is still the owner (checkAndMutate): a process that was stopped,
 // and whose job another one has taken over meanwhile, can record nothing more, and finds that out by its next record or beat.
 //
 // [Table.Take] makes a process the owner: at once where the last owner has released the job, or is a process of this machine that has
-// ended; after 20 seconds without a beat otherwise. No clocks are compared: who takes over measures the silence itself.
+// ended; after 20 seconds without a beat otherwise. No clocks are compared: the process that takes over measures the silence itself.
 //
 // A record is durable when [Owner.Append] returns: region servers sync their log before they answer.
 //

@@ -27,7 +27,7 @@ var (
 const (
 	beatEvery  = 2 * time.Second
 	silentFor  = 20 * time.Second // after which an owner counts as dead
-	lookEvery  = time.Second      // at an owner who may be dead
+	lookEvery  = time.Second      // at an owner that may be dead
 	leastLooks = 10               // that must have found no beat, so that a region server's restart is no silence
 )
 

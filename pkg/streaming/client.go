@@ -38,7 +38,7 @@ type Client struct {
 // streamingClass is Streaming's main class, for java alone.
 const streamingClass = "org.apache.hadoop.streaming.HadoopStreaming"
 
-// Places of distributions: of the programs' directory, and of the jars beside.
+// Places of distributions: of the programs' directory, and of the jars next to it.
 var (
 	homes = []string{"/usr/lib/hadoop", "/opt/hadoop", "/usr/local/hadoop", "/opt/cloudera/parcels/CDH/lib/hadoop", "/usr/hdp/current/hadoop-client"}
 	tools = []string{"/usr/lib/hadoop-mapreduce", "/opt/cloudera/parcels/CDH/lib/hadoop-mapreduce", "/usr/hdp/current/hadoop-mapreduce-client"}
@@ -83,7 +83,7 @@ func Find(l Lookup) (*Client, error) {
 	return nil, ErrNoClient
 }
 
-// programs finds hadoop and mapred, of which one may be missing.
+// programs finds hadoop and mapred. One of them may be missing.
 func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err error) {
 	in := func(dir string) bool {
 		hadoop, _ = executable(filepath.Join(dir, "hadoop"))

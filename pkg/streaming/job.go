@@ -30,7 +30,7 @@ type Job struct {
 	Reduces    int
 	Partitions string
 
-	// Files lie in the tasks' working directory.
+	// Files are in the tasks' working directory.
 	Files []File
 	// Mapper and Reducer are commands: the name of a file, and its arguments, which have no spaces and no quotes.
 	Mapper, Reducer []string

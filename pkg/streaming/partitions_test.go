@@ -47,7 +47,7 @@ func TestPartitionsRefused(t *testing.T) {
 	}
 }
 
-// Hadoop's own SequenceFile.Reader, behind "fs -text", reads the keys back.
+// Hadoop's own SequenceFile.Reader, after "fs -text", reads the keys back.
 func TestPartitionsByHadoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a JVM, which -short leaves out")

@@ -17,7 +17,7 @@ const (
 // readStep is how much memory a length is believed at a time.
 const readStep = 1 << 20
 
-// ErrShort is of records that end within one: whoever wrote them was killed, or something between lost the rest. All before
+// ErrShort is of records that end within one: their writer was killed, or something between lost the rest. All before
 // it must not count as the whole.
 var ErrShort = errors.New("the records end within one")
 

@@ -84,7 +84,7 @@ func TestRawBytes(t *testing.T) {
 	}
 }
 
-// Every end but one between records is an error, also an end behind a key.
+// Every end but one between records is an error, also an end after a key.
 func TestRawBytesCut(t *testing.T) {
 	whole := frame([]record{{[]byte("key"), []byte("value")}, {nil, nil}, {[]byte("k"), nil}})
 	ends := map[int]int64{0: 0, 16: 1, 24: 2, len(whole): 3}

@@ -31,7 +31,7 @@ type Task struct {
 	Output, Root string
 	// LocalDirs are directories on the node's disks, which go with the application.
 	LocalDirs []string
-	// User is who submitted the job: the user on HDFS where nobody proves who he is. The process may run as another.
+	// User is the user that submitted the job: the user on HDFS without authentication. The process may run as another.
 	User string
 	// TokenFile has the delegation tokens.
 	TokenFile string

@@ -9,7 +9,7 @@ import (
 )
 
 // Block is how many bytes the scanners look at together: one bit of a word each. Buffers have as many bytes of slack
-// behind their data, so that the last block can be loaded whole.
+// after their data, so that the last block can be loaded whole.
 const Block = 64
 
 const (

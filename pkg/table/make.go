@@ -41,7 +41,7 @@ func (t *Template) Spec(name loader.TableName, splits [][]byte) loader.TableSpec
 	return loader.TableSpec{Name: name, Families: t.Families, Attributes: t.Attributes, Configuration: t.Configuration, SplitKeys: splits, CreateNamespace: true}
 }
 
-// Vacant says whether a table has neither rows nor delete markers.
+// Vacant reports whether a table has neither rows nor delete markers.
 func Vacant(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
 	vacant := true
 	err := c.Scan(ctx, loader.ScanRequest{Table: name, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: true, Versions: 1, Prompt: true}, func(loader.Row) error {

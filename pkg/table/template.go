@@ -22,7 +22,7 @@ type Template struct {
 }
 
 // Of describes a table as it is now. Its split points are the starts
-// of its regions, those that came of splits too.
+// of its regions, those made by splits too.
 func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Template, error) {
 	t, err := c.Describe(ctx, name)
 	if err != nil {

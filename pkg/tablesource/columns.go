@@ -16,7 +16,7 @@ const (
 	// RowColumn is the column that a row's key is in.
 	RowColumn = "$row"
 	// StampColumn is the timestamp of the row's newest cell, in milliseconds as a
-	// decimal number. With a colon and a column behind it, it is that of this
+	// decimal number. With a colon and a column after it, it is that of this
 	// column's cell.
 	StampColumn = "$timestamp"
 )

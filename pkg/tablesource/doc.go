@@ -12,7 +12,7 @@
 // the records are the same, but each region is of a moment of its own, and one that
 // is split, merged or moved in mid-scan of several.
 //
-// HDFS decides who may read files: on secured clusters HBase's directory is its own
+// HDFS decides which users may read files: on secured clusters HBase's directory is its own
 // (MasterFileSystem of HBase 2.6.4, hbase.rootdir.perms). [Open] opens one file of
 // the snapshot, so that a refusal comes before any work.
 package tablesource

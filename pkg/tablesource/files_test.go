@@ -189,7 +189,7 @@ func TestManyRows(t *testing.T) {
 		row := fmt.Sprintf("k%04d", n)
 		record, any := map[string]string{"$row": fmt.Sprintf("%q", row)}, false
 		for _, family := range []string{"f", "g"} {
-			for _, c := range columns + "xyz" { // those behind are not asked for
+			for _, c := range columns + "xyz" { // those after are not asked for
 				if r.IntN(3) > 0 {
 					continue
 				}

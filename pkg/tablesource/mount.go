@@ -52,14 +52,14 @@ func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, pa
 	return done, nil
 }
 
-// Report warns of a table that is read by scans although nobody asked for that.
+// Report warns of a table that is read by scans without a request for that.
 func (s *Source) Report(warn func(msg string, kv ...any)) {
 	if s.Denied != nil {
 		warn("the files of a table may not be read, and region servers scan it instead: its rows are not of one moment", "table", s.ref.Table.String(), "cause", s.Denied)
 	}
 }
 
-// CheckParse refuses to take columns out of the keys of inputs none of which has
+// CheckParse refuses to take columns out of the keys of inputs if none of them has
 // any.
 func CheckParse(inputs []string, asked bool) error {
 	if asked && !slices.ContainsFunc(inputs, cluster.IsTable) {

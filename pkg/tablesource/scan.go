@@ -20,16 +20,16 @@ const (
 	batches   = 2        // that are full
 )
 
-// ErrOutOfOrder is a server's answer that is none of a scan of these rows.
+// ErrOutOfOrder is a server's answer that is not of a scan of these rows.
 var ErrOutOfOrder = errors.New("the server sent rows or cells that are out of order")
 
 // A Scan walks the cells of one part of a table as its region servers give
 // them: the newest version of each column. It is used as a snapshot's scan is, by
 // one goroutine, and must be closed.
 //
-// A part lies in a region until that is split, merged or moved. Then, and when a
-// server has forgotten the scan, it continues behind the last whole row, so that each
-// row comes once, and is as it was at one moment; rows before and behind may be of
+// A part is in a region until that is split, merged or moved. Then, and when a
+// server has forgotten the scan, it continues after the last whole row, so that each
+// row comes once, and is as it was at one moment; rows before and after may be of
 // two.
 type Scan struct {
 	part   string
@@ -40,7 +40,7 @@ type Scan struct {
 
 	batch *batch
 	row   int // of the batch
-	cell  int // behind the current one
+	cell  int // after the current one
 	fresh bool
 	is    hfile.Cell
 	err   error
@@ -55,7 +55,7 @@ type batch struct {
 
 type batchRow struct {
 	key   []byte
-	cells int // behind the row's last one
+	cells int // after the row's last one
 }
 
 // ScanMemory is about how many bytes a scan takes: answers under way, those of three
@@ -144,7 +144,7 @@ func (b *batch) add(row loader.Row) {
 	b.rows = append(b.rows, batchRow{row.Key, len(b.held)})
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		b.size += len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value) + 20 // as a KeyValue lies there
+		b.size += len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value) + 20 // as a KeyValue is there
 	}
 }
 
@@ -227,7 +227,7 @@ var errEnd = errors.New("end of the part")
 // Cell is the current cell. Its slices are valid until the next call of Next.
 func (sc *Scan) Cell() *hfile.Cell { return &sc.is }
 
-// NewRow says whether the current cell is the first of its row.
+// NewRow reports whether the current cell is the first of its row.
 func (sc *Scan) NewRow() bool { return sc.fresh }
 
 // Err is the error that ended the scan, nil at its regular end.
@@ -238,7 +238,7 @@ func (sc *Scan) Err() error {
 	return fmt.Errorf("%s: %w", sc.part, sc.err)
 }
 
-// Position is 0: nobody knows how many bytes a part has.
+// Position is 0: how many bytes a part has is not known.
 func (sc *Scan) Position() int64 { return 0 }
 
 // Close ends the scan, and waits until it has.

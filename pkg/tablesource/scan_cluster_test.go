@@ -31,7 +31,7 @@ const (
 	// envRows is how many check rows the table of TestTableOfHBase has, which needs minutes of a cluster and is left out without it.
 	// In the other suites RegionScans is the judge of the same rules (pkg/snapshot).
 	envRows = "BULKLOAD_SOURCE_ROWS"
-	// envCost is a number of rounds: the snapshot is read beside HBase's client in turn, and the figures are in the log.
+	// envCost is a number of rounds: the snapshot is read in turn with HBase's client, and the figures are in the log.
 	envCost = "BULKLOAD_SOURCE_COST"
 )
 

@@ -13,7 +13,7 @@ import (
 )
 
 // ScanFiles shows a table that is scanned as a directory with a file for each
-// part, as [Files] shows a snapshot. What lies in a part nobody knows before: a file
+// part, as [Files] shows a snapshot. What is in a part is not known before: a file
 // has one byte, so that progress counts parts.
 type ScanFiles struct {
 	table  *Scanned

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Bounds are what a scan of a table began with. Who repeats an attempt keeps
+// Bounds are what a scan of a table began with. A caller that repeats an attempt keeps
 // them, so that the parts stay the same when regions are split.
 type Bounds struct {
 	Began  int64    // milliseconds
@@ -54,7 +54,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 	t, err := c.Describe(ctx, table)
 	switch {
 	case errors.Is(err, loader.ErrTableNotFound):
-		return nil, fail.With(fail.Input, fmt.Errorf("%w (or its descriptor may not be read, for which the user needs the right CREATE: without it nobody can see whether a scan shows all families)", err))
+		return nil, fail.With(fail.Input, fmt.Errorf("%w (or its descriptor may not be read, for which the user needs the right CREATE: without it a scan may not show all families)", err))
 	case err != nil:
 		return nil, cluster.Failure(err)
 	case t.State != loader.Enabled:
@@ -84,7 +84,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 // probe asks for a row of each family by itself. Where access is controlled, a
 // scan of several families leaves out those that the user may not read and says
 // nothing (AccessController.preScannerOpen); one of such a family alone is refused.
-// Who has rights on single columns of a family passes, and sees these alone.
+// A user with rights on single columns of a family passes, and sees these alone.
 func (s *Scanned) probe(ctx context.Context) error {
 	for _, family := range s.Families {
 		err := s.c.Scan(ctx, loader.ScanRequest{Table: s.Table, Families: []string{family}, MaxRows: 1, KeysOnly: true, ChunkBytes: 64 << 10, Prompt: true}, func(loader.Row) error { return nil })

@@ -112,7 +112,7 @@ func TestScanIsTheSnapshot(t *testing.T) {
 		t.Errorf("the scan gives %s, the snapshot %s", is, want)
 	}
 
-	// A scan ends when nobody reads it any more, and when its context does.
+	// A scan ends when it is not read any more, and when its context does.
 	sc := scan.Scanned.Scan(t.Context(), 0, "g", "f")
 	if !sc.Next() || !sc.NewRow() {
 		t.Errorf("the first cell: %v", sc.Err())

@@ -115,7 +115,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 	}
 	root := s.env.Conf.Value("hbase.rootdir")
 	if root == "" {
-		return fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s lie below it; give the directory of hbase-site.xml", name)
+		return fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s are below it; give the directory of hbase-site.xml", name)
 	}
 	if s.fsys, s.root, err = s.env.Resolve(root); err != nil {
 		return err
@@ -217,7 +217,7 @@ func ByScans(err error) error {
 	return setting.Errorf("%w; of a table, which is no snapshot, %s scan gives them", err, setting.ReadBy)
 }
 
-// FilesFailure is the kind of an error of those who need the files: a table that has cells which nobody can read there is not
+// FilesFailure is the kind of an error if files are needed: a table that has cells which cannot be read there is not
 // fit, and else HDFS has failed.
 func FilesFailure(err error) error {
 	if errors.Is(err, snapshot.ErrUnsupported) {

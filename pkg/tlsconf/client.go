@@ -102,7 +102,7 @@ func Speaks(ctx context.Context, nc net.Conn) (bool, error) {
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	// Nothing is sent but the handshake, so it does not matter who the server is.
+	// Nothing is sent but the handshake, so the server's identity does not matter.
 	err := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10}).HandshakeContext(ctx)
 	if err == nil || alert(err) != "" {
 		return true, nil

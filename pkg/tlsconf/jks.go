@@ -77,7 +77,7 @@ func latin1(pass string) ([]byte, error) {
 	return out, nil
 }
 
-// jksFits says whether all lengths in a store lie within it: the library takes memory by what they say.
+// jksFits reports whether all lengths in a store are within it: the library takes memory by what they say.
 func jksFits(text []byte) bool {
 	const digest = 20
 	if len(text) < 12+digest {
@@ -123,7 +123,7 @@ type lengths struct {
 	bad  bool
 }
 
-// number is one of size bytes, the last four of which count.
+// number is one of size bytes. Its last four count.
 func (l *lengths) number(size int) int {
 	if l.bad || len(l.rest) < size {
 		l.bad = true

@@ -11,7 +11,7 @@ import (
 type offer struct {
 	min, max uint16          // versions
 	suites   []uint16        // of versions before 1.3; nil: Go's choice
-	only     map[uint16]bool // suites of all versions that may come of it; nil: any
+	only     map[uint16]bool // suites of all versions that may result; nil: any
 }
 
 // versions are the names that Java gives to versions of TLS, in their order.

@@ -50,7 +50,7 @@ func parsePEM(text []byte, pass string, keys bool) (held, error) {
 		return held{}, errors.New("it has more than one private key: keep one in it")
 	case len(found) == 1:
 		if h.unread > 0 {
-			return held{}, errors.New("a certificate beside its private key cannot be read")
+			return held{}, errors.New("a certificate next to its private key cannot be read")
 		}
 		if len(h.trusted) == 0 {
 			return held{}, errors.New("it has a private key without a certificate: put the certificate and its chain into the same file")
@@ -60,7 +60,7 @@ func parsePEM(text []byte, pass string, keys bool) (held, error) {
 	return h, nil
 }
 
-// pemKey reads a private key: as it lies there, or encrypted as PKCS #8.
+// pemKey reads a private key: as it is there, or encrypted as PKCS #8.
 func pemKey(block *pem.Block, pass string) (any, error) {
 	if block.Headers["DEK-Info"] != "" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
 		return nil, errors.New("its private key is encrypted in the way of old openssl, which HBase does not read either: write it again by openssl pkcs8 -topk8")

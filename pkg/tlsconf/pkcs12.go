@@ -47,7 +47,7 @@ func parsePKCS12(text []byte, pass string) (held, error) {
 var scrypt = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11591, 4, 11}
 
 // derFits walks over all of DER that can be seen without a password, and bounds how often a password is hashed: in each
-// algorithm that is a number behind the salt, and the length of the key may follow.
+// algorithm that is a number after the salt, and the length of the key may follow.
 func derFits(text []byte) error {
 	var top asn1.RawValue
 	rest, err := asn1.Unmarshal(text, &top)
@@ -78,7 +78,7 @@ func derWalk(v asn1.RawValue, depth int) error {
 	if !v.IsCompound {
 		return nil
 	}
-	salted := 0 // numbers behind a salt so far, and the salt
+	salted := 0 // numbers after a salt so far, and the salt
 	for rest := v.Bytes; len(rest) > 0; {
 		var next asn1.RawValue
 		var err error

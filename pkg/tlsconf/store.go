@@ -112,7 +112,7 @@ func readStore(name string) ([]byte, error) {
 }
 
 // parseStore reads a store. As Java does it takes JKS for PKCS12 and the other way round, which keytool writes under each
-// other's names. Private keys are read if keys says so: those beside certificates to trust may have other passwords.
+// other's names. Private keys are read if keys says so: those next to trusted certificates may have other passwords.
 func parseStore(form string, text []byte, pass string, keys bool) (h held, err error) {
 	defer func() {
 		if recover() != nil { // a library, by what it was given

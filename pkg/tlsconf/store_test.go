@@ -170,7 +170,7 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// FuzzStores gives anything to the libraries, behind the bounds.
+// FuzzStores gives anything to the libraries, after the bounds.
 func FuzzStores(f *testing.F) {
 	names, err := filepath.Glob(at("*"))
 	if err != nil {

@@ -92,7 +92,7 @@ func (h *handshake) verifyName(ctx context.Context, cert *x509.Certificate) erro
 	return fmt.Errorf("the server's certificate is for %s, not for %s: check that this is the right server; %s=false leaves this check out", names(cert), tried, verifyHostname)
 }
 
-// named says whether a certificate is for a host. One without alternative names is for its common name, as in HBase.
+// named reports whether a certificate is for a host. One without alternative names is for its common name, as in HBase.
 func named(cert *x509.Certificate, host string) bool {
 	if len(cert.DNSNames) > 0 || len(cert.IPAddresses) > 0 {
 		return cert.VerifyHostname(host) == nil

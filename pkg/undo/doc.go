@@ -18,7 +18,7 @@
 //
 //   - the cells of T are those that the job wrote: rows, cells and digest agree,
 //     and no marker hides T yet;
-//   - what they overwrote is still there. That holds for cells in files that lie
+//   - what they overwrote is still there. That holds for cells in files that are
 //     as they were loaded: HBase drops what has too many newer versions only when
 //     it writes both into one file. It holds for cells that a compaction has
 //     written again too if the family keeps at least two versions, and one more
@@ -26,10 +26,10 @@
 //     not hold, the caller may know that the load has only added rows
 //     ([Options.InsertOnly]).
 //
-// A compaction that has not the markers among its files counts the load's cells as versions, and drops what they have
+// A compaction without the markers among its files counts the load's cells as versions, and drops what they have
 // overwritten: before the markers are loaded, and after. So where a family keeps too few versions its files of markers have,
-// beside each marker, the older cells that are seen again, as the snapshot has them. A later undo takes no such copy for a cell that
-// lies as it was loaded ([snapshot.Scan.Loaded]). KEEP_DELETED_CELLS is refused there: the load's cells count on.
+// in addition to each marker, the older cells that are seen again, as the snapshot has them. A later undo takes no such copy for a cell that
+// is as it was loaded ([snapshot.Scan.Loaded]). KEEP_DELETED_CELLS is refused there: the load's cells count on.
 //
 // The table is read once more at the end and compared with the prediction; the first snapshot is kept while it differs.
 //

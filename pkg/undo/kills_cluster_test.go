@@ -190,7 +190,7 @@ func TestUndoDeletedCellsKept(t *testing.T) {
 	n.leftNothing()
 }
 
-// TestUndoOneAfterAnother takes the newest night out of a table of one version, and then the one before, whose cells lie beside the
+// TestUndoOneAfterAnother takes the newest night out of a table of one version, and then the one before, whose cells are next to the
 // markers of the first undo too. A compaction between refuses the second.
 func TestUndoOneAfterAnother(t *testing.T) {
 	t.Parallel()
@@ -235,7 +235,7 @@ func TestUndoDiffers(t *testing.T) {
 	if out, err := n.undoing(t.Context(), jobtest.Program(t), second, "BULKLOAD_TEST_STOP_AFTER=sending").CombinedOutput(); err == nil {
 		t.Fatalf("it is not killed: %s", out)
 	}
-	n.admin("put", n.table, "k0100", "f:v", "of somebody else")
+	n.admin("put", n.table, "k0100", "f:v", "of another user")
 	trace, err := checkpoint.ReadTrace(second)
 	if err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ func (l *load) wayBack() string {
 	}
 	t := l.table.String()
 	return "in the hbase shell: disable '" + t + "'; restore_snapshot '" + l.snapshot + "'; enable '" + t +
-		"', which takes back what everybody has written since the load; or clone_snapshot '" + l.snapshot + "', '" + t + "_before' to look at it"
+		"', which takes back all that was written since the load; or clone_snapshot '" + l.snapshot + "', '" + t + "_before' to look at it"
 }
 
 // sameCluster refuses a cluster on which the job was not loaded.

@@ -35,7 +35,7 @@ type writing struct {
 }
 
 // write makes a file of markers for each region and family that has cells of
-// the load. In families of copies it has, beside each marker, the older cells that are seen
+// the load. In families of copies it has, with each marker, the older cells that are seen
 // again: a compaction that reads them and the load's cells without the markers
 // would drop them. Names follow from the load, the region and the number of the writing.
 func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o writing) ([]loader.HFile, error) {
@@ -70,7 +70,7 @@ func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
 }
 
 // markers gives a marker for each row of a region and family that has cells of
-// the load, and behind it the copies.
+// the load, and after it the copies.
 func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o reading, add func(*hfile.Cell) error) (err error) {
 	sc, err := snap.Scan(ctx, p.region, snapshot.View{Raw: true, Now: o.now, Families: []string{p.family}})
 	if err != nil {

@@ -259,5 +259,5 @@ func (r *reader) finish() *result.Survey {
 	return r.part
 }
 
-// same says whether the cells of the timestamp are those that were written.
+// same reports whether the cells of the timestamp are those that were written.
 func same(s *result.Survey, written manifest.Digest) bool { return s.Foreign == 0 && s.Load == written }

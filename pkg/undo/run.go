@@ -266,7 +266,7 @@ func (u *undo) dropStaging(ctx context.Context) {
 }
 
 // end removes what is not needed any more, and records that nothing is left to do. Snapshots stay where a table was found
-// not as predicted, and nobody has seen it otherwise since.
+// not as predicted, and has not been seen otherwise since.
 func (u *undo) end(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()

@@ -136,7 +136,7 @@ func (u *undo) reconsider(ctx context.Context) error {
 		return nil
 	}
 	// A compaction may have dropped what the load has overwritten. The snapshot still has it, and the load's cells show that
-	// nobody has deleted these rows since.
+	// these rows were not deleted since.
 	u.o.Events.Note("a compaction has written cells of the load again since the snapshot, which gives back what they overwrote", "snapshot", u.tables[0].own().Snapshot)
 	u.resume()
 	for _, t := range u.tables {
@@ -148,7 +148,7 @@ func (u *undo) reconsider(ctx context.Context) error {
 	return nil
 }
 
-// takeOut loads the markers of a table and verifies what came of it.
+// takeOut loads the markers of a table and verifies the result.
 func (t *target) takeOut(ctx context.Context) error {
 	u := t.u
 	if err := u.st.Turn(t.number, t.table.String()); err != nil {
@@ -184,7 +184,7 @@ func (t *target) bring(ctx context.Context) error {
 	return t.loadFiles(ctx)
 }
 
-// lost says whether a load has failed for its files: they are gone, damaged, or nobody knows where.
+// lost reports whether a load has failed for its files: they are gone, damaged, or nobody knows where.
 func lost(err error) bool {
 	_, damaged := errors.AsType[*filecheck.DamagedError](err)
 	_, unknown := errors.AsType[*loader.UnknownOutcomeError](err)
@@ -250,7 +250,7 @@ func (t *target) compare(predicted, now *result.Survey) error {
 	case now.CellsSeen > 0:
 		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still seen", setting.Count(now.CellsSeen, "cell"), t.stamp))
 	case now.Rest != predicted.Rest:
-		return t.notAsPredicted(fmt.Errorf("the table has %s beside the load, predicted were %s: others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
+		return t.notAsPredicted(fmt.Errorf("other cells of the table: want %[2]s, got %[1]s; others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
 	case now.Versions != predicted.Versions:
 		t.u.o.Events.Warn("the table has other older versions than predicted: a compaction has dropped some, or others wrote", "table", t.table.String(), "predicted", predicted.Versions.String(), "found", now.Versions.String())
 	}

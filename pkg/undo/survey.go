@@ -79,5 +79,5 @@ func (l *load) empty(snap *snapshot.Snapshot) *result.Survey {
 	return s
 }
 
-// ofLoad says whether a cell is one that the load may have written.
+// ofLoad reports whether a cell is one that the load may have written.
 func (l *load) ofLoad(c *hfile.Cell) bool { return c.Type == hfile.Put && c.Timestamp == l.stamp }

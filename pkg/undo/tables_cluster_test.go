@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/undo"
 )
 
-// tablesNights are nights of three tables: the job's own, a further one of the same keys, and an index by v, of which every
+// tablesNights are nights of three tables: the job's own, a further one of the same keys, and an index by v, whose every
 // second entry is another each night.
 type tablesNights struct {
 	*nights
@@ -95,7 +95,7 @@ func (n *tablesNights) loseMarkers(dir string, table int) {
 	}
 }
 
-// TestUndoTables takes one night of three out of three tables, each of which is then like one that never had it; by an undo that is
+// TestUndoTables takes one night of three out of three tables. Each is then like one that never had it; by an undo that is
 // killed at its steps and between tables: what is out of an index is still in the table that it points at.
 func TestUndoTables(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestUndoTables(t *testing.T) {
 			if out && got != want[i] {
 				t.Errorf("after %s table %d is %s, without the night %s", kill.after, i, got, want[i])
 			}
-			// A call that was sent may have come through, but no table is begun before the one behind it is out.
+			// A call that was sent may have come through, but no table is begun before the one after it is out.
 			if i < len(want)-kill.undone-1 && got != before[i] {
 				t.Errorf("after %s table %d is %s, and was %s", kill.after, i, got, before[i])
 			}

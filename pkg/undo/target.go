@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/tablesource"
 )
 
-// target is one of the tables out of which an undo takes the load.
+// target is one of the tables from which an undo removes the load.
 type target struct {
 	*load
 	u      *undo

@@ -281,7 +281,7 @@ func (n *nights) left(dir string) (names []string) {
 	return names
 }
 
-// TestUndoOneVersion undoes a night of a table that keeps one version while its files lie as they were loaded, and refuses it when a
+// TestUndoOneVersion undoes a night of a table that keeps one version while its files are as they were loaded, and refuses it when a
 // compaction has written them again.
 func TestUndoOneVersion(t *testing.T) {
 	t.Parallel()

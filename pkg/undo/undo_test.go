@@ -129,7 +129,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestUndoBeforeUndo: cells of a load that lie beside the markers of a later one are as they were loaded while their own
+// TestUndoBeforeUndo: cells of a load that are next to the markers of a later one are as they were loaded while their own
 // files are.
 func TestUndoBeforeUndo(t *testing.T) {
 	put := func(row string, stamp int64) hfile.Cell {

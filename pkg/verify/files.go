@@ -30,13 +30,13 @@ type Stores struct {
 	Counted bool
 }
 
-// Files holds the stores of a table to what was written: each file of the load lies in the directory of a region that has it in
+// Files holds the stores of a table to what was written: each file of the load is in the directory of a region that has it in
 // service, under the identity that the load knows, and the checksums that HDFS keeps of its blocks are those of the bytes that
 // were written; no other file in service is a copy of one. Then it compares the rows that [Sample] compares. What a split has
 // left of a file are references, which must be in service. A file that a compaction has taken since is in the archive, or no
 // longer in service: of its rows only the sample says anything, and it must have one of them.
 //
-// It does not show that the data still match the checksums, which HDFS compares when somebody reads them, and of each block
+// It does not show that the data still match the checksums, which HDFS compares when they are read, and of each block
 // asks one replica; nor that every row is served.
 func Files(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, s *Stores) (*result.Verification, error) {
 	v := &result.Verification{Mode: "files", Want: m.Digest}
@@ -67,7 +67,7 @@ func errNoRoot(table loader.TableName) error {
 	return fail.With(fail.Config, setting.Errorf("verify table %s: HBase's directory, hbase.rootdir, is not in the configuration: set it, or verify with %s sample or full", table, setting.Verify))
 }
 
-// Readable says whether the directories of a table's regions can be listed, so that a job that could not be verified by its
+// Readable reports whether the directories of a table's regions can be listed, so that a job that could not be verified by its
 // files is refused before it begins. The archive is not looked at: most jobs do not need it.
 func (s *Stores) Readable(ctx context.Context, facts *cluster.Facts) error {
 	if s.Root == "" {
@@ -83,7 +83,7 @@ func (s *Stores) Readable(ctx context.Context, facts *cluster.Facts) error {
 	return nil
 }
 
-// holds says whether a row is between the first and the last of a file.
+// holds reports whether a row is between the first and the last of a file.
 func (f *foundFile) holds(row []byte) bool {
 	return bytes.Compare(row, f.file.First) >= 0 && bytes.Compare(row, f.file.Last) <= 0
 }
@@ -126,16 +126,16 @@ func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.Table
 	}
 }
 
-// missing is the first file of which nothing was found.
+// missing is the first file without a trace in HBase.
 func (s *survey) missing() error {
 	for i := range s.files {
 		f := &s.files[i]
 		switch f.state {
 		case stateNowhere:
-			return fail.With(fail.Verify, setting.Errorf("%s, which was loaded, lies in no store of the table and not in its archive: it was removed or replaced by another file, "+
+			return fail.With(fail.Verify, setting.Errorf("%s, which was loaded, is in no store of the table and not in its archive: it was removed or replaced by another file, "+
 				"or a compaction has taken it and HBase has cleaned the archive since (%s full says whether its rows are there)", f.file.Path, setting.Verify))
 		case stateElsewhere:
-			return fail.Errorf(fail.Verify, "%s lies in the store as %s, a region that does not have its rows", f.file.Path, f.at.path)
+			return fail.Errorf(fail.Verify, "%s is in the store as %s, a region that does not have its rows", f.file.Path, f.at.path)
 		}
 		if f.at.size != f.file.Size {
 			return fail.Errorf(fail.Verify, "%s has %s in the store, as %s; written were %d", f.file.Path, setting.Count(f.at.size, "byte"), f.at.path, f.file.Size)

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// checkRows are rows as wide as those of check, of which some columns have no cell.
+// checkRows are rows as wide as those of check. Some columns have no cell.
 func checkRows(n int, names []spec.CellName) []loader.Row {
 	r := rand.New(rand.NewPCG(7, 8))
 	rows := make([]loader.Row, n)

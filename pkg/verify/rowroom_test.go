@@ -46,7 +46,7 @@ func TestRowsWaitForTheFirst(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(in) > 0 {
-			t.Errorf("%d are in beside the first", len(in))
+			t.Errorf("%d are in besides the first", len(in))
 		}
 		leave(100)
 		synctest.Wait()
@@ -61,7 +61,7 @@ func TestRowsWaitForTheFirst(t *testing.T) {
 	})
 }
 
-// TestRowsDoNotWaitWhenStopped: whoever waits for the first row ends with its context.
+// TestRowsDoNotWaitWhenStopped: a caller that waits for the first row ends with its context.
 func TestRowsDoNotWaitWhenStopped(t *testing.T) {
 	r, why := newRowRoom(), errors.New("stopped by the test")
 	if _, _, err := r.enter(t.Context()); err != nil {

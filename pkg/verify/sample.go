@@ -87,12 +87,12 @@ const (
 	sampleRoom = 64 << 20
 	// sampleChunk is what the server sends of a row at once.
 	sampleChunk = 1 << 20
-	// sampleVersions is for a cell and all delete markers of its timestamp, which count beside it.
+	// sampleVersions is for a cell and all delete markers of its timestamp, which count in addition to it.
 	sampleVersions = 16
 )
 
 // rowRoom bounds the memory of rows that are read at a time. How large a row
-// is nobody knows before it is read: each is taken to be as large as the
+// is not known before it is read: each is taken to be as large as the
 // largest so far, and the first is read alone, which the others wait for.
 type rowRoom struct {
 	room     *semaphore.Weighted
@@ -222,7 +222,7 @@ func (r *sampleReader) missing(s manifest.Sample) error {
 	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %s, which was loaded", r.facts.Name, setting.Count(len(s.Key), "byte")))
 }
 
-// same says whether a row is the one that was written, with its deleted cells
+// same reports whether a row is the one that was written, with its deleted cells
 // or without: those may be an earlier job's.
 func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) error {
 	before := r.rows.digest

@@ -121,7 +121,7 @@ func (s *Stores) lookOnce(ctx context.Context, c *loader.Cluster, table loader.T
 	return v, nil
 }
 
-// find puts each file of the load beside what there is of it. Directories of regions that are no more, and the archive, are
+// find compares each file of the load with what there is of it. Directories of regions that are no more, and the archive, are
 // read when a file is in none of the others.
 func (v *survey) find(ctx context.Context, s *Stores, data, archive string) error {
 	v.files = make([]foundFile, len(s.Files))
@@ -170,7 +170,7 @@ func (v *survey) inRegion(f loader.HFile, at storedFile) fileState {
 	return stateCompacted
 }
 
-// referred says whether all regions that can have rows of a file have a reference or a link to it in service.
+// referred reports whether all regions that can have rows of a file have a reference or a link to it in service.
 func (v *survey) referred(f loader.HFile, at storedFile) bool {
 	some := false
 	for _, r := range v.regions {
@@ -185,7 +185,7 @@ func (v *survey) referred(f loader.HFile, at storedFile) bool {
 	return some
 }
 
-// all is what lies in the directories of all regions below a root, of the families of some files; v knows those of the
+// all is what is in the directories of all regions below a root, of the families of some files; v knows those of the
 // table's own regions already.
 func (s *Stores) all(ctx context.Context, root string, of []*foundFile, v *survey) (map[uint64]storedFile, error) {
 	dirs, err := s.FS.ReadDir(ctx, root)
@@ -218,7 +218,7 @@ func (s *Stores) all(ctx context.Context, root string, of []*foundFile, v *surve
 	return found, nil
 }
 
-// list is what lies in the directory of one family of a region.
+// list is what is in the directory of one family of a region.
 func (s *Stores) list(ctx context.Context, root, region, family string) ([]storedFile, error) {
 	dir := path.Join(root, region, family)
 	infos, err := s.FS.ReadDir(ctx, dir)

@@ -49,7 +49,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	if m.Times != nil {
 		from, to = m.Times.Min, m.Times.Max
 	}
-	// Of several timestamps nobody can say which deleted cells were this job's.
+	// Of several timestamps it is not known which deleted cells were this job's.
 	workers := scansAtATime(facts.Regions)
 	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to, ChunkBytes: int64(scanBytes / workers)}
 	err := c.ScanStoredParallel(ctx, req, workers, func(part int, row loader.Row, h loader.Hidden) error {
@@ -174,7 +174,7 @@ func (r *rowReader) count(form []byte, row loader.Row) {
 }
 
 // place is where the value of a cell stands among those of its row. Cells come in the order of their names, so that it is
-// most often the next place from the one given on, or one soon behind it.
+// most often the next place from the one given on, or one soon after it.
 func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
 	const ahead = 4
 	for i := next; i < len(r.cells) && i < next+ahead; i++ {

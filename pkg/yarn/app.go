@@ -115,7 +115,7 @@ var (
 	tagText       = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
 )
 
-// ValidTag says whether a tag finds its application again: YARN makes them lower case, ASCII, of 100 characters at most
+// ValidTag reports whether a tag finds its application again: YARN makes them lower case, ASCII, of 100 characters at most
 // (ApplicationSubmissionContextPBImpl), and separates them by commas.
 func ValidTag(tag string) bool { return tagText.MatchString(tag) }
 

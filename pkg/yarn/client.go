@@ -24,12 +24,12 @@ type Proof interface {
 	Initiate(ctx context.Context, service, realm string) (*kerberos.Context, []byte, error)
 }
 
-// Options say where a cluster is and who asks.
+// Options say where a cluster is and who the client is.
 type Options struct {
 	Addresses
-	// User is whom servers believe to ask that authenticate nobody. Required without Kerberos.
+	// User is the user's name for servers without authentication. Required without Kerberos.
 	User string
-	// Kerberos proves who asks, where a server wants it.
+	// Kerberos authenticates the client, where a server wants it.
 	Kerberos Proof
 	// TLS is for addresses of https. Nil: the system's certificates.
 	TLS *tls.Config
@@ -155,7 +155,7 @@ func (c *Client) ask(ctx context.Context, base string, r request) (answer, error
 	return a, err
 }
 
-// send says whether the server wants a proof.
+// send reports whether the server wants a proof.
 func (c *Client) send(ctx context.Context, address string, query url.Values, r request, proof string) (a answer, wanted bool, err error) {
 	full := address
 	if len(query) > 0 {

@@ -112,7 +112,7 @@ func testYARN(t *testing.T, s testcluster.Security) {
 	t.Run("a failure", func(t *testing.T) { fails(t, e, client, other, base("bad", "fail")) })
 	t.Run("a kill", func(t *testing.T) { killed(t, e, client, other, base("long", "wait")) })
 	if _, err := client.Application(t.Context(), "application_1_0001"); !errors.Is(err, yarn.ErrUnknown) {
-		t.Errorf("an application of nobody: %v", err)
+		t.Errorf("an application without a user: %v", err)
 	}
 }
 

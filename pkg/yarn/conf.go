@@ -10,7 +10,7 @@ import (
 
 // Addresses are the web servers of a cluster, each as scheme://host:port.
 type Addresses struct {
-	// ResourceManagers has one, or with high availability several, of which one is active.
+	// ResourceManagers has one, or with high availability several. One of them is active.
 	ResourceManagers []string
 	// History is MapReduce's history server, empty where the configuration has none.
 	History string

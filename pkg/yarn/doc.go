@@ -4,7 +4,7 @@
 // applications; it submits none.
 //
 // [FromConf] takes addresses from a Hadoop configuration; of several ResourceManagers the active one is found. A [Client]
-// proves who asks by SPNEGO where the server wants it, or says a name where it believes one.
+// authenticates by SPNEGO where the server wants it, or gives a user's name otherwise.
 //
 // Times are in UTC, with milliseconds. Every answer is bounded and has a deadline. Nothing is retried: callers ask again
 // anyway. The errors on which they decide are [ErrUnknown], [ErrUnreachable] and [ErrDenied].

@@ -14,9 +14,9 @@ var (
 	// ErrUnknown is of an application, job, task or log that the servers do not know, or not yet: a ResourceManager forgets
 	// applications, and the history server learns of a job shortly after its end.
 	ErrUnknown = errors.New("the cluster does not know it")
-	// ErrUnreachable is of servers of which none answers as it should: a later call may succeed.
+	// ErrUnreachable says that no server answers as it should. A later call may succeed.
 	ErrUnreachable = errors.New("no server answers")
-	// ErrDenied is of a user who is not let in, or may not do it.
+	// ErrDenied is of a user without the right to do it.
 	ErrDenied = errors.New("not permitted")
 )
 

@@ -20,7 +20,7 @@ type Job struct {
 	Reduces, ReducesDone int
 	// MapsRunning and ReducesRunning are tasks with an attempt under way; zero of a job that has ended.
 	MapsRunning, ReducesRunning int
-	Failed                      int // attempts, of which the tasks may have succeeded
+	Failed                      int // attempts; their tasks may have succeeded
 	Diagnostics                 string
 	Started, Finished           time.Time
 }

@@ -11,7 +11,7 @@ const (
 	oidKRB5   = "\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02" // 1.2.840.113554.1.2.2
 )
 
-// negotiate is what stands behind "Negotiate" in the header Authorization (RFC 4559), for the web server of a host.
+// negotiate is what follows "Negotiate" in the header Authorization (RFC 4559), for the web server of a host.
 func negotiate(ctx context.Context, p Proof, host string) (string, error) {
 	_, token, err := p.Initiate(ctx, "HTTP/"+host, "")
 	if err != nil {

@@ -98,7 +98,7 @@ func newSink(w io.Writer, s Spec, f Form) (sink, error) {
 	case TSV:
 		return newTSVSink(bufio.NewWriterSize(w, buffer), s, columns)
 	}
-	return nil, fmt.Errorf("form %q is none of %v", f, Forms())
+	return nil, fmt.Errorf("unknown form %q: want one of %v", f, Forms())
 }
 
 type dumpSink struct{ w *bufio.Writer }

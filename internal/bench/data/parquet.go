@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// rowGroup is how many rows lie together; so many are held in memory until they are written.
+// rowGroup is how many rows are together; so many are held in memory until they are written.
 const rowGroup = 100_000
 
 type parquetSink struct {

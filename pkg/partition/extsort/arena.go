@@ -21,7 +21,7 @@ const recordHeader = 8 + 4 + 2
 type arena struct {
 	data    []byte // mapped
 	n       int    // bytes of data in use
-	index   []byte // mapped; what entries lie in
+	index   []byte // mapped; what entries are in
 	entries []entry
 	limit   int  // of data and entries together
 	touched byte // so that looking at rows is not left out
@@ -31,7 +31,7 @@ type arena struct {
 // lower values mean smaller keys.
 type entry struct {
 	sort  uint64
-	place uint64 // where the row lies, and in the lower half its payload: another row's; 0: its own follows the key
+	place uint64 // where the row is, and in the lower half its payload: another row's; 0: its own follows the key
 }
 
 func newEntry(sort uint64, pos, payload uint32) entry {
@@ -77,7 +77,7 @@ func mapMemory(n int) ([]byte, error) {
 	return b, nil
 }
 
-// room says whether a row of that many bytes still fits.
+// room reports whether a row of that many bytes still fits.
 func (a *arena) room(size int) bool {
 	return a.n+recordHeader+size+(len(a.entries)+1)*entrySize <= a.limit && len(a.entries) < cap(a.entries)
 }

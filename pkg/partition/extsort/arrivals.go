@@ -15,7 +15,7 @@ const RecordHeader = recordHeader
 
 // A Feed is sorted rows that another process has sorted. It belongs to one goroutine.
 type Feed interface {
-	// Next unpacks the next block of whole rows, each behind its header, into dst, whose room it may replace, and proves
+	// Next unpacks the next block of whole rows, each after its header, into dst, whose room it may replace, and proves
 	// that they are in order. What it gives is the caller's. io.EOF is the end.
 	Next(dst []byte) ([]byte, error)
 }
@@ -32,12 +32,12 @@ type ArrivalOptions struct {
 	Duplicates Policy
 	// Shared is how many leading bytes all keys share. Default: none are known to be.
 	Shared int
-	// LeftOut is called with each row that is left out, as [Merge.Row] gives it. Default: nobody asks.
+	// LeftOut is called with each row that is left out, as [Merge.Row] gives it. Default: not called.
 	LeftOut func(row []byte)
 }
 
 // MergeArrivals merges feeds and decides duplicates between them, as [Sorter.Region] does between runs. It holds only feeds
-// whose rows overlap: one is taken when rows at or behind its first key are due.
+// whose rows overlap: one is taken when rows at or after its first key are due.
 func MergeArrivals(a Arrivals, o ArrivalOptions) (*Merge, error) {
 	order := newSorting(1, []int{o.Shared})
 	m := &Merge{tree: &loserTree{}, policy: o.Duplicates, all: o.Duplicates == KeepAll,
@@ -85,7 +85,7 @@ func (m *Merge) admit() error {
 	return nil
 }
 
-// take adds a feed to the tree. The room of those that have ended is used again, so the row shown, which may lie in it, is
+// take adds a feed to the tree. The room of those that have ended is used again, so the row shown, which may be in it, is
 // copied first.
 func (m *Merge) take(f Feed) error {
 	a := m.arrivals

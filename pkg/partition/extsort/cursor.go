@@ -18,7 +18,7 @@ var ErrCorrupt = errors.New("spilled run is damaged")
 
 // cursor walks the rows of one region in one sorted source.
 type cursor struct {
-	sort    uint64 // of the current row; maxSort behind the end
+	sort    uint64 // of the current row; maxSort after the end
 	record  []byte // current row with its header
 	shared  []byte // its payload, where that is another row's of the arena; else it is in record
 	ended   bool
@@ -114,7 +114,7 @@ const (
 	touchLines = 4
 )
 
-// touch looks at the next rows. They lie anywhere in memory: one after the other,
+// touch looks at the next rows. They are anywhere in memory: one after the other,
 // each would be waited for, while those that are asked for together come together.
 func (c *cursor) touch() {
 	c.fetched = min(touchRows, len(c.entries))

@@ -13,7 +13,7 @@
 //
 // # How
 //
-// What is sorted is an index, 16 bytes a row: eight bytes of the key behind
+// What is sorted is an index, 16 bytes a row: eight bytes of the key after
 // what its whole region shares, with the region in front, and the row's place
 // in the arena. Rows whose eight bytes are equal are sorted by the next eight
 // in which they differ, so a key is fetched from the arena about once however
@@ -27,9 +27,9 @@
 // A run is a file that has no name any more once it is open, so a killed
 // process leaves nothing behind. Its layout: blocks of whole rows, each
 // u32 stored length, u32 raw length, u32 CRC32C of the stored bytes, then Snappy.
-// All integers are little-endian. Where each region's blocks lie is kept in memory.
+// All integers are little-endian. Where each region's blocks are is kept in memory.
 //
-// With [Options].Keep a run has a name and ends with where its blocks lie, so
+// With [Options].Keep a run has a name and ends with where its blocks are, so
 // that another process can merge it ([Sorter.Saved], [Reopen]):
 //
 //	+--------+-----+---------------------------------------------------+--------------+------------+-----------+

@@ -7,7 +7,7 @@ type Forecast struct {
 	// Written is how many bytes of rows go to disk, before they are packed:
 	// more than there are if runs must be merged to longer ones.
 	Written int64
-	// Most is how many of those lie on disk at a time.
+	// Most is how many of those are on disk at a time.
 	Most   int64
 	Memory int64 // bytes of arenas that are touched
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // lostRecords are the sequence numbers of records whose row in the leading regions is not kept: the rows that they have in
-// following regions are left out. Beyond a share of the memory they lie in a file. Safe for concurrent use.
+// following regions are left out. Beyond a share of the memory they are in a file. Safe for concurrent use.
 type lostRecords struct {
 	dir  string
 	most int // sequence numbers in memory
@@ -98,7 +98,7 @@ func (l *lostRecords) seal() error {
 	return nil
 }
 
-// has says whether a record is one of them. It is asked by several goroutines, after seal.
+// has reports whether a record is one of them. It is asked by several goroutines, after seal.
 func (l *lostRecords) has(seq uint64) bool {
 	_, found := slices.BinarySearch(l.set, seq)
 	return found

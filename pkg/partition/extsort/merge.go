@@ -94,7 +94,7 @@ type Merge struct {
 
 	arrivals *arrivals // nil: all cursors are there from the beginning
 
-	losers  *lostRecords // takes the records whose rows are left out; nil: nobody asks
+	losers  *lostRecords // takes the records whose rows are left out; nil: not needed
 	lost    []uint64     // of these, not given yet
 	without *lostRecords // whose rows are left out; nil: none
 }
@@ -117,7 +117,7 @@ func (s *Sorter) policy(region int) Policy {
 }
 
 // Size says how many rows a region holds, duplicates included, and how many
-// bytes they take unpacked, with 14 bytes for each beside its key and payload.
+// bytes they take unpacked, with 14 bytes for each in addition to its key and payload.
 // A region that does not exist is a panic.
 func (s *Sorter) Size(region int) (rows, bytes int64) {
 	for _, r := range s.runs {
@@ -386,7 +386,7 @@ func (s *Sorter) mergeRuns(n int) error {
 	return err
 }
 
-// Record is the current row with its header as it lies in a run: u64 sequence number, u32 length of key and payload, and
+// Record is the current row with its header as it is in a run: u64 sequence number, u32 length of key and payload, and
 // [Merge.Row]. Valid until the next call of Next.
 func (m *Merge) Record() []byte {
 	if m.current.shared == nil {

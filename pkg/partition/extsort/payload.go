@@ -27,7 +27,7 @@ func PayloadSize(lengths []int) int {
 
 // Fill makes a payload in dst, which has its size: value i is
 // data[offsets[i]:][:lengths[i]], none where the length is negative. Room
-// behind dst, up to its capacity, may be overwritten.
+// after dst, up to its capacity, may be overwritten.
 func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 	n := 0
 	for _, l := range lengths {
@@ -84,7 +84,7 @@ func Lengths(payload []byte, lengths []int32) (values []byte, cells int, err err
 }
 
 // Values takes a payload apart into values, nil for no cell; an empty value
-// is not nil. The values are parts of the payload; what lies behind one, up to
+// is not nil. The values are parts of the payload; what is after one, up to
 // its capacity, must not be written to.
 func Values(payload []byte, values [][]byte) error {
 	at := 0 // of the lengths

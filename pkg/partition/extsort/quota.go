@@ -22,7 +22,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("sorted rows may take %s of disk, and take more", setting.Count(e.Limit, "byte"))
 }
 
-// quota counts what lies on disk. Safe for concurrent use.
+// quota counts what is on disk. Safe for concurrent use.
 type quota struct {
 	limit int64 // 0: none
 
@@ -44,14 +44,14 @@ func (q *quota) take(bytes, rows, raw int64) error {
 	return nil
 }
 
-// give counts bytes that do not lie on disk any more.
+// give counts bytes that are not on disk any more.
 func (q *quota) give(bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.bytes -= bytes
 }
 
-// with is what lies on disk when runs are there twice.
+// with is what is on disk when runs are there twice.
 func (q *quota) with(runs []*run) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // TestLimit has the disk looked at after each run: it never holds more than is
-// allowed, and what an error says of bytes and rows is what lies there.
+// allowed, and what an error says of bytes and rows is what is there.
 func TestLimit(t *testing.T) {
 	rows := manyRows(40_000, 3, 0)
 	var perRow float64 // of the first run

@@ -21,7 +21,7 @@ type span struct {
 const samplesOfRange = 8
 
 // Ranges cuts a region into ranges of about n rows each, in the order of keys, so that several goroutines can merge it. It gives
-// nil for a region without rows, and where rows lie on disk: those have no places from which to begin.
+// nil for a region without rows, and where rows are on disk: those have no places from which to begin.
 func (s *Sorter) Ranges(region, n int) []Range {
 	if !s.done || len(s.runs) > 0 {
 		return nil

@@ -30,7 +30,7 @@ func TestRangesAreTheRegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		// Rows lie in runs of the input: an arena may have keys of its own.
+		// Rows are in runs of the input: an arena may have keys of its own.
 		fillRapid(t, s, workers, rapid.SampledFrom([]int{1, 50, 200}).Draw(t, "stripe"), rows)
 		n := rapid.IntRange(1, 100).Draw(t, "rows of a range")
 		var got []testRow

@@ -28,7 +28,7 @@ type run struct {
 	maxBlock int       // raw size of the greatest block
 }
 
-// section is where the blocks of a region lie, how many rows they hold, and
+// section is where the blocks of a region are, how many rows they hold, and
 // how many bytes those take unpacked.
 type section struct {
 	off, end  int64

@@ -98,7 +98,7 @@ const runFooter = 4 + 4 + len(runMagic)
 // the usual size around it.
 const maxRunBlock = 1<<32 - 1 + runBlock
 
-// index says where the run's blocks lie, with its footer.
+// index says where the run's blocks are, with its footer.
 func (r *run) index() []byte {
 	b := binary.AppendUvarint(nil, uint64(len(r.sections)))
 	b = binary.AppendUvarint(b, uint64(r.maxBlock))

@@ -9,7 +9,7 @@ import (
 )
 
 // sorting says how a key becomes a sort value: the region in the top bits,
-// then the key's bytes behind what its region shares.
+// then the key's bytes after what its region shares.
 type sorting struct {
 	regions int
 	shift   int // bits of the region
@@ -38,7 +38,7 @@ func (s *sorting) first(region int) uint64 {
 	return uint64(region) << (64 - s.shift)
 }
 
-// load gives the first eight bytes of b as a number, with zeros behind its end.
+// load gives the first eight bytes of b as a number, with zeros after its end.
 func load(b []byte) uint64 {
 	if len(b) >= 8 {
 		return binary.BigEndian.Uint64(b)

@@ -34,13 +34,13 @@ func ParsePolicy(s string) (Policy, error) {
 	return 0, fmt.Errorf("duplicate policy %q is invalid: want fail, first or last", s)
 }
 
-// A DuplicateError is about a key that two rows have. Its message has not the key, which is data.
+// A DuplicateError is about a key that two rows have. Its message does not have the key, which is data.
 type DuplicateError struct {
 	Key           []byte // the error's own
 	First, Second uint64 // sequence numbers, the lower first
 }
 
-// Data is the key, for who may show it.
+// Data is the key, for callers that may show it.
 func (e *DuplicateError) Data() []byte { return e.Key }
 
 func (e *DuplicateError) Error() string {
@@ -71,7 +71,7 @@ type Options struct {
 	Follows []bool
 	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
 	Keep bool
-	// Limit is how many bytes of runs may lie in Dir at a time; more is a [LimitError]. Default: no limit.
+	// Limit is how many bytes of runs may be in Dir at a time; more is a [LimitError]. Default: no limit.
 	Limit int64
 	// OnSpill is called after each run, by the writer that spilled: rows and bytes on disk.
 	OnSpill func(rows, bytes int64)

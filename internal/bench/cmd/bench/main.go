@@ -62,7 +62,7 @@ Cases:
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.cases, "cases", []string{bench.CaseBuild, bench.CaseRun}, "cases to run; all and guard stand for several")
-	f.StringSliceVar(&o.Peers, "peers", []string{bench.PeerImportTsv}, "who is compared with in the case run: importtsv, spark, put")
+	f.StringSliceVar(&o.Peers, "peers", []string{bench.PeerImportTsv}, "peers in the case run: importtsv, spark, put")
 	f.Int64Var(&o.Rows, "rows", 1_000_000, "rows of the plain cases; the large ones have multiples of it")
 	f.IntVar(&o.Rounds, "rounds", 5, "rounds to measure, after one that warms up, of nightly 15")
 	f.IntVar(&o.LongRounds, "long-rounds", 1, "the same for scale50m and opinion20m")

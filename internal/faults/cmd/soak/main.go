@@ -1,5 +1,5 @@
 // Command soak does rounds of a random job with a random fault, one after the other, on a cluster of its
-// own, and prints what came of each and totals by kind of fault. It continues after a wrong outcome and
+// own, and prints the outcome of each and totals by kind of fault. It continues after a wrong outcome and
 // exits 1 in the end.
 package main
 

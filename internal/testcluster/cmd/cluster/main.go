@@ -69,7 +69,7 @@ func newCommand() *cobra.Command {
 	up.Flags().IntVar(&o.regionServers, "region-servers", 1, "number of region servers")
 	up.Flags().IntVar(&o.dataNodes, "data-nodes", 1, "number of data nodes")
 	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
-	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server beside the others")
+	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server in addition to the others")
 	up.Flags().IntVar(&o.nodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
 	up.Flags().BoolVar(&o.measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
 	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
@@ -135,7 +135,7 @@ func newCommand() *cobra.Command {
 	return root
 }
 
-// absoluteDir is the given directory, or build/cluster beside the nearest go.mod.
+// absoluteDir is the given directory, or build/cluster next to the nearest go.mod.
 func (o options) absoluteDir() (string, error) {
 	if o.dir != "" {
 		return filepath.Abs(o.dir)
