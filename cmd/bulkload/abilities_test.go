@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/abilities"
 	"bulkload/internal/settings"
 	"bulkload/internal/testcheck"
+	"bulkload/pkg/fail"
 )
 
 type cellOf struct {
@@ -85,7 +86,7 @@ func TestRefusedAbilities(t *testing.T) {
 				continue
 			}
 			_, err := execute(t.Context(), &globals{}, args)
-			if want := settings.SpokenError(why).Error(); err == nil || exitCode(err) != exitUsage && exitCode(err) != exitInput || !strings.Contains(settings.SpokenError(err).Error(), want) {
+			if want := settings.SpokenError(why).Error(); err == nil || exitCode(err) != fail.Config.ExitCode() && exitCode(err) != fail.Input.ExitCode() || !strings.Contains(settings.SpokenError(err).Error(), want) {
 				t.Errorf("%s, %s: %q ends with %v, want %q", r, c, args, err, want)
 			}
 		}

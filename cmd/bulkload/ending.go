@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/durable"
 	"bulkload/internal/settings"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/result"
 
 	"github.com/spf13/cobra"
@@ -148,7 +149,7 @@ func statusOf(code int, r *result.Result) string {
 		return "already"
 	case code == exitDone:
 		return "done"
-	case code == exitBusy:
+	case code == fail.Busy.ExitCode():
 		return "busy"
 	case code > exitSignal:
 		return "stopped"
@@ -156,17 +157,18 @@ func statusOf(code int, r *result.Result) string {
 	return "failed"
 }
 
-// errorKinds name what exit codes stand for.
-var errorKinds = map[int]string{
-	exitUnexpected: "unexpected", exitUsage: "config", exitCheck: "check", exitBadRows: "bad_rows", exitInput: "input",
-	exitHDFS: "hdfs", exitLoad: "load", exitVerify: "verify", exitState: "state", exitBusy: "busy",
-}
+// stoppedWord is what results have in place of a kind when a signal stopped the command.
+const stoppedWord = "stopped"
 
+// kindOfCode is the word for what an exit code stands for, empty if that is no failure.
 func kindOfCode(code int) string {
 	if code > exitSignal {
-		return "stopped"
+		return stoppedWord
 	}
-	return errorKinds[code]
+	if k, ok := fail.KindOfExit(code); ok {
+		return k.String()
+	}
+	return ""
 }
 
 // mostError is how much of an error a result has, in bytes.

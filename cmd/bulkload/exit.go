@@ -8,45 +8,38 @@ import (
 	"bulkload/pkg/fail"
 )
 
-// Exit codes; exitTable says what they mean. Any other code is a failure too.
+// Exit codes of commands that have not failed. Failures have that of their kind; exitTable says what all mean.
 const (
-	exitDone       = 0
-	exitUnexpected = 1
-	exitUsage      = 2
-	exitCheck      = 3
-	exitBadRows    = 4
-	exitInput      = 5
-	exitHDFS       = 6
-	exitLoad       = 7
-	exitVerify     = 8
-	exitState      = 9
-	exitBusy       = 75
-	exitAlready    = 99
-	exitSignal     = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
+	exitDone    = 0
+	exitAlready = 99
+	exitSignal  = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
 )
 
 // exitStatus is one row of the table of exit codes.
 type exitStatus struct {
 	code    int
-	kind    fail.Kind // of the failures that end with this code; Unexpected for none
 	meaning string
 	next    string // what its caller does then
 }
 
-// exitTable is the one list of exit codes: failures get theirs from it, help
-// texts, man pages and docs/commands.md print it.
+// failed is the row of a kind of failure.
+func failed(k fail.Kind, meaning, next string) exitStatus {
+	return exitStatus{k.ExitCode(), meaning, next}
+}
+
+// exitTable is the one list of exit codes: help texts, man pages and docs/commands.md print it.
 var exitTable = [...]exitStatus{
 	{code: exitDone, meaning: "done", next: "nothing"},
-	{code: exitUnexpected, meaning: "unexpected failure", next: "read the message; the same command resumes the job"},
-	{code: exitUsage, kind: fail.Config, meaning: "usage, job file or setting wrong", next: "fix the input or settings; retrying will not help"},
-	{code: exitCheck, kind: fail.Check, meaning: "the table or the cluster is not fit for the job", next: "fix what the message names; `bulkload check` lists all findings"},
-	{code: exitBadRows, kind: fail.BadRows, meaning: "more bad records or duplicates than allowed", next: "fix the export, or allow them; retrying will not help"},
-	{code: exitInput, kind: fail.Input, meaning: "input missing or unreadable", next: "wait for the export, or fix its path"},
-	{code: exitHDFS, kind: fail.HDFS, meaning: "HDFS or the local disk refused a write or a read", next: "retry: the same command resumes the job"},
-	{code: exitLoad, kind: fail.Load, meaning: "HBase was out of reach, or did not take the files, which are kept", next: "retry: the same command resumes the job"},
-	{code: exitVerify, kind: fail.Verify, meaning: "the table does not hold what was written", next: "find out who deleted or overwrote rows, before anything else is loaded"},
-	{code: exitState, kind: fail.State, meaning: "the table of jobs' state (--state hbase:TABLE) was out of reach", next: "retry: the same command resumes the job"},
-	{code: exitBusy, kind: fail.Busy, meaning: "another process is running this job: try again later", next: "wait, or leave it to the other process"},
+	failed(fail.Unexpected, "unexpected failure", "read the message; the same command resumes the job"),
+	failed(fail.Config, "usage, job file or setting wrong", "fix the input or settings; retrying will not help"),
+	failed(fail.Check, "the table or the cluster is not fit for the job", "fix what the message names; `bulkload check` lists all findings"),
+	failed(fail.BadRows, "more bad records or duplicates than allowed", "fix the export, or allow them; retrying will not help"),
+	failed(fail.Input, "input missing or unreadable", "wait for the export, or fix its path"),
+	failed(fail.HDFS, "HDFS or the local disk refused a write or a read", "retry: the same command resumes the job"),
+	failed(fail.Load, "HBase was out of reach, or did not take the files, which are kept", "retry: the same command resumes the job"),
+	failed(fail.Verify, "the table does not hold what was written", "find out who deleted or overwrote rows, before anything else is loaded"),
+	failed(fail.State, "the table of jobs' state (--state hbase:TABLE) was out of reach", "retry: the same command resumes the job"),
+	failed(fail.Busy, "another process is running this job: try again later", "wait, or leave it to the other process"),
 	{code: exitAlready, meaning: "nothing to do, the job was done before (with --skip-exit-code)", next: "nothing"},
 	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command resumes the job"},
 	{code: exitSignal + 15, meaning: "stopped by SIGTERM", next: "the same command resumes the job"},
@@ -81,13 +74,7 @@ func exitCode(err error) int {
 		return exitAlready
 	}
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), unknownCommand) {
-		return exitUsage
+		return fail.Config.ExitCode()
 	}
-	kind := fail.KindOf(err)
-	for _, s := range exitTable {
-		if s.kind == kind && kind != fail.Unexpected {
-			return s.code
-		}
-	}
-	return exitUnexpected
+	return fail.KindOf(err).ExitCode()
 }

@@ -13,8 +13,8 @@ import (
 // TestExitCode: every kind of failure has a row of its own in the table, however deep it is wrapped.
 func TestExitCode(t *testing.T) {
 	want := map[fail.Kind]int{fail.Unexpected: 1, fail.Config: 2, fail.Check: 3, fail.BadRows: 4, fail.Input: 5,
-		fail.HDFS: 6, fail.Load: 7, fail.Verify: 8, fail.Busy: 75}
-	for kind := fail.Unexpected; kind <= fail.Busy; kind++ {
+		fail.HDFS: 6, fail.Load: 7, fail.Verify: 8, fail.State: 9, fail.Busy: 75}
+	for _, kind := range fail.Kinds() {
 		err := fmt.Errorf("step: %w", &fail.Error{Kind: kind, Err: errors.New("it broke")})
 		if got := exitCode(err); got != want[kind] {
 			t.Errorf("kind %d ends with %d, want %d", kind, got, want[kind])

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/lineage"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
 )
 
@@ -53,7 +54,7 @@ func (l *lineageObserver) begin(at time.Time) {
 }
 
 func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
-	if already := o.result != nil && o.result.Already; !(already && o.err == nil) && o.code != exitBusy {
+	if already := o.result != nil && o.result.Already; !(already && o.err == nil) && o.code != fail.Busy.ExitCode() {
 		l.begin(o.began) // a run that failed before its work began
 		l.emitter.Emit(endEvent(l.base, l.command, l.input.amount(), o))
 	}

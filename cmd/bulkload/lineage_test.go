@@ -16,6 +16,7 @@ import (
 
 	"bulkload/internal/lineage"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
@@ -77,7 +78,7 @@ func TestOpenLineageClient(t *testing.T) {
 	manifest := &manifest.Manifest{Family: "f", Columns: []string{"id", "name"}, Records: 3, HFiles: 1, Bytes: 100}
 	for _, o := range []outcome{
 		{result: &result.Result{Manifest: manifest}},
-		{err: errors.New("HDFS is gone"), code: exitHDFS},
+		{err: errors.New("HDFS is gone"), code: fail.HDFS.ExitCode()},
 		{err: context.Canceled, code: exitSignal + 15},
 	} {
 		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(slog.New(slog.DiscardHandler), w, "nightly", time.Now(), time.Now(), os.Getenv))

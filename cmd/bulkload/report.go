@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/report"
 	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
 
 	"github.com/spf13/cobra"
@@ -181,7 +182,7 @@ func noteText(msg string, kv []any) string {
 func (w *reporter) end(o outcome) error {
 	close(w.stop)
 	w.done.Wait()
-	if o.code == exitBusy {
+	if o.code == fail.Busy.ExitCode() {
 		return nil
 	}
 	w.mark()

@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -47,6 +49,26 @@ func checkResult(out []byte) (map[string]any, error) {
 	}
 	var fields map[string]any
 	return fields, json.Unmarshal(last, &fields)
+}
+
+// TestSchemaHasKinds: the schema of results has the word of each kind of failure, and that of a command that was stopped.
+func TestSchemaHasKinds(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "result.schema.json"))
+	testcheck.Must(t, err)
+	var schema struct {
+		Properties struct {
+			Kind struct{ Enum []string } `json:"error_kind"`
+		}
+	}
+	testcheck.Must(t, json.Unmarshal(b, &schema))
+	want := []string{stoppedWord}
+	for _, k := range fail.Kinds() {
+		want = append(want, k.String())
+	}
+	slices.Sort(want)
+	if got := slices.Sorted(slices.Values(schema.Properties.Kind.Enum)); !slices.Equal(got, want) {
+		t.Errorf("the schema has %q, want %q", got, want)
+	}
 }
 
 // validresult FILE STATUS [NAME=VALUE…] checks the last line of a file, or of stdout, by the schema, its status, and fields.
@@ -174,7 +196,7 @@ func TestTellFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := g.tell(&out, nil, nil, errors.New("no"), exitCheck); err != nil || out.String() != want {
+		if err := g.tell(&out, nil, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
 		}
 	}

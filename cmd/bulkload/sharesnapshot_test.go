@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testsnapshot"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
@@ -55,7 +56,7 @@ func TestSharesOfAnotherSnapshot(t *testing.T) {
 	refused := func(what, want string) {
 		t.Helper()
 		for _, args := range [][]string{shareArgs(2, 2), mergeArgs(1, 1)} {
-			if out, code := j.program(args...); code != exitInput || !regexp.MustCompile(want).MatchString(out) {
+			if out, code := j.program(args...); code != fail.Input.ExitCode() || !regexp.MustCompile(want).MatchString(out) {
 				t.Errorf("%s: %s ends with %d: %s", what, args[0], code, out)
 			}
 		}
@@ -80,7 +81,7 @@ func TestSharesRefuseTables(t *testing.T) {
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("hbase:old\n"), 0o600))
 	for _, input := range [][]string{{"--input", "hbase:old"}, {"--inputs-from", "list"}} {
 		j := sharedJob{t, dir, nil}
-		if out, code := j.program(append([]string{"plan", "--key", "n", "--columns", "n", "--splits", "k", "--out", "plan"}, input...)...); code != exitUsage || !strings.Contains(out, "input hbase:old: shares read a table through a snapshot that stays") {
+		if out, code := j.program(append([]string{"plan", "--key", "n", "--columns", "n", "--splits", "k", "--out", "plan"}, input...)...); code != fail.Config.ExitCode() || !strings.Contains(out, "input hbase:old: shares read a table through a snapshot that stays") {
 			t.Errorf("%v: it ends with %d: %s", input, code, out)
 		}
 	}

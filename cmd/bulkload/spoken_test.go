@@ -73,13 +73,13 @@ func TestOperatorsReadFlags(t *testing.T) {
 			}
 		}
 		err := s.end(&result.Result{Parts: []result.Part{{Error: failure.Error()}}}, errors.Join(failure))
-		for what, got := range map[string]string{"error": err.Error(), "of observers": o.last.err.Error(), "of the result": g.result(cmd, err, exitUsage).Error,
+		for what, got := range map[string]string{"error": err.Error(), "of observers": o.last.err.Error(), "of the result": g.result(cmd, err, fail.Config.ExitCode()).Error,
 			"of a part": o.last.result.Parts[0].Error, "of an event": endEvent(lineage.Event{}, "run", progress.Amount{}, o.last).Run.Facets.Error.Message} {
 			if got != "no room (give more --memory)" {
 				t.Errorf("the error %s is %q", what, got)
 			}
 		}
-		if exitCode(err) != exitUsage {
+		if exitCode(err) != fail.Config.ExitCode() {
 			t.Errorf("exit code %d", exitCode(err))
 		}
 		spoken, err := json.Marshal(spokenChecks([]preflight.Check{check}))

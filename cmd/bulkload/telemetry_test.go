@@ -24,6 +24,7 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/lineage"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -216,10 +217,10 @@ func TestLineageOfRun(t *testing.T) {
 		o    outcome
 		want string
 	}{
-		{outcome{err: errors.New("x"), code: exitHDFS}, "START FAIL"},
-		{outcome{err: errors.New("x"), code: exitBusy}, ""},
+		{outcome{err: errors.New("x"), code: fail.HDFS.ExitCode()}, "START FAIL"},
+		{outcome{err: errors.New("x"), code: fail.Busy.ExitCode()}, ""},
 		{outcome{result: &result.Result{Already: true}}, ""},
-		{outcome{err: errors.New("rows are gone"), code: exitVerify, result: &result.Result{Already: true}}, "START FAIL"},
+		{outcome{err: errors.New("rows are gone"), code: fail.Verify.ExitCode(), result: &result.Result{Already: true}}, "START FAIL"},
 		{outcome{err: context.Canceled, code: exitSignal + 15}, "START ABORT"},
 		{outcome{result: &result.Result{}}, "START COMPLETE"},
 	} {
@@ -259,7 +260,7 @@ func TestTelemetryUsage(t *testing.T) {
 	} {
 		args := quiet(t, "--input", exports, "--"+tc.flag, tc.value)
 		_, err := execute(t.Context(), &globals{}, args)
-		if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "--"+tc.flag) || strings.Contains(err.Error(), "s3cret") {
+		if err == nil || exitCode(err) != fail.Config.ExitCode() || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "--"+tc.flag) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("--%s %s: error %v", tc.flag, tc.value, err)
 		}
 		if _, err := os.Stat(args[5]); !errors.Is(err, fs.ErrNotExist) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bulkload/pkg/fail"
 	"errors"
 	"fmt"
 	"io"
@@ -222,7 +223,7 @@ func TestLiveViewOfFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, _, err := onTerminal(t, 80, 24, nil, "build", "--log-level", "error", "--key", "id", "--input", name, "--out", filepath.Join(t.TempDir(), "out"))
-	if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != exitBadRows {
+	if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != fail.BadRows.ExitCode() {
 		t.Fatal(err)
 	}
 	last := seen.lines

@@ -202,6 +202,7 @@ type TokenRecord struct {
 // FailedRecord is why an attempt ended.
 type FailedRecord struct {
 	Error   string `json:"error"`
+	Kind    string `json:"kind,omitempty"`    // of the failure: see [fail.Kind]
 	Phase   string `json:"phase,omitempty"`   // in which it ended, where the records before do not say
 	Stopped bool   `json:"stopped,omitempty"` // by a signal
 }

@@ -308,7 +308,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventFailed:
 		f, err := Decode[FailedRecord](r)
 		if n := len(h.Attempts); n > 0 {
-			h.Attempts[n-1].State, h.Attempts[n-1].Error = JobFailed, f.Error
+			h.Attempts[n-1].State, h.Attempts[n-1].Error, h.Attempts[n-1].Kind = JobFailed, f.Error, f.Kind
 			if f.Stopped {
 				h.Attempts[n-1].State = JobStopped
 			}

@@ -85,6 +85,7 @@ type Attempt struct {
 	Ended   time.Time  `json:"ended"` // the last that is noted of it
 	State   Status     `json:"state"`
 	Error   string     `json:"error,omitempty"`
+	Kind    string     `json:"error_kind,omitempty"`
 	Steps   []DoneStep `json:"steps"`
 }
 
@@ -220,7 +221,11 @@ func (s *State) judge(now time.Time, begun bool) {
 		s.ended(end)
 	case len(s.Attempts) > 0:
 		a := s.Attempts[len(s.Attempts)-1]
-		s.State, s.Error, s.Ended, s.Resumable = a.State, a.Error, a.Ended, true
+		s.State, s.Error, s.ErrorKind, s.Ended, s.Resumable = a.State, a.Error, a.Kind, a.Ended, true
+		if k, ok := fail.ParseKind(a.Kind); ok {
+			code := k.ExitCode()
+			s.ExitCode = &code
+		}
 	case begun:
 		s.State, s.Resumable, s.Ended = JobInterrupted, true, s.Last
 	}
@@ -273,6 +278,6 @@ func (s *State) ended(e *Ending) {
 	s.Resumable = true
 	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].Attempt == e.Attempt {
 		a := &s.Attempts[n-1]
-		a.State, a.Error, a.Ended = s.State, e.Error, e.Ended
+		a.State, a.Error, a.Kind, a.Ended = s.State, e.Error, e.Kind, e.Ended
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
@@ -248,6 +249,22 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 		s, err := Read(stateFiles{journal: journal}.write(t, time.Now()))
 		if err != nil || s.Sent != want {
 			t.Errorf("%s: %v, %d files are unresolved, not %d", journal, err, s.Sent, want)
+		}
+	}
+}
+
+// TestFailureOnAnotherHost: a journal alone, without the files of the host that had the job, has the kind of a failure and its exit code.
+func TestFailureOnAnotherHost(t *testing.T) {
+	begun := planLine + "\n" + attemptLine(1, 1<<22+12345, "elsewhere") + "\n" + `"event":"failed","error":"no file"`
+	for journal, want := range map[string]string{begun: "", begun + `,"kind":"input"`: "input 5", begun + `,"kind":"of later versions"`: "", begun + `,"stopped":true`: ""} {
+		s, err := Read(stateFiles{journal: journal}.write(t, time.Now()))
+		testcheck.Must(t, err)
+		got := ""
+		if s.ExitCode != nil {
+			got = fmt.Sprint(s.ErrorKind, " ", *s.ExitCode)
+		}
+		if got != want || s.Error != "no file" {
+			t.Errorf("%s: %q, want %q", journal, got, want)
 		}
 	}
 }

@@ -86,6 +86,9 @@ func (st *Job) Fail(ctx context.Context, cause error) {
 		text = "undo: " + text
 	}
 	r := FailedRecord{Error: text, Stopped: ctx.Err() != nil}
+	if !r.Stopped {
+		r.Kind = fail.KindOf(cause).String()
+	}
 	if fail.KindOf(cause) == fail.Verify {
 		r.Phase = "verify"
 	}
