@@ -136,15 +136,7 @@ func (l *replaceLab) judgeLoad(dir string, s spec.Spec, r *result.Result) {
 // loadRefusals change nothing.
 func (l *replaceLab) loadRefusals(t *testing.T) {
 	rows := func(i int) string { return csvRow(i, i, "fourth") }
-	bad := l.export("bad.csv", func(i int) string {
-		if i == 5 {
-			return "k0005\n"
-		}
-		return rows(i)
-	})
-	bad.BadRecords = "1"
-	empty := l.export("empty.csv", func(int) string { return "" })
-	empty.AllowEmpty = true
+	bad, empty := l.refused(rows)
 	stamped := l.export("stamped.csv", func(i int) string { return csvRow(i, "2024-01-01 00:00:00", "stamped") })
 	stamped.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Column: "w", Family: "g"}}, CellTimestamp: &spec.TimeColumn{Column: "v"}}
 	unknown := l.local(l.export("unknown.csv", rows))

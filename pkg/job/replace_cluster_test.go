@@ -343,15 +343,7 @@ func (l *replaceLab) refusals(t *testing.T) {
 	newest.Timestamp = time.Now().Add(time.Hour).UnixMilli()
 	l.must(newest)
 	before := l.admin("digest", l.table)
-	bad := l.export("bad.csv", func(i int) string {
-		if i == 5 {
-			return "k0005\n"
-		}
-		return rows(i)
-	})
-	bad.BadRecords = "1"
-	empty := l.export("empty.csv", func(int) string { return "" })
-	empty.AllowEmpty = true
+	bad, empty := l.refused(rows)
 	for name, c := range map[string]struct {
 		s    spec.Spec
 		kind fail.Kind
@@ -609,4 +601,18 @@ func (p *replaceProgram) lastJob(event string) (n int) {
 		n += strings.Count(string(b), `"event":"`+event+`"`)
 	}
 	return n
+}
+
+// refused are exports that replace no table: one with a bad record, which is set aside, and one without rows.
+func (l *replaceLab) refused(rows func(i int) string) (bad, empty spec.Spec) {
+	bad = l.export("bad.csv", func(i int) string {
+		if i == 5 {
+			return "k0005\n"
+		}
+		return rows(i)
+	})
+	bad.BadRecords = "1"
+	empty = l.export("empty.csv", func(int) string { return "" })
+	empty.AllowEmpty = true
+	return bad, empty
 }

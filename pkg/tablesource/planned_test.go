@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/tablesource"
 )
 
-// TestPlanned: who reads a snapshot by a plan finds the files that were planned, however it would cut regions itself.
+// TestPlanned: a process that reads a snapshot by a plan reads the files that were planned, however it would cut regions itself.
 func TestPlanned(t *testing.T) {
 	l := newLab(t, "02000")
 	l.HFiles = hfile.Options{BlockSize: 1 << 10}
