@@ -23,9 +23,9 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if registry.Quorum == "" && len(registry.Servers) == 0 {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
-	root := e.Conf.Value("hbase.rootdir")
+	root := e.Conf.Value(RootDirKey)
 	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
-		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs root, for which HBase copies files while a region is locked: set the hdfs:// path, if region servers use that", root, origin(e.Conf, "hbase.rootdir"))
+		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs root, for which HBase copies files while a region is locked: set the hdfs:// path, if region servers use that", root, origin(e.Conf, RootDirKey))
 	}
 	user, err := e.User()
 	if err != nil {

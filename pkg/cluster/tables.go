@@ -54,6 +54,19 @@ func (e *Env) mounted(input string) (source.FS, string, error) {
 	return nil, "", fail.Errorf(fail.Config, "input %s: it is a table, which run, build and plan read (a file of that name is ./%s)", input, input)
 }
 
+// RootDirKey is the key of HBase's directory in its configuration.
+const RootDirKey = "hbase.rootdir"
+
+// RootDir is HBase's directory as it is configured. The files of what is read are below it; its name is for the error, of kind
+// [fail.Config], if there is none.
+func (e *Env) RootDir(read string) (string, error) {
+	root := e.Conf.Value(RootDirKey)
+	if root == "" {
+		return "", fail.Errorf(fail.Config, "%s is not configured: the files of %s are below it; give the directory of hbase-site.xml", RootDirKey, read)
+	}
+	return root, nil
+}
+
 // Place is the one name of what an input names.
 func (e *Env) Place(input string) (string, error) {
 	if name, ok := strings.CutPrefix(input, TableScheme); ok {

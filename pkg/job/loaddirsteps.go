@@ -55,9 +55,9 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 	var staged hdfsio.Location
 	var files *built
 	var rows *loaded
-	loading, local, proven := d.st.Loading, d.at.Local(), !d.st.Loading || d.o.TrustFiles
+	loading, local := d.st.Loading, d.at.Local()
 	begun := func() bool { return loading }
-	d.proven = proven
+	d.proven = !loading || d.o.TrustFiles
 	return []checkpoint.Step{
 		{Name: "make the table", Done: func() bool { return d.fresh == nil }, Run: func(ctx context.Context) error { return d.fresh.make(ctx, d.env, d.c, d.st) }},
 		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},

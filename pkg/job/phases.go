@@ -52,7 +52,7 @@ func (j *run) storesReadable(ctx context.Context) error {
 	}
 	s := &verify.Stores{Root: hbaseRoot(j.env)}
 	if s.Root != "" {
-		l, err := j.env.Conf.Resolve(j.env.Conf.Value("hbase.rootdir"))
+		l, err := j.env.Conf.Resolve(j.env.Conf.Value(cluster.RootDirKey))
 		if err != nil {
 			return fail.With(fail.Config, err)
 		}
@@ -70,7 +70,7 @@ func (j *run) storesReadable(ctx context.Context) error {
 
 // hbaseRoot is the path of HBase's directory on its file system, empty if the configuration does not say.
 func hbaseRoot(env *cluster.Env) string {
-	root := env.Conf.Value("hbase.rootdir")
+	root := env.Conf.Value(cluster.RootDirKey)
 	if root == "" {
 		return ""
 	}

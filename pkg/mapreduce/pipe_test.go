@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -55,7 +56,7 @@ func newPipedTables(t *testing.T, j pipedJob, maps, reduces int) *piped {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := fmt.Sprintf("<configuration><property><name>%s</name><value>%s</value></property></configuration>", rootDir, j.root)
+	site := fmt.Sprintf("<configuration><property><name>%s</name><value>%s</value></property></configuration>", cluster.RootDirKey, j.root)
 	for name, text := range map[string][]byte{WorkName: b, streaming.JobFile: []byte(site)} {
 		if err := os.WriteFile(filepath.Join(p.dir, name), text, 0o600); err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job
 	for _, input := range w.Plan.Job.Inputs {
 		if l, err := placeOf(e.Env, input); err == nil && !l.Local() {
 			if cluster.IsTable(input) {
-				j.Properties[rootDir] = l.URI() // Hadoop's client does not know HBase's configuration
+				j.Properties[cluster.RootDirKey] = l.URI() // Hadoop's client does not know HBase's configuration
 			}
 			if base := l.Scheme + "://" + l.Authority; !slices.Contains(j.FileSystems, base) {
 				j.FileSystems = append(j.FileSystems, base)
@@ -185,17 +185,14 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 	return env, release, nil
 }
 
-// rootDir is HBase's directory in its configuration.
-const rootDir = "hbase.rootdir"
-
 // placeOf is where an input is: a table in HBase's directory.
 func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
 	if !cluster.IsTable(input) {
 		return env.Conf.Resolve(input)
 	}
-	root := env.Conf.Value(rootDir)
-	if root == "" {
-		return hdfsio.Location{}, fmt.Errorf("%s is not configured: the files of input %s are below it; give the directory of hbase-site.xml", rootDir, input)
+	root, err := env.RootDir("input " + input)
+	if err != nil {
+		return hdfsio.Location{}, err
 	}
 	return env.Conf.Resolve(root)
 }

@@ -53,10 +53,10 @@ func (j pipedJob) env(t *testing.T) *cluster.Env {
 // TestJobOfATable: tasks get tokens for the file system of HBase's directory, and its place.
 func TestJobOfATable(t *testing.T) {
 	env := jobtest.Env(t)
-	env.Conf.Set(rootDir, "hdfs://nn1:8020/hbase", "test")
+	env.Conf.Set(cluster.RootDirKey, "hdfs://nn1:8020/hbase", "test")
 	w := &Work{Plan: &share.Plan{Job: spec.Spec{Inputs: []string{"snapshot:s", "hdfs://nn2:8020/in", "hbase:t"}}}}
 	j := (&Engine{Env: env}).job(w, hdfsio.Location{Scheme: "hdfs", Authority: "nn1:8020", Path: "/job"}, "bulkload")
-	if want := []string{"hdfs://nn1:8020", "hdfs://nn2:8020"}; !slices.Equal(j.FileSystems, want) || j.Properties[rootDir] != "hdfs://nn1:8020/hbase" {
+	if want := []string{"hdfs://nn1:8020", "hdfs://nn2:8020"}; !slices.Equal(j.FileSystems, want) || j.Properties[cluster.RootDirKey] != "hdfs://nn1:8020/hbase" {
 		t.Errorf("file systems %q, properties %q", j.FileSystems, j.Properties)
 	}
 }
@@ -72,7 +72,7 @@ func TestRefuseTables(t *testing.T) {
 	} {
 		env := jobtest.Env(t)
 		if c.root != "" {
-			env.Conf.Set(rootDir, c.root, "test")
+			env.Conf.Set(cluster.RootDirKey, c.root, "test")
 		}
 		err := RefuseInputs(env, jobtest.Resolve(t, spec.Spec{Key: "k", Inputs: []string{"hbase:t"}, ReadBy: c.readBy}))
 		if (err == nil) != (c.want == "") || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want)) {

@@ -193,7 +193,7 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	const name = "nameservice"
 	root, from := b.token, "HBase's staging directory"
 	if root == "" {
-		root, from = conf.Value("hbase.rootdir"), "hbase.rootdir"
+		root, from = conf.Value(cluster.RootDirKey), cluster.RootDirKey
 	}
 	if s.err != nil || root == "" {
 		return Check{}

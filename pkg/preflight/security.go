@@ -110,7 +110,7 @@ func (f *checkFacts) askNameNode(ctx context.Context) bool {
 // rootDir returns the directory in which HBase made the staging directory of a load, or HBase's root directory if it made none.
 func (f *checkFacts) rootDir() (hdfsio.Location, error) {
 	if f.bulk.token == "" {
-		return f.env.Conf.Resolve(f.env.Conf.Value("hbase.rootdir"))
+		return f.env.Conf.Resolve(f.env.Conf.Value(cluster.RootDirKey))
 	}
 	dir, err := f.env.Conf.Resolve(f.bulk.token)
 	dir.Path = path.Dir(dir.Path)

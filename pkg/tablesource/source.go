@@ -113,9 +113,9 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 			}
 		}()
 	}
-	root := s.env.Conf.Value("hbase.rootdir")
-	if root == "" {
-		return fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s are below it; give the directory of hbase-site.xml", name)
+	root, err := s.env.RootDir("snapshot " + name)
+	if err != nil {
+		return err
 	}
 	if s.fsys, s.root, err = s.env.Resolve(root); err != nil {
 		return err
