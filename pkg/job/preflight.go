@@ -66,16 +66,12 @@ func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	return files, err
 }
 
-// makeFiles begins an attempt, and gives the files of the job.
+// makeFiles opens the staging directory, and gives the files of the job.
 func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 	if err := j.reopen(ctx); err != nil {
 		return nil, err
 	}
 	j.result.Staging = j.stage.Location.String()
-	var err error
-	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err != nil {
-		return nil, err
-	}
 	j.o.Events.Start(j.start())
 	p := j.work
 	j.o.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
@@ -118,13 +114,13 @@ func (j *run) takeBack(ctx context.Context, before earlierWork) {
 // takeBackStaging removes the directory of the plan, also one that was not made to its end.
 func (j *run) takeBackStaging(ctx context.Context) error {
 	if j.stage != nil {
-		return j.stage.TakeBack(ctx)
+		return j.stage.TakeBack(ctx, j.newBase)
 	}
 	dir, err := staging.At(j.env, j.st.History.Plan.Staging)
 	if err != nil {
 		return err
 	}
-	return dir.Remove(ctx)
+	return dir.TakeBack(ctx, j.newBase)
 }
 
 // making notes the directory that HBase makes for a check, gone that it is gone.
@@ -151,6 +147,7 @@ func (j *run) check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		j.newBase = j.newBase || r.NewBase
 		for _, c := range r.Checks {
 			if c.Severity == preflight.SeverityWarning {
 				j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)

@@ -48,6 +48,7 @@ type run struct {
 
 	others    *listing      // nil: none is needed
 	preflight *preflightRun // runs during the build; nil: it is over, or there is none
+	newBase   bool          // a preflight has made the directory above the staging directory
 
 	copying sync.WaitGroup // of the journal to the staging directory
 }
@@ -155,6 +156,7 @@ func (j *run) steps() []checkpoint.Step {
 	var files []*built
 	done := make([]*verified, len(j.targets))
 	steps := []checkpoint.Step{
+		{Name: "begin the attempt", Run: func(context.Context) (err error) { j.result.Attempt, err = j.st.Begin(j.o.State.Version); return err }},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
 		{Name: "take the snapshot", Gate: true, Run: j.snapshot},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) error { return j.replace(ctx, files[0]) }},

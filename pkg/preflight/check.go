@@ -115,6 +115,8 @@ type Report struct {
 	Warnings int           `json:"warnings"`
 	Checks   []Check       `json:"checks"`
 	Elapsed  time.Duration `json:"elapsed_ns"`
+
+	NewBase bool `json:"-"` // the staging directory was missing and was made; it is still there if the job uses it by now
 }
 
 // Find is the first check of a name with the highest severity, false if
@@ -180,7 +182,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	if f.bulk.noteErr != nil {
 		return nil, f.bulk.noteErr
 	}
-	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking)}
+	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking), NewBase: f.staging.isNew}
 	for _, c := range r.Checks {
 		switch c.Severity {
 		case SeverityError:

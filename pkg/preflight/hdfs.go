@@ -22,6 +22,7 @@ import (
 type stagingFacts struct {
 	location hdfsio.Location
 	err      error // why there is no location or no file system
+	isNew    bool  // it was missing, and the probe has made it
 	above    []ancestor
 	aboveErr error
 	step     string // which step of the probe failed
@@ -87,12 +88,11 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 		}
 		return s.probeErr == nil
 	}
-	isNew := false
 	l := s.location.Join(cmp.Or(called, staging.NewProbe()))
 	dir := l.Path
 	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
 	do("make", func() (err error) {
-		isNew, err = staging.MakeBase(ctx, fsys, s.location.Path, user)
+		s.isNew, err = staging.MakeBase(ctx, fsys, s.location.Path, user)
 		return err
 	})
 	if called != "" {
@@ -130,7 +130,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 		err := fsys.RemoveAll(ctx, dir)
 		do("remove a directory in", func() error { return err })
 	}
-	if isNew {
+	if s.isNew {
 		_ = fsys.Remove(ctx, s.location.Path) // unless a job uses it by now
 	}
 }

@@ -33,8 +33,8 @@ func TestProbesOfTwoJobs(t *testing.T) {
 	}
 	s := stagingFacts{location: hdfsio.Location{Path: dir}}
 	s.probe(t.Context(), emptied{m}, "tina", "")
-	if s.probeErr != nil {
-		t.Fatal(s.step, s.probeErr)
+	if s.probeErr != nil || s.isNew {
+		t.Fatal(s.step, s.probeErr, s.isNew)
 	}
 	info, err := m.Stat(t.Context(), dir)
 	if err != nil || info.Mode().Perm() != 0o711 {
@@ -64,4 +64,36 @@ func TestProbeOfKilledJob(t *testing.T) {
 	if _, err := m.Stat(t.Context(), left); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is left: %v", left, err)
 	}
+}
+
+// TestProbeMakesBase: a probe that finds no staging directory says that it made one. The job that uses the directory by then removes it
+// when it is refused.
+func TestProbeMakesBase(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		m := hdfsio.NewMemory()
+		s := stagingFacts{location: hdfsio.Location{Path: "/tmp/bulkload-tina"}}
+		job := s.location.Join("t-1-0123456789abcdef").Path
+		s.probe(t.Context(), usedBase{m, map[bool]string{true: job}[used]}, "tina", "")
+		if s.probeErr != nil || !s.isNew {
+			t.Errorf("used %t: %s %v, new %t", used, s.step, s.probeErr, s.isNew)
+		}
+		if _, err := m.Stat(t.Context(), s.location.Path); errors.Is(err, fs.ErrNotExist) == used {
+			t.Errorf("used %t: the staging directory: %v", used, err)
+		}
+	}
+}
+
+// usedBase is a file system in which a job makes its directory while a probe makes its own.
+type usedBase struct {
+	*hdfsio.Memory
+	job string // empty: no job does
+}
+
+func (u usedBase) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	if strings.Contains(name, "/"+staging.ProbePrefix) && u.job != "" {
+		if err := u.Memory.MkdirAll(ctx, u.job, 0o711); err != nil {
+			return err
+		}
+	}
+	return u.Memory.MkdirAll(ctx, name, perm)
 }

@@ -151,11 +151,11 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 	return d, nil
 }
 
-// TakeBack is Remove, and removes the directory above too if [Make] has made it
-// and no other job uses it.
-func (d *Dir) TakeBack(ctx context.Context) error {
+// TakeBack is Remove, and removes the directory above too if [Make] has made it, or the job's preflight (newBase), and no other
+// job uses it.
+func (d *Dir) TakeBack(ctx context.Context, newBase bool) error {
 	err := d.Remove(ctx)
-	if err == nil {
+	if d.newBase = d.newBase || newBase; err == nil {
 		d.takeBackBase(ctx)
 	}
 	return err

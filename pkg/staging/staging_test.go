@@ -112,7 +112,7 @@ func TestMake(t *testing.T) {
 		t.Errorf("once more: %v %v, the base is new %t, %t", info.Mode(), err, d.newBase, again.newBase)
 	}
 	testcheck.Must(t, os.WriteFile(l.Path+"/file", []byte("x"), 0o600))
-	testcheck.Must(t, d.TakeBack(t.Context()))
+	testcheck.Must(t, d.TakeBack(t.Context(), false))
 	if _, err := os.Stat(dir + "/base"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the base is left: %v", err)
 	}
@@ -142,13 +142,14 @@ func TestTakeBack(t *testing.T) {
 	l, err := env.Conf.Resolve("hdfs://nn:8020/base/t-1-0123456789abcdef")
 	testcheck.Must(t, err)
 	for what, c := range map[string]struct {
-		newBase bool
-		other   string
-		left    []string
+		newBase, preflight bool // that made it
+		other              string
+		left               []string
 	}{
-		"alone":                 {true, "", nil},
-		"next to another job's": {true, "/base/t-2-0123456789abcdef", []string{"t-2-0123456789abcdef"}},
-		"in a base of before":   {false, "", []string{}},
+		"alone":                     {true, false, "", nil},
+		"its preflight was earlier": {false, true, "", nil},
+		"next to another job's":     {true, false, "/base/t-2-0123456789abcdef", []string{"t-2-0123456789abcdef"}},
+		"in a base of before":       {false, false, "", []string{}},
 	} {
 		m := hdfsio.NewMemory()
 		testcheck.Must(t, m.MkdirAll(t.Context(), l.Path+"/f/deep", 0o711))
@@ -158,7 +159,7 @@ func TestTakeBack(t *testing.T) {
 		// What a cancelled job has made is taken back too.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		testcheck.Must(t, (&Dir{FS: m, Location: l, newBase: c.newBase}).TakeBack(ctx))
+		testcheck.Must(t, (&Dir{FS: m, Location: l, newBase: c.newBase}).TakeBack(ctx, c.preflight))
 		list, err := m.ReadDir(t.Context(), "/base")
 		if (c.left == nil) != errors.Is(err, fs.ErrNotExist) || len(list) != len(c.left) {
 			t.Errorf("%s: left is %v, %v", what, list, err)
@@ -184,7 +185,7 @@ func TestRemoveFails(t *testing.T) {
 		return nil
 	}}
 	d := &Dir{FS: faulty, Location: hdfsio.Location{Path: "/base/job"}, newBase: true}
-	if err := d.TakeBack(t.Context()); !errors.Is(err, broken) {
+	if err := d.TakeBack(t.Context(), false); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	if _, err := m.Stat(t.Context(), "/base/job"); err != nil {
