@@ -53,7 +53,7 @@ type Lab struct {
 // Open builds the program and starts a cluster of its own. Close it, also after an error.
 func (l *Lab) Open(ctx context.Context) error {
 	_, file, _, _ := runtime.Caller(0)
-	l.root = filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	l.root = filepath.Join(filepath.Dir(file), "../..")
 	if l.Program == "" {
 		l.Program = filepath.Join(l.Dir, "bulkload")
 		if err := l.command(ctx, "go", "build", "-tags", "stopafter", "-o", l.Program, "./cmd/bulkload"); err != nil {
