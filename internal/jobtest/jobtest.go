@@ -47,7 +47,7 @@ func Env(t testing.TB) *cluster.Env {
 // Spec is the example job file of a table: check or opinion.
 func Spec(t testing.TB, name string) spec.Spec {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("../../examples", name+".yaml"))
+	b, err := os.ReadFile(testcheck.Path(t, "examples", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func DigestLine(t testing.TB, table, empty string) string {
 // SaltedDigestLine is DigestLine with a number of salts, which the file of the digests must have.
 func SaltedDigestLine(t testing.TB, table, empty string, salts int) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(Exports, table+".digest"))
+	b, err := os.ReadFile(Export(t, table+".digest"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +112,11 @@ func SaltedDigestLine(t testing.TB, table, empty string, salts int) string {
 	return ""
 }
 
-// Exports is the directory of the exports in testdata, from a package two levels below the top.
-const Exports = "../../testdata/exports"
+// Export is the path of an export in testdata.
+func Export(t testing.TB, name string) string {
+	t.Helper()
+	return testcheck.Path(t, "testdata", "exports", name)
+}
 
 // ManyRecords writes a dump large enough to spill at the least budget.
 func ManyRecords(t testing.TB, n int) string {

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"bulkload/internal/testcheck"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter). It is for
-// packages two levels below the top.
+// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter).
 func Program(t testing.TB) string {
 	t.Helper()
 	name, err := built()
@@ -25,10 +25,11 @@ func Program(t testing.TB) string {
 // built builds the program, in the checkout's build directory, where nothing has to remove it. Of several processes one builds at a time: the
 // others find it there, and the go command does not link a program again whose sources have not changed.
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs("../../build/programs")
+	root, err := testcheck.Root()
 	if err != nil {
 		return "", err
 	}
+	dir := filepath.Join(root, "build", "programs")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ func (s *site) tableInput() {
 	if s.cluster.Security().Kerberos {
 		s.mayRead(old)
 	}
-	s.must("run", "--job", s.job("check"), "--table", old, "--input", jobtest.Absolute(s.T, filepath.Join(jobtest.Exports, "check.csv")))
+	s.must("run", "--job", s.job("check"), "--table", old, "--input", jobtest.Export(s.T, "check.csv"))
 	table, err := loader.ParseTableName(old)
 	testcheck.Must(s.T, err)
 	snap := table.Qualifier + "_kept"

@@ -12,7 +12,7 @@ import (
 
 // tables runs a job of a table, a further one and an index, whose command is killed again and again, with a build in one process as judge of each.
 func (s *site) tables() {
-	export := jobtest.Absolute(s.T, filepath.Join(jobtest.Exports, "check.csv"))
+	export := jobtest.Export(s.T, "check.csv")
 	dir := s.TempDir()
 	into := []string{s.table(10), s.table(5), s.table(1)} // in the order of loading
 	job := filepath.Join(dir, "tables.yaml")

@@ -59,7 +59,7 @@ func TestQuick(t *testing.T) {
 
 // replaces replaces a table by an export of fewer rows, in place and into a new table, with a load by one process as judge.
 func (s *site) replaces() {
-	whole := jobtest.Absolute(s.T, filepath.Join(jobtest.Exports, "check.csv"))
+	whole := jobtest.Export(s.T, "check.csv")
 	b, err := os.ReadFile(whole)
 	testcheck.Must(s.T, err)
 	lines := strings.SplitAfter(string(b), "\n")
@@ -131,7 +131,7 @@ func (s *site) export(rows int64) (input string, want []string) {
 func (s *site) sample(e sample) {
 	s.Run(fmt.Sprintf("%s, %d regions", e.file, e.salts), func(t *testing.T) {
 		s := s.in(t)
-		local := jobtest.Absolute(t, filepath.Join(jobtest.Exports, e.file))
+		local := jobtest.Export(t, e.file)
 		into := s.table(e.salts)
 		s.must(s.loading(e.name, into, s.put(local), "--maps", "2", "--reduces", "3", "--verify", "full")...)
 		// The digests of the generator are for so many salts.

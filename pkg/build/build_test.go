@@ -43,7 +43,7 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 			var first map[string]string
 			for _, file := range c.files {
 				s := jobtest.Spec(t, table)
-				s.Inputs, s.Empty, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, file))}, empty, 1700000000000
+				s.Inputs, s.Empty, s.Timestamp = []string{jobtest.Export(t, file)}, empty, 1700000000000
 				out := t.TempDir()
 				m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(c.modulus), out, WorkOptions{})
 				if err != nil {
@@ -261,7 +261,7 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 	env := jobtest.Env(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	out := filepath.Join(t.TempDir(), "out")
 	w := WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) { cancel() }}, Workers: 1}
 	_, err := Directory(ctx, env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, w)

@@ -21,8 +21,8 @@ import (
 // several sizes and by several workers.
 func TestJSONAndAvroGiveTheSameFiles(t *testing.T) {
 	env := jobtest.Env(t)
-	dump := jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))
-	lines, records := jsonAndAvro(t, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")))
+	dump := jobtest.Export(t, "check.dump")
+	lines, records := jsonAndAvro(t, jobtest.Export(t, "check.csv"))
 	for _, empty := range []string{"skip", "store"} {
 		var first map[string]string
 		for _, c := range []struct {

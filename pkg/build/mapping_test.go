@@ -265,7 +265,7 @@ func TestWideRowTooLarge(t *testing.T) {
 func TestPlainMappingChangesNothing(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
-	s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, 1700000000000
+	s.Inputs, s.Timestamp = []string{jobtest.Export(t, "check.csv")}, 1700000000000
 	var sums []string
 	for _, m := range []spec.Mapping{{}, {Cells: []spec.CellSpec{{Rest: true}}}, {Cells: []spec.CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
 		s.Mapping = m

@@ -139,7 +139,7 @@ func partCases(t *testing.T) map[string]partCase {
 	}
 	for table, salts := range tables {
 		for _, ext := range []string{"csv", "dump", "parquet"} {
-			name := jobtest.Absolute(t, filepath.Join(jobtest.Exports, table+"."+ext))
+			name := jobtest.Export(t, table+"."+ext)
 			if _, err := os.Stat(name); err != nil {
 				continue
 			}

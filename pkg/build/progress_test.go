@@ -16,11 +16,11 @@ import (
 // of itself, for each form of input.
 func TestTrackerCountsABuild(t *testing.T) {
 	packed := filepath.Join(t.TempDir(), "check.csv.gz")
-	gzipFile(t, filepath.Join(jobtest.Exports, "check.csv"), packed)
+	gzipFile(t, jobtest.Export(t, "check.csv"), packed)
 	for _, input := range []string{"check.csv", "check.dump", "check.parquet", packed} {
 		t.Run(filepath.Base(input), func(t *testing.T) {
 			if !filepath.IsAbs(input) {
-				input = filepath.Join(jobtest.Exports, input)
+				input = jobtest.Export(t, input)
 			}
 			s := jobtest.Spec(t, "check")
 			s.Inputs = []string{jobtest.Absolute(t, input)}

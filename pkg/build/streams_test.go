@@ -82,11 +82,11 @@ func TestStreamsGiveTheSameFiles(t *testing.T) {
 		spec spec.Spec
 		pack bool
 	}{
-		{jobtest.Exports + "/check.csv", check, false},
-		{jobtest.Exports + "/check.csv", check, true},
-		{jobtest.Exports + "/check.dump", check, false},
-		{jobtest.Exports + "/check.dump", check, true},
-		{jobtest.Exports + "/check.parquet", check, false},
+		{jobtest.Export(t, "check.csv"), check, false},
+		{jobtest.Export(t, "check.csv"), check, true},
+		{jobtest.Export(t, "check.dump"), check, false},
+		{jobtest.Export(t, "check.dump"), check, true},
+		{jobtest.Export(t, "check.parquet"), check, false},
 		{samples + "mysql/outfile-csv.csv", dialect("mysql-csv", columns...), false},
 		{samples + "mysql/batch.tsv", dialect("mysql-batch"), false},
 		{samples + "spark/csv-default.csv", dialect("spark"), false},
@@ -173,7 +173,7 @@ func TestStreamAndFiles(t *testing.T) {
 
 // TestStreamOfADeadWriter kills the writer in the middle of the stream.
 func TestStreamOfADeadWriter(t *testing.T) {
-	data, err := os.ReadFile(jobtest.Exports + "/check.dump")
+	data, err := os.ReadFile(jobtest.Export(t, "check.dump"))
 	if err != nil {
 		t.Fatal(err)
 	}

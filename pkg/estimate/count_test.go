@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -96,7 +95,7 @@ func TestExact(t *testing.T) {
 		{data.Opinion, "opinion.parquet", "buss_no + business_type + id", list("BN2,C,a")},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			s := jobtest.TableSpec(t, c.table, filepath.Join(jobtest.Exports, c.file), "")
+			s := jobtest.TableSpec(t, c.table, jobtest.Export(t, c.file), "")
 			if c.key != "" {
 				s.Key = c.key
 			}

@@ -217,7 +217,7 @@ func TestPlanOfTable(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s := jobtest.TableSpec(t, data.Check, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), "csv")
+	s := jobtest.TableSpec(t, data.Check, jobtest.Export(t, "check.csv"), "csv")
 	s.Table = name.String()
 	e, err := Run(t.Context(), env, jobtest.Resolve(t, s), Options{})
 	if err != nil {

@@ -31,9 +31,9 @@ func TestWeightsOfTheWhole(t *testing.T) {
 	points := partition.SaltSplits(10)
 	var all [][]int64
 	for _, file := range []string{"check.csv", "check.parquet"} {
-		all = append(all, weightsOf(t, jobtest.TableSpec(t, data.Check, filepath.Join(jobtest.Exports, file), ""), points, 2, weightText))
+		all = append(all, weightsOf(t, jobtest.TableSpec(t, data.Check, jobtest.Export(t, file), ""), points, 2, weightText))
 	}
-	info, err := os.Stat(filepath.Join(jobtest.Exports, "check.csv"))
+	info, err := os.Stat(jobtest.Export(t, "check.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestWeightsOfTheWhole(t *testing.T) {
 
 // TestWeightsOfTables: those of further tables follow those of the first, by what their rows hold.
 func TestWeightsOfTables(t *testing.T) {
-	s := jobtest.TableSpec(t, data.Check, filepath.Join(jobtest.Exports, "check.csv"), "")
+	s := jobtest.TableSpec(t, data.Check, jobtest.Export(t, "check.csv"), "")
 	s.Table, s.Tables = "t", []spec.TableSpec{{Table: "narrow", Key: "id", Columns: []string{"hit_ind"}}, {Table: "again", Key: s.Key}}
 	points := partition.SaltSplits(4)
 	families := []spec.Family{jobtest.Family}

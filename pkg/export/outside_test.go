@@ -27,12 +27,12 @@ func TestOutsideReaders(t *testing.T) {
 		python, hows = p, []string{"csv", "jsonl", "duckdb-csv", "duckdb-parquet"}
 	}
 	s := jobtest.Spec(t, "check")
-	s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, 1700000000000
+	s.Inputs, s.Timestamp = []string{jobtest.Export(t, "check.csv")}, 1700000000000
 	splits := partition.SaltSplits(3)
 	dir, m := built(t, jobtest.Env(t), s, splits)
 	snap := labBuild(t, dir, m, splits)
 	s.Format = "parquet" // so that CSV has a NULL, which readers take for an empty text or for none
-	want, err := readBack(t, hdfsio.Local{}, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), readerOptions(s.Columns))
+	want, err := readBack(t, hdfsio.Local{}, jobtest.Export(t, "check.csv"), readerOptions(s.Columns))
 	testcheck.Must(t, err)
 	texts := map[string]map[string]any{}
 	for _, r := range want {

@@ -30,7 +30,7 @@ func TestLoadExportLoad(t *testing.T) {
 			continue
 		}
 		s := jobtest.Spec(t, c.table)
-		s.Inputs, s.Empty, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, c.file))}, c.empty, 1700000000000
+		s.Inputs, s.Empty, s.Timestamp = []string{jobtest.Export(t, c.file)}, c.empty, 1700000000000
 		splits := partition.SaltSplits(c.modulus)
 		first, m := built(t, env, s, splits)
 		snap := labBuild(t, first, m, splits)

@@ -47,8 +47,8 @@ func TestReadingChangeIsRefused(t *testing.T) {
 		first, second []string
 		says          string
 	}{
-		{"header", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no", "--bad-records=1"}, []string{"--bad-records=1"}, "header was no, it is yes"},
-		{"format", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no", "--bad-records=1"}, []string{"--header=no", "--bad-records=1", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
+		{"header", jobtest.Export(t, "check.csv"), []string{"--header=no", "--bad-records=1"}, []string{"--bad-records=1"}, "header was no, it is yes"},
+		{"format", jobtest.Export(t, "check.csv"), []string{"--header=no", "--bad-records=1"}, []string{"--header=no", "--bad-records=1", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
 		{"fewer bad records", bad, []string{"--bad-records=3"}, nil, "bad_records was 3, it is 0"},
 		{"more bad records", bad, []string{"--bad-records=3"}, []string{"--bad-records=5"}, ""}, // gives the same rows
 	} {
@@ -111,7 +111,7 @@ func TestSpellingsAreOneJob(t *testing.T) {
 		"the namespace":   func() { p.table = "default:" + table.Qualifier },
 		"a relative path": func() { p.input = relative },
 		"dots":            func() { p.input = "./" + relative },
-		"a URI":           func() { p.input = "file://" + jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump")) },
+		"a URI":           func() { p.input = "file://" + jobtest.Export(t, "check.dump") },
 		"the key":         func() { key = "--key=salt( check_id,10)+md5hex(check_id)+id" },
 	}
 	lock, err := journal.TryLock(dirs[0])
@@ -398,7 +398,7 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 	env := jobtest.Env(t)
 	base := t.TempDir()
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
+	s.Inputs = []string{jobtest.Export(t, "check.dump")}
 	for _, table := range []string{"../../x", "a/../../x", "..", "a:../x", "a/b", "zookeeper", "zookeeper:t", "ns:zookeeper", "a:b:c", ":t", "t:", "-t", ".t"} {
 		s.Table = table
 		for what, do := range map[string]func() error{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,7 +32,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = fsys.RemoveAll(context.Background(), dir) })
-			content := jobtest.ReadWhole(t, hdfsio.Local{}, jobtest.Absolute(t, filepath.Join(jobtest.Exports, export)))
+			content := jobtest.ReadWhole(t, hdfsio.Local{}, jobtest.Export(t, export))
 			name := path.Join(dir, export)
 			if err := writeOver(t.Context(), fsys, name, content); err != nil {
 				t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -23,7 +22,7 @@ type exported map[string]string
 func TestDesigns(t *testing.T) {
 	t.Parallel()
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
-	input := jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))
+	input := jobtest.Export(t, "check.csv")
 	records := readExport(t, input)
 	of := func(id string) func(exported) bool { return func(r exported) bool { return r["check_id"] == id } }
 	between := func(from, to string) func(exported) bool {

@@ -440,7 +440,7 @@ func TestFailover(t *testing.T) {
 		name := jobtest.FreshTable(t, env, 10, nil)
 		s := jobtest.Spec(t, "check")
 		s.Table, s.Verify = name, "full"
-		s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+		s.Inputs = []string{jobtest.Export(t, "check.csv")}
 		var once sync.Once
 		o := RunOptions{WorkOptions: build.WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) {
 			once.Do(func() {

@@ -66,7 +66,7 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 	env, other := jobtest.ClusterEnv(t, servers), jobtest.ClusterEnv(t, servers)
 	other.Conf.Set("zookeeper.znode.parent", secondCluster(t, env), "test")
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
+	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Export(t, "check.dump")}
 	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 	jobs := map[string]bool{}
 	for _, c := range []struct {

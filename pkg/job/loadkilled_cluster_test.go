@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ import (
 func (p *program) builtDir(onHDFS bool, salts int) string {
 	p.t.Helper()
 	s := jobtest.Spec(p.t, "check")
-	s.Inputs = []string{jobtest.Absolute(p.t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(p.t, "check.csv")}
 	return p.builtOf(s, onHDFS, salts)
 }
 

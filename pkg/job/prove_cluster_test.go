@@ -35,7 +35,7 @@ import (
 func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 	t.Helper()
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	dir := t.TempDir()
 	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, build.WorkOptions{})
 	if err != nil {
@@ -362,7 +362,7 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			table := jobtest.FreshTable(t, env, 3, nil)
 			s := jobtest.Spec(t, "check")
-			s.Table, s.Inputs, s.Verify = table, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, "off"
+			s.Table, s.Inputs, s.Verify = table, []string{jobtest.Export(t, "check.csv")}, "off"
 			var file progress.HFile
 			var staging string
 			var o RunOptions

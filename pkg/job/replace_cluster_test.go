@@ -413,7 +413,7 @@ type replaceProgram struct {
 // newReplaceProgram has the table filled by a job of the same program.
 func newReplaceProgram(t *testing.T, name, want string) *replaceProgram {
 	p := &replaceProgram{program: newProgram(t, name), want: want}
-	all, err := os.ReadFile(filepath.Join(jobtest.Absolute(t, jobtest.Exports), "check.dump"))
+	all, err := os.ReadFile(jobtest.Export(t, "check.dump"))
 	if err != nil {
 		t.Fatal(err)
 	}

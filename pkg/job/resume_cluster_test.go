@@ -73,7 +73,7 @@ func newProgramOn(t *testing.T, cluster *testcluster.Cluster, name string, split
 	t.Helper()
 	env := jobtest.ClusterEnv(t, cluster)
 	return &program{t: t, path: name, cluster: cluster, env: env, table: jobtest.FreshTableAt(t, env, splits, nil), state: t.TempDir(),
-		input: jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
+		input: jobtest.Export(t, "check.dump")}
 }
 
 // admin has an administrator do something to the table.

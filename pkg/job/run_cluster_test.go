@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 			name := jobtest.FreshTable(t, env, c.salts, c.family)
 			s := jobtest.Spec(t, c.table)
 			s.Table, s.Empty, s.Verify = name, c.empty, c.verify
-			s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, c.file))}
+			s.Inputs = []string{jobtest.Export(t, c.file)}
 			r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -92,11 +92,11 @@ func TestGet(t *testing.T) {
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Inputs, s.Verify = name, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, "off"
+	s.Table, s.Inputs, s.Verify = name, []string{jobtest.Export(t, "check.csv")}, "off"
 	if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(jobtest.Exports, "check.dump"))
+	b, err := os.ReadFile(jobtest.Export(t, "check.dump"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestBuildThenLoad(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	dir := "hdfs:///tmp/hfiles-" + testcheck.Name(t)
 	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{})
 	if err != nil {
@@ -160,7 +160,7 @@ func TestLoadLocalFiles(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	dir := t.TempDir()
 	if _, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestInputsOnHDFS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(jobtest.Exports, "check.dump"))
+	b, err := os.ReadFile(jobtest.Export(t, "check.dump"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 3, nil)
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	dir := "hdfs:///tmp/hfiles-" + testcheck.Name(t)
 	if _, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(3), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestVerifyFinds(t *testing.T) {
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Timestamp = name, time.Now().UnixMilli()
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +319,7 @@ func TestTableIsNotFit(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	s := jobtest.Spec(t, "check")
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "check.csv")}
 	run := func(table, family string) error {
 		s.Table, s.Family = table, family
 		_, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})

@@ -150,7 +150,7 @@ func nothing(t *testing.T) *os.File {
 
 func export(t *testing.T) []byte {
 	t.Helper()
-	b, err := os.ReadFile(jobtest.Exports + "/check.csv")
+	b, err := os.ReadFile(jobtest.Export(t, "check.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func newTableInput(t *testing.T, servers *testcluster.Cluster) *tableInput {
 	in.table, err = loader.ParseTableName(in.old)
 	testcheck.Must(t, err)
 	in.spec = jobtest.Spec(t, "check")
-	in.spec.Table, in.spec.Key, in.spec.Inputs = in.old, "salt(id) + md5hex(id) + check_id", []string{jobtest.Absolute(t, jobtest.Exports+"/check.dump")}
+	in.spec.Table, in.spec.Key, in.spec.Inputs = in.old, "salt(id) + md5hex(id) + check_id", []string{jobtest.Export(t, "check.dump")}
 	in.load(t)
 	in.admin = in.servers.AdminT(t)
 	return in

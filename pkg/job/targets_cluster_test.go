@@ -35,7 +35,7 @@ import (
 func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 	s := jobtest.Spec(t, "opinion")
 	s.Table, s.Verify, s.Timestamp = jobtest.FreshTableAt(t, env, partition.SaltSplits(5), nil), "full", 1700000000000
-	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "opinion.csv"))}
+	s.Inputs = []string{jobtest.Export(t, "opinion.csv")}
 	plain := func(f *loader.Family) { f.Compression, f.Encoding, f.Bloom = "GZ", "NONE", "NONE" }
 	s.Tables = []spec.TableSpec{
 		{Index: "by_date", Table: jobtest.FreshTableAt(t, env, points("2014", "2016"), nil), Key: `create_date + "|" + id`, Covers: []string{"business_type"}, Query: []string{"create_date"}},

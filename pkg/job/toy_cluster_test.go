@@ -113,7 +113,7 @@ func TestToyCommand(t *testing.T) {
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, jobtest.Exports+"/check.csv")}
+	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Export(t, "check.csv")}
 	if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func pipedJobs(t *testing.T) map[string]pipedJob {
 	jobs := map[string]pipedJob{}
 	for _, table := range []string{"check", "opinion"} {
 		s := jobtest.Spec(t, table)
-		s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, table+".csv"))}, 1700000000000
+		s.Inputs, s.Timestamp = []string{jobtest.Export(t, table+".csv")}, 1700000000000
 		jobs[table] = pipedJob{spec: s, shapes: shapesOf(partition.SaltSplits(10))}
 	}
 	s := jobs["opinion"].spec

@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +37,7 @@ func TestPreflight(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Export(t, "check.csv")}
 	base := "/tmp/check-" + path.Base(t.TempDir()) + t.Name()
 	r := preflight(t, env, s, Options{Staging: base})
 	if r.Errors != 0 || r.Warnings != 0 || r.Err() != nil {

@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	w.path = jobtest.Program(t)
 	w.old = jobtest.FreshTable(t, env, 10, func(f *loader.Family) { f.Versions = 3 })
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Inputs = w.old, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Table, s.Inputs = w.old, []string{jobtest.Export(t, "check.csv")}
 	if _, err := job.Run(t.Context(), env, jobtest.Resolve(t, s), job.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
 	columns := s.Columns
-	s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, 1_700_000_000_000
+	s.Inputs, s.Timestamp = []string{jobtest.Export(t, "check.csv")}, 1_700_000_000_000
 	s.Key = "salt(check_id, 10) + md5hex(check_id) + id"
 	splits := [][]byte{[]byte("3"), []byte("7")}
 	family := spec.DefaultFamily("f")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +28,7 @@ func TestOpen(t *testing.T) {
 	env := jobtest.ClusterEnv(t, c)
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Inputs = name, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	s.Table, s.Inputs = name, []string{jobtest.Export(t, "check.csv")}
 	loaded, err := job.Run(t.Context(), env, jobtest.Resolve(t, s), job.RunOptions{})
 	if err != nil {
 		t.Fatal(err)

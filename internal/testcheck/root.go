@@ -1,0 +1,36 @@
+package testcheck
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Path is the absolute path of what is at a path below the root of the module, whichever package the test is of.
+func Path(t testing.TB, below ...string) string {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{root}, below...)...)
+}
+
+// Root is the directory of the module, in which or below which the working directory is. A module below it has another name.
+func Root() (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := wd; ; dir = filepath.Dir(dir) {
+		b, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if line, _, _ := bytes.Cut(b, []byte("\n")); err == nil && !bytes.Contains(line, []byte("/internal/")) && bytes.HasPrefix(line, []byte("module ")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in the module", wd)
+		}
+	}
+}
