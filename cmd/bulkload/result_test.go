@@ -31,7 +31,7 @@ import (
 func checkResult(out []byte) (map[string]any, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	schema, err := c.Compile(filepath.Join("..", "..", "docs", "result.schema.json"))
+	schema, err := c.Compile("../../docs/result.schema.json")
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func checkResult(out []byte) (map[string]any, error) {
 
 // TestSchemaHasKinds: the schema of results has the word of each kind of failure, and that of a command that was stopped.
 func TestSchemaHasKinds(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "result.schema.json"))
+	b, err := os.ReadFile("../../docs/result.schema.json")
 	testcheck.Must(t, err)
 	var schema struct {
 		Properties struct {

@@ -17,7 +17,7 @@ func TestDigest(t *testing.T) {
 		table data.Table
 		salts int
 	}{{data.Check, 10}, {data.Opinion, 50}} {
-		exports := filepath.Join("..", "..", "testdata", "exports")
+		exports := "../../testdata/exports"
 		f, err := os.Open(filepath.Join(exports, string(c.table)+".csv"))
 		if err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ func (s site) run(env []string, args ...string) (string, error) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), s.program, args...)
 	cmd.Env = slices.Concat(os.Environ(), s.env, env)
-	cmd.Dir = filepath.Join("..", "..")
+	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(e.Stderr), err
