@@ -113,7 +113,7 @@ func (d dictionary) goOffences(t *testing.T, file string, src []byte) []string {
 // TestWords: the program, its tests, its documents and its examples speak HBase's language.
 func TestWords(t *testing.T) {
 	texts := []string{".md", ".yaml", ".yml", ".py", ".sh", ".service", ".timer", ".tmpl", ".json"}
-	data := []string{"../../internal/reference/words_test.go"} // files in which the words are data: the list itself
+	const list = "reference/words_test.go" // in which the words are data
 	words, files := banned(), 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -126,7 +126,7 @@ func TestWords(t *testing.T) {
 			}
 			return nil
 		}
-		if slices.Contains(data, filepath.ToSlash(path)) {
+		if strings.HasSuffix(filepath.ToSlash(path), list) {
 			return nil
 		}
 		program := ending == ".go"
