@@ -68,10 +68,22 @@ func goFiles(t *testing.T) (names []string) {
 	return names
 }
 
+// modulePath is the path of the module in a directory.
+func modulePath(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(line, "module ")
+}
+
 // imports are those of all packages of this module but for tests, each with
 // the packages of this module that it imports.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
+	module := modulePath(t, root)
 	all := map[string]map[string]bool{}
 	for _, file := range goFiles(t) {
 		if strings.HasSuffix(file, "_test.go") {
@@ -90,7 +102,7 @@ func imports(t *testing.T) map[string][]string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ours, ok := strings.CutPrefix(name, "bulkload/"); ok {
+			if ours, ok := strings.CutPrefix(name, module+"/"); ok {
 				all[dir][ours] = true
 			}
 		}
