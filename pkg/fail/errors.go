@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
 
@@ -64,6 +65,9 @@ func With(k Kind, err error) error {
 	}
 	if _, ok := errors.AsType[*hdfsio.FeatureError](err); ok && k == HDFS {
 		k = Check // no retry helps
+	}
+	if _, ok := errors.AsType[*loader.DeniedError](err); ok && k == Load {
+		k = Check // until the right is granted
 	}
 	return &Error{Kind: k, Err: err}
 }

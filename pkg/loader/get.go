@@ -28,7 +28,7 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", setting.Count(len(keys), "row"), table, err)
+		return nil, fmt.Errorf("read %s of %s: %w", setting.Count(len(keys), "row"), table, c.denied(err, "READ", "R", table.String()))
 	}
 	return rows, nil
 }

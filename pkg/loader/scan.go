@@ -157,7 +157,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 			pos = next
 		}
 		if !repeatable(err) && !expired(err) {
-			return fmt.Errorf("%s: %w", s.what, err)
+			return fmt.Errorf("%s: %w", s.what, s.c.denied(err, "READ", "R", s.req.Table.String()))
 		}
 		if failures == 0 || s.rows > rows { // progress: the time starts over
 			started, failures, rows = time.Now(), 0, s.rows

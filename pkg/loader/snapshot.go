@@ -46,7 +46,7 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		err = ErrSnapshotExists
 	}
 	if err != nil {
-		return fmt.Errorf("snapshot %s of table %s: %w", name, table, err)
+		return fmt.Errorf("snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name stri
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.master(ctx, "DeleteSnapshot", &pb.DeleteSnapshotRequest{Snapshot: s}, &pb.DeleteSnapshotResponse{})
 	if err != nil && !isJava(err, "SnapshotDoesNotExistException") {
-		return fmt.Errorf("delete snapshot %s of table %s: %w", name, table, err)
+		return fmt.Errorf("delete snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
 	}
 	return nil
 }

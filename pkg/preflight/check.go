@@ -215,6 +215,7 @@ type checkFacts struct {
 	quotaErr   error
 	besides    besidesFacts
 	bulk       bulkFacts
+	readErr    error // of a row that is not there
 	staging    stagingFacts
 	inputs     inputFacts
 	machine    machineFacts
@@ -246,7 +247,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.table.State == loader.Enabled {
 		maxSize := f.table.MaxFileSize
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
-			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkHBaseStaging(f.bulk))
+			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkHBaseStaging(f.bulk))
 	}
 	return present(append(all, f.apart(ctx)...))
 }

@@ -64,6 +64,9 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 		return
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
+	if f.spec.Verify != "off" {
+		wg.Go(func() { _, f.readErr = c.Rows(ctx, f.name, [][]byte{{0}}) }) // no job makes that key
+	}
 	f.bulk.ask(ctx, f.env, c, f.name, f.o)
 }
 
@@ -211,6 +214,15 @@ func checkRoundTrip(b bulkFacts, user string) Check {
 		return Doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine{b.cleanupErr})
 	}
 	return good(name, "HBase made and removed a directory for a load by %s", user)
+}
+
+// checkRead says that the user may not read what is to be verified. Other errors of a read are those of the checks of regions and servers.
+func checkRead(err error, table loader.TableName) Check {
+	denied, ok := errors.AsType[*loader.DeniedError](err)
+	if !ok {
+		return Check{}
+	}
+	return bad("right to read", setting.Textf("%s, or give %s off", denied.Grant, setting.Verify), "user %s needs the right READ on table %s, which is verified", denied.User, table)
 }
 
 // checkHBaseStaging looks at the directory in which HBase makes those of
