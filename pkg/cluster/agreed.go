@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/hbaserpc"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/sasl"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/tlsconf"
 )
 
@@ -25,7 +25,7 @@ const askTimeout = 20 * time.Second
 // NameNode is what a NameNode wants of clients, and what was agreed upon.
 type NameNode struct {
 	Methods       []string          // to log in by; none: no authentication
-	RPC           sasl.Quality      // agreed upon; 0 without a login
+	RPC           kerberos.Quality  // agreed upon; 0 without a login
 	DataEncrypted bool              // dfs.encrypt.data.transfer of the cluster
 	Zones         map[string]string // encryption zones, by the path that is in one
 }
@@ -33,7 +33,7 @@ type NameNode struct {
 // AskNameNode looks at the first NameNode of a location that answers and is not in standby, and asks it for the encryption
 // zones of paths; those that the user may not look at are left out. Where the configuration asks for another login than the
 // server the error is [hadooprpc.ErrSimple] or [hdfsio.ErrSecured]; where it asks for another protection, a
-// [*sasl.MismatchError].
+// [*kerberos.MismatchError].
 func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location, paths []string) (*NameNode, error) {
 	var errs []error
 	for _, addr := range l.Addresses {
@@ -152,7 +152,7 @@ func encryptionZone(ctx context.Context, c *hadooprpc.Caller, path string) (zone
 }
 
 // AskHBase logs in at a region server, host:port, and says which protection was agreed upon.
-func (e *Env) AskHBase(ctx context.Context, addr string) (sasl.Quality, error) {
+func (e *Env) AskHBase(ctx context.Context, addr string) (kerberos.Quality, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %s", askTimeout))
 	defer cancel()
 	login, err := e.Login()
@@ -179,7 +179,7 @@ func (e *Env) AskHBase(ctx context.Context, addr string) (sasl.Quality, error) {
 	if err != nil {
 		return 0, fmt.Errorf("region server %s: %w", addr, err)
 	}
-	agreed := sasl.Authentication
+	agreed := kerberos.Authentication
 	if s, ok := c.(*hbaserpc.Conn); ok {
 		agreed = s.Quality()
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -26,7 +26,7 @@ type Env struct {
 	Log      *slog.Logger
 	Identity Identity // on secured clusters
 	// Tokens are delegation tokens of file systems. If there are some, there is no login: a container has these alone.
-	Tokens []*hadooprpc.Token
+	Tokens []*kerberos.Token
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses

@@ -16,7 +16,6 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/sasl"
 	"bulkload/pkg/tlsconf"
 )
 
@@ -37,7 +36,7 @@ type secrets struct {
 
 // lentToken is a delegation token that HBase gets with each load.
 type lentToken struct {
-	token  *hadooprpc.Token
+	token  *kerberos.Token
 	since  time.Time
 	cancel func(context.Context) error
 }
@@ -149,11 +148,11 @@ func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 const hdfsToken = "HDFS_DELEGATION_TOKEN"
 
 // tokenFor is the given token of a file system: the one that names it, or the only one that there is.
-func (e *Env) tokenFor(l hdfsio.Location) (*hadooprpc.Token, error) {
+func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
-	var all []*hadooprpc.Token
+	var all []*kerberos.Token
 	for _, t := range e.Tokens {
 		if t.Kind != hdfsToken {
 			continue
@@ -170,8 +169,8 @@ func (e *Env) tokenFor(l hdfsio.Location) (*hadooprpc.Token, error) {
 }
 
 // qualities are the protections that a key asks for.
-func (e *Env) qualities(key string) ([]sasl.Quality, error) {
-	q, err := sasl.ParseQualities(e.Conf.Value(key))
+func (e *Env) qualities(key string) ([]kerberos.Quality, error) {
+	q, err := kerberos.ParseQualities(e.Conf.Value(key))
 	if err != nil {
 		return nil, fail.Errorf(fail.Config, "%s: %w", key, err)
 	}
@@ -211,7 +210,7 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 }
 
 // hbaseLogin says how one logs in at a master, or at a region server.
-func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []sasl.Quality, master bool) hbaserpc.Options {
+func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerberos.Quality, master bool) hbaserpc.Options {
 	key := "hbase.regionserver.kerberos.principal"
 	if master {
 		key = "hbase.master.kerberos.principal"
@@ -220,7 +219,7 @@ func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []sasl.Q
 }
 
 // loadToken is the delegation token with which HBase takes files of this user. It is asked for once an hour.
-func (e *Env) loadToken(ctx context.Context, file string) (*hadooprpc.Token, error) {
+func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, error) {
 	l, err := e.Conf.Resolve(file)
 	if err != nil {
 		return nil, err
@@ -305,6 +304,6 @@ func (e *Env) closeSecrets() {
 // OtherSecurity reports whether an error is of a cluster that wants another login, or another protection, than the configuration has. It
 // comes again whenever the same is tried.
 func OtherSecurity(err error) bool {
-	_, mismatch := errors.AsType[*sasl.MismatchError](err)
+	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
 	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}, func(e error) bool { return errors.Is(err, e) })
 }

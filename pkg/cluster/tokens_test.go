@@ -6,28 +6,28 @@ import (
 	"testing"
 
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
 )
 
 // TestTokens: where tokens are given there is no login. The one that names the file system is taken, or the only one; otherwise it is an error.
 func TestTokens(t *testing.T) {
 	conf := &hdfsio.Conf{Env: func(name string) (string, bool) { return "tina", name == "HADOOP_USER_NAME" }}
 	conf.Set(hdfsio.HadoopAuthentication, "kerberos", "the test")
-	token := func(kind, service string) *hadooprpc.Token { return &hadooprpc.Token{Kind: kind, Service: service} }
+	token := func(kind, service string) *kerberos.Token { return &kerberos.Token{Kind: kind, Service: service} }
 	ha := hdfsio.Location{Scheme: "hdfs", Authority: "bulk", Addresses: []string{"a:8020", "b:8020"}}
 	one := hdfsio.Location{Scheme: "hdfs", Authority: "127.0.0.1:8020", Addresses: []string{"127.0.0.1:8020"}}
 	first, second, other := token(hdfsToken, "ha-hdfs:bulk"), token(hdfsToken, "127.0.0.1:8020"), token("mapreduce.job", "127.0.0.1:8020")
 	for what, c := range map[string]struct {
-		tokens []*hadooprpc.Token
+		tokens []*kerberos.Token
 		at     hdfsio.Location
-		want   *hadooprpc.Token
+		want   *kerberos.Token
 	}{
-		"a name service":         {[]*hadooprpc.Token{other, second, first}, ha, first},
-		"an address":             {[]*hadooprpc.Token{other, first, second}, one, second},
-		"the only one":           {[]*hadooprpc.Token{other, first}, one, first},
-		"none of this kind":      {[]*hadooprpc.Token{other}, one, nil},
-		"two, of other clusters": {[]*hadooprpc.Token{token(hdfsToken, "x:1"), token(hdfsToken, "y:1")}, one, nil},
+		"a name service":         {[]*kerberos.Token{other, second, first}, ha, first},
+		"an address":             {[]*kerberos.Token{other, first, second}, one, second},
+		"the only one":           {[]*kerberos.Token{other, first}, one, first},
+		"none of this kind":      {[]*kerberos.Token{other}, one, nil},
+		"two, of other clusters": {[]*kerberos.Token{token(hdfsToken, "x:1"), token(hdfsToken, "y:1")}, one, nil},
 	} {
 		e := &Env{Conf: conf, Log: slog.New(slog.DiscardHandler), Tokens: c.tokens}
 		o := hdfsio.HDFSOptions{User: "tina"}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/sasl"
 )
 
@@ -28,7 +29,7 @@ type Options struct {
 	// Key is that of encrypted data, nil where data is not encrypted: then the block token of the request is used.
 	Key *Key
 	// Qualities are those of the configuration, the preferred one first. None: the strongest that the DataNode offers.
-	Qualities []sasl.Quality
+	Qualities []kerberos.Quality
 	// QualityKey is the key of the configuration that these are from, for errors.
 	QualityKey string
 	// UnknownKey is called when a DataNode does not know Key. Nil: nothing is.
@@ -109,13 +110,13 @@ func (c *Conn) logIn(t blockToken) error {
 	}
 	response := message{}
 	if response.payload, err = client.Step(challenge.payload); err != nil {
-		if m, ok := errors.AsType[*sasl.MismatchError](err); ok {
+		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
 			return fmt.Errorf("protection of data transfer: %w (%s)", m, c.o.QualityKey)
 		}
 		return err
 	}
 	layer := client.Layer()
-	if layer.Quality() == sasl.Privacy {
+	if layer.Quality() == kerberos.Privacy {
 		response.ciphers = []cipherOption{{suite: cipherAES}}
 	}
 	if _, err := c.Conn.Write(response.append(nil)); err != nil {
@@ -155,10 +156,10 @@ func (c *Conn) answer() (message, error) {
 // protect has what follows go through AES, through the layer of the login, or in the clear.
 func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 	switch {
-	case layer.Quality() == sasl.Authentication:
+	case layer.Quality() == kerberos.Authentication:
 		c.in, c.out = c.Conn, c.Conn
 		return nil
-	case layer.Quality() == sasl.Integrity || len(ciphers) == 0:
+	case layer.Quality() == kerberos.Integrity || len(ciphers) == 0:
 		s := &stream{conn: c.Conn, layer: layer}
 		c.in, c.out = s, s
 		return nil

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"bulkload/pkg/frames"
+	"bulkload/pkg/kerberos"
 )
 
 // Caller makes calls on a connection, one after the other. It belongs to one goroutine.
@@ -63,12 +64,12 @@ const ClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
 // DelegationToken asks a NameNode for a token (ClientProtocol.getDelegationToken). renewer may prolong its life. Its
 // service is empty: the user of the token fills it in.
-func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*Token, error) {
+func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos.Token, error) {
 	answer, err := c.Call(ctx, "getDelegationToken", appendText(nil, 1, renewer))
 	if err != nil {
 		return nil, fmt.Errorf("get a delegation token: %w", err)
 	}
-	t := new(Token)
+	t := new(kerberos.Token)
 	ok := frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
 		if field == 1 {
 			*t, _ = parseToken(data)
@@ -81,8 +82,8 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*Token, e
 }
 
 // RenewToken prolongs the life of a token, and says until when.
-func (c *Caller) RenewToken(ctx context.Context, t *Token) (time.Time, error) {
-	answer, err := c.Call(ctx, "renewDelegationToken", appendBytes(nil, 1, t.append(nil)))
+func (c *Caller) RenewToken(ctx context.Context, t *kerberos.Token) (time.Time, error) {
+	answer, err := c.Call(ctx, "renewDelegationToken", appendBytes(nil, 1, appendToken(nil, t)))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("renew a delegation token: %w", err)
 	}
@@ -98,22 +99,22 @@ func (c *Caller) RenewToken(ctx context.Context, t *Token) (time.Time, error) {
 }
 
 // CancelToken ends a token.
-func (c *Caller) CancelToken(ctx context.Context, t *Token) error {
-	if _, err := c.Call(ctx, "cancelDelegationToken", appendBytes(nil, 1, t.append(nil))); err != nil {
+func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
+	if _, err := c.Call(ctx, "cancelDelegationToken", appendBytes(nil, 1, appendToken(nil, t))); err != nil {
 		return fmt.Errorf("cancel a delegation token: %w", err)
 	}
 	return nil
 }
 
-// append is a TokenProto (Security.proto).
-func (t *Token) append(dst []byte) []byte {
+// appendToken appends a TokenProto (Security.proto).
+func appendToken(dst []byte, t *kerberos.Token) []byte {
 	dst = appendBytes(dst, 1, t.Identifier)
 	dst = appendBytes(dst, 2, t.Password)
 	dst = appendText(dst, 3, t.Kind)
 	return appendText(dst, 4, t.Service)
 }
 
-func parseToken(message []byte) (t Token, ok bool) {
+func parseToken(message []byte) (t kerberos.Token, ok bool) {
 	ok = frames.Fields(message, func(field protowire.Number, _ uint64, data []byte) {
 		switch field {
 		case 1:

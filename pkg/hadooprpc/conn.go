@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/sasl"
 )
 
@@ -27,9 +28,9 @@ type Conn struct {
 }
 
 // Quality is how the connection is protected.
-func (c *Conn) Quality() sasl.Quality {
+func (c *Conn) Quality() kerberos.Quality {
 	if c.layer == nil {
-		return sasl.Authentication
+		return kerberos.Authentication
 	}
 	return c.layer.Quality()
 }

@@ -14,14 +14,6 @@ import (
 	"bulkload/pkg/sasl"
 )
 
-// Token is a delegation token of Hadoop. Its password must not be shown.
-type Token struct {
-	Identifier []byte
-	Password   []byte
-	Kind       string
-	Service    string
-}
-
 // Options say which user logs in at a server, and how.
 type Options struct {
 	// Kerberos is the login. Token comes before it.
@@ -31,9 +23,9 @@ type Options struct {
 	// PrincipalKey is the key of the configuration that Principal is from, for errors.
 	PrincipalKey string
 	// Token is a delegation token for the server, nil for none.
-	Token *Token
+	Token *kerberos.Token
 	// Qualities are those of the configuration, the preferred one first. None: the strongest that the server offers.
-	Qualities []sasl.Quality
+	Qualities []kerberos.Quality
 	// QualityKey is the key of the configuration that these are from, for errors.
 	QualityKey string
 	// Protocol is the name of the protocol that will be spoken, such as
@@ -96,12 +88,12 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 		return nil, err
 	}
 	if err := c.converse(way, mechanism); err != nil {
-		if m, ok := errors.AsType[*sasl.MismatchError](err); ok {
+		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
 			return nil, fmt.Errorf("protection of RPC: %w (%s)", m, o.QualityKey)
 		}
 		return nil, fmt.Errorf("%s: %w", way.method, err)
 	}
-	if layer := mechanism.Layer(); layer.Quality() != sasl.Authentication {
+	if layer := mechanism.Layer(); layer.Quality() != kerberos.Authentication {
 		c.layer = layer
 	}
 	_, err = c.send(appendPacket(nil, requestHeader(callContext, client), connectionContext(user, o.Protocol)))

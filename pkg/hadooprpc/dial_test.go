@@ -1,6 +1,7 @@
 package hadooprpc
 
 import (
+	"bulkload/pkg/kerberos"
 	"bytes"
 	"context"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"bulkload/pkg/sasl"
 )
 
 // TestService makes the service of a principal.
@@ -79,7 +78,7 @@ func answering(t testing.TB, packets ...[]byte) net.Conn {
 	return client
 }
 
-var testToken = &Token{Identifier: []byte("identifier"), Password: []byte("s3cr3t")}
+var testToken = &kerberos.Token{Identifier: []byte("identifier"), Password: []byte("s3cr3t")}
 
 // TestLoginRefusals are servers that refuse a login, or are not what they say.
 func TestLoginRefusals(t *testing.T) {
@@ -119,7 +118,7 @@ func TestLoginRefusals(t *testing.T) {
 	} {
 		o := Options{Token: testToken, Protocol: ClientProtocol, QualityKey: "hadoop.rpc.protection"}
 		if strings.Contains(name, "less protection") {
-			o.Qualities = []sasl.Quality{sasl.Privacy}
+			o.Qualities = []kerberos.Quality{kerberos.Privacy}
 		}
 		_, err := Dial(t.Context(), answering(t, tt.packets...), "host", o)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cr3t") {

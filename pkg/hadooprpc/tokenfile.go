@@ -1,6 +1,7 @@
 package hadooprpc
 
 import (
+	"bulkload/pkg/kerberos"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,7 @@ const mostTokenFile = 1 << 20
 // number of tokens, and for each its alias, identifier, password, kind and service, each after its length. Secrets after
 // them are not read. Numbers are Hadoop's variable ones (WritableUtils.writeVInt). A file of the other form, of protobuf, is
 // refused.
-func ReadTokens(path string) ([]*Token, error) {
+func ReadTokens(path string) ([]*kerberos.Token, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func ReadTokens(path string) ([]*Token, error) {
 	return tokens, nil
 }
 
-func parseTokens(data []byte) ([]*Token, error) {
+func parseTokens(data []byte) ([]*kerberos.Token, error) {
 	if len(data) > mostTokenFile {
 		return nil, fmt.Errorf("more than %d bytes", mostTokenFile)
 	}
@@ -53,10 +54,10 @@ func parseTokens(data []byte) ([]*Token, error) {
 	if r.short || n > len(data) {
 		return nil, fmt.Errorf("%d tokens in %d bytes", n, len(data))
 	}
-	var tokens []*Token
+	var tokens []*kerberos.Token
 	for range n {
 		r.field() // the alias
-		t := &Token{Identifier: r.field(), Password: r.field()}
+		t := &kerberos.Token{Identifier: r.field(), Password: r.field()}
 		t.Kind, t.Service = string(r.field()), string(r.field())
 		if r.short {
 			return nil, fmt.Errorf("token %d of %d is torn at byte %d of %d", len(tokens)+1, n, r.at, len(data))

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/sasl"
 )
 
@@ -26,9 +27,9 @@ type Conn struct {
 }
 
 // Quality is how the connection is protected.
-func (c *Conn) Quality() sasl.Quality {
+func (c *Conn) Quality() kerberos.Quality {
 	if c.layer == nil {
-		return sasl.Authentication
+		return kerberos.Authentication
 	}
 	return c.layer.Quality()
 }

@@ -26,7 +26,7 @@ type Options struct {
 	// PrincipalKey is the key of the configuration that Principal is from, for errors.
 	PrincipalKey string
 	// Qualities are those of hbase.rpc.protection, the preferred one first. None: the strongest that the server offers.
-	Qualities []sasl.Quality
+	Qualities []kerberos.Quality
 }
 
 // How a connection begins: the word, version 0, and how the client logs in (RpcConnectionHeader, AuthMethod in HBase 2.6).
@@ -119,7 +119,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 		}
 		response, err := client.Step(challenge)
 		if err != nil {
-			if _, ok := errors.AsType[*sasl.MismatchError](err); ok {
+			if _, ok := errors.AsType[*kerberos.MismatchError](err); ok {
 				err = fmt.Errorf("protection of RPC: %w (hbase.rpc.protection)", err)
 			}
 			return nil, &LoginError{Err: err}
@@ -129,7 +129,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 		}
 	}
 	c := &Conn{Conn: nc}
-	if l := client.Layer(); l.Quality() != sasl.Authentication {
+	if l := client.Layer(); l.Quality() != kerberos.Authentication {
 		c.layer = l
 	}
 	return c, nil

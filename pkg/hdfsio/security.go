@@ -11,7 +11,6 @@ import (
 	"bulkload/pkg/datatransfer"
 	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/kerberos"
-	"bulkload/pkg/sasl"
 )
 
 // Security is how a secured cluster is reached: by a Kerberos login or by a delegation token, with each connection
@@ -20,12 +19,12 @@ type Security struct {
 	// Kerberos is the login. It is not closed by the file system.
 	Kerberos *kerberos.Client
 	// Token is a delegation token of the cluster; it comes before Kerberos.
-	Token *hadooprpc.Token
+	Token *kerberos.Token
 	// Principal is that of the NameNodes, dfs.namenode.kerberos.principal.
 	Principal string
 	// RPC and Data are the protections that the configuration asks for, the preferred one first: hadoop.rpc.protection and
 	// dfs.data.transfer.protection. None: the strongest that the cluster offers.
-	RPC, Data []sasl.Quality
+	RPC, Data []kerberos.Quality
 }
 
 // Names of the keys that [Conf.Security] reads, for errors.
@@ -87,35 +86,24 @@ func (h *HDFS) wantsLogin(ctx context.Context) error {
 
 // refused says that a login cannot succeed however often it is tried: the two sides are configured for different things.
 func refused(err error) bool {
-	_, mismatch := errors.AsType[*sasl.MismatchError](err)
+	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
 	return mismatch || errors.Is(err, hadooprpc.ErrSimple) || errors.Is(err, kerberos.ErrUnknownService)
 }
 
-// Caller is a connection for calls of one's own to the NameNode that answers first. Close it after use.
-func (h *HDFS) Caller(ctx context.Context) (*hadooprpc.Caller, error) {
-	var errs []error
-	for _, addr := range h.o.Addresses {
-		nc, err := (&net.Dialer{Timeout: h.o.DialTimeout}).DialContext(ctx, "tcp", addr)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		c, err := h.openCaller(ctx, nc, addr)
-		if err == nil {
-			return c, nil
-		}
-		errs = append(errs, err)
+// dialCaller opens a connection to a NameNode for calls of one's own. Close it after use.
+func (h *HDFS) dialCaller(ctx context.Context, addr string) (*hadooprpc.Caller, error) {
+	nc, err := (&net.Dialer{Timeout: h.o.DialTimeout}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.Join(errs...)
+	return h.openCaller(ctx, nc, addr)
 }
 
 // call makes calls at the first NameNode that is not in standby.
 func (h *HDFS) call(ctx context.Context, do func(*hadooprpc.Caller) error) error {
 	var errs []error
-	for i := range h.o.Addresses {
-		one := HDFS{o: h.o}
-		one.o.Addresses = h.o.Addresses[i : i+1]
-		c, err := one.Caller(ctx)
+	for _, addr := range h.o.Addresses {
+		c, err := h.dialCaller(ctx, addr)
 		if err == nil {
 			err = do(c)
 			c.Close()
@@ -192,7 +180,7 @@ func (h *HDFS) forgetKey() {
 
 // DelegationToken asks for a token with which another program can act as the user that is logged in. Its service is filled in
 // as Hadoop's programs expect it. cancel ends it.
-func (h *HDFS) DelegationToken(ctx context.Context, renewer string) (t *hadooprpc.Token, cancel func(context.Context) error, err error) {
+func (h *HDFS) DelegationToken(ctx context.Context, renewer string) (t *kerberos.Token, cancel func(context.Context) error, err error) {
 	err = h.call(ctx, func(c *hadooprpc.Caller) (err error) {
 		t, err = c.DelegationToken(ctx, renewer)
 		return err

@@ -8,12 +8,11 @@ import (
 
 	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/kerberos"
-	"bulkload/pkg/sasl"
 )
 
 // TestRefusedLogins are not tried again; connections that break are.
 func TestRefusedLogins(t *testing.T) {
-	for _, err := range []error{&sasl.MismatchError{}, hadooprpc.ErrSimple, kerberos.ErrUnknownService} {
+	for _, err := range []error{&kerberos.MismatchError{}, hadooprpc.ErrSimple, kerberos.ErrUnknownService} {
 		if transient(fmt.Errorf("namenode: %w", err)) {
 			t.Errorf("%v is tried again", err)
 		}

@@ -1,7 +1,7 @@
 package loader
 
 import (
-	"bulkload/pkg/hadooprpc"
+	"bulkload/pkg/kerberos"
 	"context"
 	"fmt"
 	"path"
@@ -138,7 +138,7 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 // cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly. fs is a
 // DelegationToken: identifier, password, kind, service. Without replicate the marker in the WAL says so, and peers drop it
 // (ReplicationSink, 2.6).
-func bulkLoadRequest(r Region, token string, fs *hadooprpc.Token, files []HFile, replicate bool) *pb.BulkLoadHFileRequest {
+func bulkLoadRequest(r Region, token string, fs *kerberos.Token, files []HFile, replicate bool) *pb.BulkLoadHFileRequest {
 	req := &pb.BulkLoadHFileRequest{Region: r.specifier(), AssignSeqNum: proto.Bool(true)}
 	for _, f := range files {
 		req.FamilyPath = append(req.FamilyPath, &pb.BulkLoadHFileRequest_FamilyPath{Family: []byte(f.Family), Path: proto.String(f.Path)})

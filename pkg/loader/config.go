@@ -1,7 +1,7 @@
 package loader
 
 import (
-	"bulkload/pkg/hadooprpc"
+	"bulkload/pkg/kerberos"
 	"cmp"
 	"context"
 	"errors"
@@ -35,7 +35,7 @@ type Config struct {
 	Secure func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error)
 	// Token gives the delegation token of HDFS with which a region server takes a file as the user. Nil: the cluster has no
 	// security; the server takes files as itself then.
-	Token func(ctx context.Context, file string) (*hadooprpc.Token, error)
+	Token func(ctx context.Context, file string) (*kerberos.Token, error)
 	// DialTimeout bounds a connect. Default 20 s.
 	DialTimeout time.Duration
 	// LookupTimeout bounds one look into ZooKeeper, or one round of questions to the RPC registry. Default 15 s.

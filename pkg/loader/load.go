@@ -1,7 +1,7 @@
 package loader
 
 import (
-	"bulkload/pkg/hadooprpc"
+	"bulkload/pkg/kerberos"
 	"context"
 	"errors"
 	"fmt"
@@ -128,12 +128,12 @@ type load struct {
 	req     LoadRequest
 	linger  context.Context // outlives Load's own by LoadGrace
 	direct  bool
-	mover   string           // HBase's user if direct, empty where that is not known
-	token   string           // by which files are sent, none if direct
-	fs      *hadooprpc.Token // with which the servers take files as the user, nil without security
-	staged  string           // the staging directory in which a file may be: the token, or that of an earlier attempt
-	tracked map[string]bool  // families whose store files are a list, not the contents of a directory
-	sent    map[string]bool  // files that an earlier attempt sent without an answer
+	mover   string          // HBase's user if direct, empty where that is not known
+	token   string          // by which files are sent, none if direct
+	fs      *kerberos.Token // with which the servers take files as the user, nil without security
+	staged  string          // the staging directory in which a file may be: the token, or that of an earlier attempt
+	tracked map[string]bool // families whose store files are a list, not the contents of a directory
+	sent    map[string]bool // files that an earlier attempt sent without an answer
 	files   []HFile
 	report  *LoadReport
 

@@ -13,7 +13,6 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
-	"bulkload/pkg/sasl"
 	"bulkload/pkg/setting"
 )
 
@@ -24,7 +23,7 @@ type securityFacts struct {
 	nnErr           error
 	hdfs, hbase     bool // Kerberos, by the configuration
 	data            string
-	hbaseRPC        sasl.Quality // 0: not known
+	hbaseRPC        kerberos.Quality // 0: not known
 	hbaseErr        error
 	tls             bool
 	principal       string

@@ -11,21 +11,21 @@ import (
 	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/hbaserpc"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/sasl"
 )
 
 // TestSecurityLine is what is said of clusters and of who is logged in, in one line.
 func TestSecurityLine(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	secured := securityFacts{hdfs: true, hbase: true, nn: &cluster.NameNode{Methods: []string{"TOKEN", "KERBEROS"}, RPC: sasl.Privacy}, data: "privacy", hbaseRPC: sasl.Integrity,
+	secured := securityFacts{hdfs: true, hbase: true, nn: &cluster.NameNode{Methods: []string{"TOKEN", "KERBEROS"}, RPC: kerberos.Privacy}, data: "privacy", hbaseRPC: kerberos.Integrity,
 		principal: "etl@EXAMPLE.COM", keytab: "/k", until: now.Add(10 * time.Hour), now: now}
 	with := func(change func(s *securityFacts)) securityFacts {
 		s := secured
 		change(&s)
 		return s
 	}
-	mismatch := fmt.Errorf("protection of RPC: %w (hadoop.rpc.protection)", &sasl.MismatchError{Offered: []sasl.Quality{sasl.Privacy}, Wanted: []sasl.Quality{sasl.Authentication}})
+	mismatch := fmt.Errorf("protection of RPC: %w (hadoop.rpc.protection)", &kerberos.MismatchError{Offered: []kerberos.Quality{kerberos.Privacy}, Wanted: []kerberos.Quality{kerberos.Authentication}})
 	for name, tt := range map[string]struct {
 		facts    securityFacts
 		staging  error

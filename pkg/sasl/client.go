@@ -1,6 +1,9 @@
 package sasl
 
-import "errors"
+import (
+	"bulkload/pkg/kerberos"
+	"errors"
+)
 
 // Client is one side of one conversation. It belongs to one goroutine until it is done.
 type Client interface {
@@ -16,7 +19,7 @@ type Client interface {
 
 // Layer protects what is sent after a conversation. Seal belongs to one goroutine, Open to one.
 type Layer interface {
-	Quality() Quality
+	Quality() kerberos.Quality
 	// Most is how many bytes may be sealed at once.
 	Most() int
 	// Seal appends to dst what carries data.
@@ -28,7 +31,7 @@ type Layer interface {
 // plain is the layer of mere authentication.
 type plain struct{}
 
-func (plain) Quality() Quality                      { return Authentication }
+func (plain) Quality() kerberos.Quality             { return kerberos.Authentication }
 func (plain) Most() int                             { return 1 << 30 }
 func (plain) Seal(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
 func (plain) Open(piece []byte) ([]byte, error)     { return piece, nil }

@@ -1,6 +1,7 @@
 package sasl
 
 import (
+	"bulkload/pkg/kerberos"
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/rand"
@@ -28,7 +29,7 @@ func TokenCredentials(identifier, password []byte) Credentials {
 type digest struct {
 	who    Credentials
 	uri    string // protocol/server
-	wanted []Quality
+	wanted []kerberos.Quality
 	state  int
 
 	a1     string // H(A1) and what is made of it are kept in these
@@ -38,7 +39,7 @@ type digest struct {
 }
 
 // DigestMD5 is a conversation with a server, protocol/name as it calls itself. wanted is as in [GSSAPI].
-func DigestMD5(who Credentials, protocol, server string, wanted []Quality) Client {
+func DigestMD5(who Credentials, protocol, server string, wanted []kerberos.Quality) Client {
 	return &digest{who: who, uri: protocol + "/" + server, wanted: wanted}
 }
 
@@ -75,9 +76,9 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 	if a := fields["algorithm"]; a != "" && a != "md5-sess" {
 		return nil, errors.New("sasl: the server's algorithm is not md5-sess")
 	}
-	offered := Authentication
+	offered := kerberos.Authentication
 	if q := fields["qop"]; q != "" {
-		list, err := ParseQualities(q)
+		list, err := kerberos.ParseQualities(q)
 		if err != nil {
 			return nil, fmt.Errorf("sasl: qop of the server: %w", err)
 		}
@@ -86,7 +87,7 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 			offered |= q
 		}
 	}
-	q, err := choose(offered, d.wanted)
+	q, err := kerberos.ChooseQuality(offered, d.wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +108,12 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 	d.proof = d.response("", nonce, q)
 	var b strings.Builder
 	fmt.Fprintf(&b, `charset=utf-8,username="%s",realm="%s",nonce="%s",nc=00000001,cnonce="%s",digest-uri="%s",maxbuf=65536,response=%s,qop=%s`,
-		quoted(d.who.Name), quoted(realm), quoted(nonce), d.cnonce, quoted(d.uri), d.response("AUTHENTICATE", nonce, q), q.name())
+		quoted(d.who.Name), quoted(realm), quoted(nonce), d.cnonce, quoted(d.uri), d.response("AUTHENTICATE", nonce, q), q.QOP())
 	key := md5.Sum([]byte(d.a1))
 	switch q {
-	case Integrity:
+	case kerberos.Integrity:
 		d.layer = newSigned(key, min(size-16, maxPiece))
-	case Privacy:
+	case kerberos.Privacy:
 		// RC4 is the one cipher that all servers have; what matters is sealed by AES once both sides know each other.
 		if !slices.Contains(strings.Split(fields["cipher"], ","), "rc4") {
 			return nil, fmt.Errorf("sasl: the server has no cipher rc4, but %q", fields["cipher"])
@@ -126,16 +127,16 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 }
 
 // response is the proof of one side (RFC 2831, section 2.1.2.1).
-func (d *digest) response(method, nonce string, q Quality) string {
+func (d *digest) response(method, nonce string, q kerberos.Quality) string {
 	a2 := method + ":" + d.uri
-	if q != Authentication {
+	if q != kerberos.Authentication {
 		a2 += ":" + strings.Repeat("0", 32)
 	}
 	hash := func(s string) string {
 		sum := md5.Sum([]byte(s))
 		return hex.EncodeToString(sum[:])
 	}
-	return hash(hash(d.a1) + ":" + nonce + ":00000001:" + d.cnonce + ":" + q.name() + ":" + hash(a2))
+	return hash(hash(d.a1) + ":" + nonce + ":00000001:" + d.cnonce + ":" + q.QOP() + ":" + hash(a2))
 }
 
 func quoted(s string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) }

@@ -1,6 +1,7 @@
 package sasl
 
 import (
+	"bulkload/pkg/kerberos"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -83,10 +84,10 @@ func (p *peer) read(t *testing.T) []byte {
 // sizes go both ways.
 func TestDigestMD5(t *testing.T) {
 	who := TokenCredentials([]byte("identifier \x00\xff of a token"), []byte("secret\x01"))
-	for _, q := range qualities {
+	for _, q := range kerberos.Qualities() {
 		t.Run(q.String(), func(t *testing.T) {
 			t.Parallel()
-			p := newPeer(t, "hdfs", "0", q.name(), who.Name, who.Password)
+			p := newPeer(t, "hdfs", "0", q.QOP(), who.Name, who.Password)
 			c := DigestMD5(who, "hdfs", "0", nil)
 			response, err := c.Step(p.read(t))
 			if err != nil {
@@ -113,7 +114,7 @@ func TestDigestMD5(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n > 15 && bytes.Contains(sealed, []byte("data of")) != (q != Privacy) {
+				if n > 15 && bytes.Contains(sealed, []byte("data of")) != (q != kerberos.Privacy) {
 					t.Errorf("%d bytes: what is sealed does not look so", n)
 				}
 				p.send(t, sealed)
@@ -123,7 +124,7 @@ func TestDigestMD5(t *testing.T) {
 					t.Fatalf("%d bytes came back as %d, %v", n, len(back), err)
 				}
 			}
-			if q == Authentication {
+			if q == kerberos.Authentication {
 				return
 			}
 			// A piece that was altered, or comes twice, is refused.
@@ -162,13 +163,13 @@ func TestDigestMD5Refusals(t *testing.T) {
 	const challenge = `realm="0",nonce="abc",charset=utf-8,algorithm=md5-sess`
 	for name, tt := range map[string]struct {
 		challenge, proof string
-		wanted           []Quality
+		wanted           []kerberos.Quality
 		err              string
 	}{
 		"a server that does not know the password": {challenge + `,qop="auth"`, "rspauth=00112233445566778899aabbccddeeff", nil, "does not know the password"},
 		"a server without a proof":                 {challenge + `,qop="auth"`, "", nil, "does not know the password"},
-		"less than wanted":                         {challenge + `,qop="auth"`, "", []Quality{Privacy, Integrity}, "offers authentication, the configuration asks for privacy, integrity"},
-		"no quality":                               {challenge, "", []Quality{Privacy}, "offers authentication"},
+		"less than wanted":                         {challenge + `,qop="auth"`, "", []kerberos.Quality{kerberos.Privacy, kerberos.Integrity}, "offers authentication, the configuration asks for privacy, integrity"},
+		"no quality":                               {challenge, "", []kerberos.Quality{kerberos.Privacy}, "offers authentication"},
 		"an unknown quality":                       {challenge + `,qop="auth-strange"`, "", nil, "want authentication"},
 		"no cipher":                                {challenge + `,qop="auth-conf",cipher="3des"`, "", nil, "no cipher rc4"},
 		"no nonce":                                 {`qop="auth"`, "", nil, "no nonce"},
@@ -186,7 +187,7 @@ func TestDigestMD5Refusals(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, mismatch := errors.AsType[*MismatchError](err); mismatch != strings.Contains(tt.err, "offers") {
+		if _, mismatch := errors.AsType[*kerberos.MismatchError](err); mismatch != strings.Contains(tt.err, "offers") {
 			t.Errorf("%s: %T", name, err)
 		}
 		if err != nil && strings.Contains(err.Error(), who.Password) {
@@ -207,7 +208,7 @@ func FuzzDigestMD5(f *testing.F) {
 		if _, err := c.Step(proof); err == nil {
 			t.Error("proven without the password")
 		}
-		if _, err := c.Layer().Open(piece); err == nil && c.Layer().Quality() != Authentication {
+		if _, err := c.Layer().Open(piece); err == nil && c.Layer().Quality() != kerberos.Authentication {
 			t.Error("opened without the key")
 		}
 	})

@@ -1,6 +1,7 @@
 package sasl
 
 import (
+	"bulkload/pkg/kerberos"
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/rc4"
@@ -44,8 +45,8 @@ func newSigned(key [md5.Size]byte, most int) *signed {
 	return &signed{out: derive(key[:], magicSignOut), in: derive(key[:], magicSignIn), most: most}
 }
 
-func (s *signed) Quality() Quality { return Integrity }
-func (s *signed) Most() int        { return s.most }
+func (s *signed) Quality() kerberos.Quality { return kerberos.Integrity }
+func (s *signed) Most() int                 { return s.most }
 
 func mac(key []byte, sequence uint32, data []byte) []byte {
 	h := hmac.New(md5.New, key)
@@ -111,7 +112,7 @@ func newEncrypted(key [md5.Size]byte, most int) *encrypted {
 	return &encrypted{*newSigned(key, most), out, in}
 }
 
-func (e *encrypted) Quality() Quality { return Privacy }
+func (e *encrypted) Quality() kerberos.Quality { return kerberos.Privacy }
 
 func (e *encrypted) Seal(dst, data []byte) ([]byte, error) {
 	from := len(dst)

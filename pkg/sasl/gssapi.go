@@ -11,14 +11,14 @@ import (
 type gssapi struct {
 	ctx    *kerberos.Context
 	token  []byte // the first
-	wanted []Quality
+	wanted []kerberos.Quality
 	state  int
 	layer  Layer
 }
 
 // GSSAPI is a conversation with the context of a service, whose first token is given. wanted are the qualities that will
 // do, the preferred one first; none: the strongest that the server offers.
-func GSSAPI(ctx *kerberos.Context, token []byte, wanted []Quality) Client {
+func GSSAPI(ctx *kerberos.Context, token []byte, wanted []kerberos.Quality) Client {
 	return &gssapi{ctx: ctx, token: token, wanted: wanted}
 }
 
@@ -50,14 +50,14 @@ func (g *gssapi) agree(challenge []byte) ([]byte, error) {
 	if len(offer) != 4 {
 		return nil, errors.New("sasl: the server's offer has another size than 4 bytes")
 	}
-	q, err := choose(Quality(offer[0]), g.wanted)
+	q, err := kerberos.ChooseQuality(kerberos.Quality(offer[0]), g.wanted)
 	if err != nil {
 		return nil, err
 	}
 	size := int(binary.BigEndian.Uint32(offer) & 0xffffff)
 	answer := [4]byte{byte(q)}
 	g.layer = plain{}
-	if q != Authentication {
+	if q != kerberos.Authentication {
 		if size < g.ctx.Overhead()+minPiece {
 			return nil, errSize
 		}
@@ -70,15 +70,17 @@ func (g *gssapi) agree(challenge []byte) ([]byte, error) {
 // sealed is the layer of a Kerberos context.
 type sealed struct {
 	ctx  *kerberos.Context
-	q    Quality
+	q    kerberos.Quality
 	most int
 }
 
-func (s *sealed) Quality() Quality { return s.q }
-func (s *sealed) Most() int        { return s.most }
+func (s *sealed) Quality() kerberos.Quality { return s.q }
+func (s *sealed) Most() int                 { return s.most }
 
 func (s *sealed) Seal(dst, data []byte) ([]byte, error) {
-	return s.ctx.Seal(dst, data, s.q == Privacy)
+	return s.ctx.Seal(dst, data, s.q == kerberos.Privacy)
 }
 
-func (s *sealed) Open(piece []byte) ([]byte, error) { return s.ctx.Open(piece, s.q == Privacy) }
+func (s *sealed) Open(piece []byte) ([]byte, error) {
+	return s.ctx.Open(piece, s.q == kerberos.Privacy)
+}

@@ -65,7 +65,7 @@ func (p *gssPeer) end(t *testing.T) {
 }
 
 // converse has a conversation, whose layer the server has agreed to. A nil layer is one that the server refuses.
-func (p *gssPeer) converse(t *testing.T, service, qualities string, wanted []Quality) (Layer, error) {
+func (p *gssPeer) converse(t *testing.T, service, qualities string, wanted []kerberos.Quality) (Layer, error) {
 	t.Helper()
 	ctx, token, err := p.login.Initiate(context.Background(), service+"/localhost", "")
 	if err != nil {
@@ -95,8 +95,8 @@ func (p *gssPeer) converse(t *testing.T, service, qualities string, wanted []Qua
 func TestGSSAPI(t *testing.T) {
 	p := newGSSPeer(t)
 	for service := range keyTypes {
-		for _, q := range qualities {
-			l, err := p.converse(t, service, q.name(), nil)
+		for _, q := range kerberos.Qualities() {
+			l, err := p.converse(t, service, q.QOP(), nil)
 			if err != nil || l == nil {
 				t.Fatalf("%s, %s: %v %v", service, q, l, err)
 			}
@@ -113,7 +113,7 @@ func TestGSSAPI(t *testing.T) {
 				if sealed, err = l.Seal(sealed[:0], data); err != nil {
 					t.Fatal(err)
 				}
-				if n > 15 && bytes.Contains(sealed, []byte("data of")) != (q != Privacy) {
+				if n > 15 && bytes.Contains(sealed, []byte("data of")) != (q != kerberos.Privacy) {
 					t.Errorf("%s, %s, %d bytes: what is sealed does not look so", service, q, n)
 				}
 				p.send(t, sealed)
@@ -136,7 +136,7 @@ func TestGSSAPI(t *testing.T) {
 // gssRefusals are conversations and pieces that one side must not take.
 func gssRefusals(t *testing.T, p *gssPeer) {
 	for service := range keyTypes {
-		for _, q := range []Quality{Integrity, Privacy} {
+		for _, q := range []kerberos.Quality{kerberos.Integrity, kerberos.Privacy} {
 			damagedPieces(t, p, service, q)
 			piecesOutOfOrder(t, p, service, q)
 		}
@@ -147,7 +147,7 @@ func gssRefusals(t *testing.T, p *gssPeer) {
 }
 
 // damagedPieces: neither side takes a piece that was altered or cut.
-func damagedPieces(t *testing.T, p *gssPeer, service string, q Quality) {
+func damagedPieces(t *testing.T, p *gssPeer, service string, q kerberos.Quality) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"altered": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
 		"short":   func(b []byte) []byte { return b[:len(b)-1] },
@@ -155,7 +155,7 @@ func damagedPieces(t *testing.T, p *gssPeer, service string, q Quality) {
 		"empty":   func([]byte) []byte { return nil },
 	} {
 		for _, ours := range []bool{true, false} {
-			l, err := p.converse(t, service, q.name(), nil)
+			l, err := p.converse(t, service, q.QOP(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,8 +177,8 @@ func damagedPieces(t *testing.T, p *gssPeer, service string, q Quality) {
 }
 
 // piecesOutOfOrder: what comes twice, or not at all, is noticed.
-func piecesOutOfOrder(t *testing.T, p *gssPeer, service string, q Quality) {
-	l, err := p.converse(t, service, q.name(), nil)
+func piecesOutOfOrder(t *testing.T, p *gssPeer, service string, q kerberos.Quality) {
+	l, err := p.converse(t, service, q.QOP(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,14 +213,14 @@ func staleKey(t *testing.T, p *gssPeer) {
 func qualitiesOffered(t *testing.T, p *gssPeer) {
 	for _, tt := range []struct {
 		offered string
-		wanted  []Quality
-		want    Quality
+		wanted  []kerberos.Quality
+		want    kerberos.Quality
 	}{
-		{"auth,auth-int,auth-conf", nil, Privacy}, {"auth,auth-int,auth-conf", []Quality{Authentication}, Authentication},
-		{"auth,auth-int", []Quality{Privacy, Integrity}, Integrity}, {"auth", []Quality{Privacy, Integrity}, 0}, {"auth-conf", []Quality{Authentication}, 0},
+		{"auth,auth-int,auth-conf", nil, kerberos.Privacy}, {"auth,auth-int,auth-conf", []kerberos.Quality{kerberos.Authentication}, kerberos.Authentication},
+		{"auth,auth-int", []kerberos.Quality{kerberos.Privacy, kerberos.Integrity}, kerberos.Integrity}, {"auth", []kerberos.Quality{kerberos.Privacy, kerberos.Integrity}, 0}, {"auth-conf", []kerberos.Quality{kerberos.Authentication}, 0},
 	} {
 		l, err := p.converse(t, "sha1-256", tt.offered, tt.wanted)
-		if e, mismatch := errors.AsType[*MismatchError](err); mismatch != (tt.want == 0) {
+		if e, mismatch := errors.AsType[*kerberos.MismatchError](err); mismatch != (tt.want == 0) {
 			t.Errorf("%s offered, %v wanted: %v", tt.offered, tt.wanted, err)
 		} else if mismatch {
 			if !slices.Equal(e.Wanted, tt.wanted) || len(e.Offered) != strings.Count(tt.offered, ",")+1 {

@@ -1,4 +1,4 @@
-package sasl
+package kerberos
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ const (
 	Privacy        Quality = 4 // what is sent can be neither read nor altered
 )
 
-// all from the strongest on.
-var qualities = []Quality{Privacy, Integrity, Authentication}
+// Qualities are all of them, from the strongest on.
+func Qualities() []Quality { return []Quality{Privacy, Integrity, Authentication} }
 
 func (q Quality) String() string {
 	switch q {
@@ -31,8 +31,8 @@ func (q Quality) String() string {
 	return fmt.Sprintf("quality %d", byte(q))
 }
 
-// name is that of RFC 2831.
-func (q Quality) name() string {
+// QOP is its name in DIGEST-MD5 (RFC 2831).
+func (q Quality) QOP() string {
 	switch q {
 	case Integrity:
 		return "auth-int"
@@ -82,11 +82,11 @@ func names(list []Quality) string {
 	return strings.Join(all, ", ")
 }
 
-// choose takes the first wanted quality that is offered, or the strongest one offered when any will do.
-func choose(offered Quality, wanted []Quality) (Quality, error) {
+// ChooseQuality takes the first wanted quality that is offered, or the strongest one offered when any will do.
+func ChooseQuality(offered Quality, wanted []Quality) (Quality, error) {
 	from := wanted
 	if len(from) == 0 {
-		from = qualities
+		from = Qualities()
 	}
 	for _, q := range from {
 		if offered&q != 0 {
@@ -94,10 +94,18 @@ func choose(offered Quality, wanted []Quality) (Quality, error) {
 		}
 	}
 	var list []Quality
-	for _, q := range slices.Backward(qualities) {
+	for _, q := range slices.Backward(Qualities()) {
 		if offered&q != 0 {
 			list = append(list, q)
 		}
 	}
 	return 0, &MismatchError{list, wanted}
+}
+
+// Token is a delegation token of Hadoop. Its password must not be shown.
+type Token struct {
+	Identifier []byte
+	Password   []byte
+	Kind       string
+	Service    string
 }
