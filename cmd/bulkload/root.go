@@ -74,6 +74,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	g.profile.add(f)
 	g.settings.Add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newMergeCmd(g), newPlanCmd(g), newInspectCmd(g), newCheckCmd(g), newLoadCmd(g), newUndoCmd(g), newDiffCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newRekeyCmd(g), newScanCmd(g), newExportCmd(g), newServeCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd(), newTaskCmd(g))
+	addHelp(root)
 	refuseUnknown(root)
 	settings.AddOldNames(root)
 	addCompletions(root)
@@ -108,7 +109,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if near := settings.Nearest(name, known); near != "" && len(name) > 1 {
 		return usageError{fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near)}
 	}
-	return usageError{fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())}
+	return usageError{fmt.Errorf("%w: bulkload help %s lists the flags", err, commandPath(cmd))}
 }
 
 // exactArgs asks for arguments by name.

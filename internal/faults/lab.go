@@ -46,7 +46,7 @@ type Lab struct {
 	proxies *Proxies
 	env     *cluster.Env // of the user hbase
 	tina    *cluster.Env // of the user that runs the program
-	help    string       // of bulkload run
+	help    string       // all about bulkload run
 	watch   supervisor
 }
 
@@ -60,9 +60,9 @@ func (l *Lab) Open(ctx context.Context) error {
 			return err
 		}
 	}
-	help, err := exec.CommandContext(ctx, l.Program, "run", "--help").Output()
+	help, err := exec.CommandContext(ctx, l.Program, "help", "run").Output()
 	if err != nil {
-		return fmt.Errorf("%s run --help: %w", l.Program, err)
+		return fmt.Errorf("%s help run: %w", l.Program, err)
 	}
 	l.help = string(help)
 	return l.start(ctx)

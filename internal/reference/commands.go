@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"bulkload/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -16,7 +18,7 @@ func Commands(root *cobra.Command, exits []Exit, exitHeading string) []byte {
 
 <!-- Made from the program by "make docs"; edit the help texts in cmd/bulkload. -->
 
-` + "`bulkload COMMAND -h` and `man bulkload-COMMAND` say the same.\n\n| command | what it does |\n|---|---|\n")
+` + "`bulkload help COMMAND` and `man bulkload-COMMAND` say the same; `bulkload COMMAND --help` is shorter.\n\n| command | what it does |\n|---|---|\n")
 	all := shown(root)
 	for _, cmd := range all[1:] {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", path(cmd), Anchor(cmd.CommandPath()), escape(cmd.Short))
@@ -59,10 +61,17 @@ func hasMore(flags *pflag.FlagSet) bool {
 
 func flagTable(b *bytes.Buffer, flags *pflag.FlagSet) {
 	b.WriteString("| flag | meaning | default |\n|---|---|---|\n")
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
+	for _, g := range settings.Grouped(flags) {
+		if g.Title != "" {
+			fmt.Fprintf(b, "| **%s** | | |\n", g.Title)
 		}
+		flagRows(b, g.Flags)
+	}
+}
+
+// flagRows writes a row for each flag.
+func flagRows(b *bytes.Buffer, flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		name := "--" + f.Name
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name

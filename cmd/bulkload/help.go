@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"bulkload/internal/settings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpWidth is the width of help texts in characters, helpLines how many lines a screen has for one.
+const helpWidth, helpLines = 110, 45
+
+// addHelp sets what --help and the command help print. COMMAND --help fits a screen: what the command does, examples, the flags that most
+// jobs need. help COMMAND has the whole text, and all flags by group.
+func addHelp(root *cobra.Command) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { shortHelp(cmd.OutOrStdout(), cmd) })
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND | exit-codes]",
+		Short: "All about a command, or the exit codes",
+		Long:  "Help prints all about a command, with its flags by group. COMMAND --help is shorter. Help exit-codes says what exit codes mean, and what to do then.",
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			for _, c := range cmd.Root().Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name())
+				}
+			}
+			return append(names, "exit-codes"), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			if len(args) == 1 && args[0] == "exit-codes" {
+				exitCodes(out)
+				return nil
+			}
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || about == nil || len(rest) > 0 {
+				return usageError{fmt.Errorf("unknown command %q: bulkload --help lists the commands", strings.Join(args, " "))}
+			}
+			about.InitDefaultHelpFlag()
+			fullHelp(out, about)
+			return nil
+		},
+	})
+}
+
+// shortHelp prints one screen about a command.
+func shortHelp(out io.Writer, cmd *cobra.Command) {
+	if cmd.HasAvailableSubCommands() {
+		fullHelp(out, cmd)
+		return
+	}
+	var b bytes.Buffer
+	usage(&b, cmd)
+	if flags := settings.Most(cmd.NonInheritedFlags()); flags.HasFlags() {
+		title := "Flags:"
+		if len(settings.Grouped(cmd.NonInheritedFlags())) > 1 {
+			title = "Flags that most jobs need:"
+		}
+		fmt.Fprintf(&b, "\n%s\n%s", title, flags.FlagUsagesWrapped(helpWidth))
+	}
+	text := about(cmd)
+	if strings.Count(text, "\n")+bytes.Count(b.Bytes(), []byte("\n")) > helpLines {
+		text, _, _ = strings.Cut(text, "\n\n") // its first paragraph
+	}
+	fmt.Fprintf(out, "%s\n%s", text, &b)
+	fmt.Fprintf(out, "\nAll flags, and more about %s: bulkload help %s. Exit codes: bulkload help exit-codes.\n", cmd.Name(), commandPath(cmd))
+}
+
+// fullHelp prints all about a command.
+func fullHelp(out io.Writer, cmd *cobra.Command) {
+	fmt.Fprintln(out, about(cmd))
+	usage(out, cmd)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintln(out, "\nCommands:")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() || c.Name() == "help" {
+				fmt.Fprintf(out, "  %-*s %s\n", cmd.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	for _, g := range settings.Grouped(cmd.NonInheritedFlags()) {
+		title := g.Title
+		if title == "" {
+			title = "Flags"
+		}
+		if g.Flags.HasFlags() {
+			fmt.Fprintf(out, "\n%s:\n%s", title, g.Flags.FlagUsagesWrapped(helpWidth))
+		}
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		fmt.Fprintf(out, "\nFlags of every command:\n%s", cmd.InheritedFlags().FlagUsagesWrapped(helpWidth))
+	}
+	fmt.Fprintf(out, "\nAbout a command: bulkload COMMAND --help, or bulkload help COMMAND. Exit codes: bulkload help exit-codes.\n")
+}
+
+// about is the text of a command without the list of exit codes.
+func about(cmd *cobra.Command) string {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	text, _, _ = strings.Cut(text, "\n"+exitHeading)
+	return strings.TrimSpace(text)
+}
+
+// commandPath is a command without the program's name.
+func commandPath(cmd *cobra.Command) string {
+	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
+	return p
+}
+
+// usage prints how a command is called, with examples.
+func usage(out io.Writer, cmd *cobra.Command) {
+	line := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		line = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(out, "\nUsage:\n  %s\n", line)
+	if cmd.Example != "" {
+		fmt.Fprintf(out, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+}
+
+// exitCodes prints what exit codes mean.
+func exitCodes(out io.Writer) {
+	fmt.Fprintln(out, exitHeading)
+	for _, s := range exitTable {
+		fmt.Fprintf(out, "  %-4d %s: %s\n", s.code, s.meaning, s.next)
+	}
+}
