@@ -48,7 +48,7 @@ the same before it begins.` + "\n" + exitHelp,
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
-	given := o.merge(cmd)
+	given := settings.JobSpec(cmd)
 	resolve := given.Resolve
 	if given.Table != "" || o.jobFile == "" { // a table can be looked at without a whole job
 		resolve = given.ResolveTable

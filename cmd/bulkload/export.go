@@ -26,6 +26,7 @@ type exportOptions struct {
 	specFlags
 	clusterFlags
 	to      string
+	columns string
 	format  string
 	readBy  string
 	workers int
@@ -66,11 +67,11 @@ error nothing is left in it.` + "\n" + exitHelp,
 	o.clusterFlags.add(f)
 	f.StringVar(&o.jobFile, "job", "", "job file (YAML) whose columns are written")
 	settings.MarkJobFile(f)
-	f.StringVar(&o.specFlags.spec.Family, "family", "", "column family of the job's columns (default f)")
+	settings.AddField(f, "family", "column family of the job's columns (default f)")
 	f.StringVar(&o.columns, "columns", "", "columns to write, separated by commas: the job's, or family:qualifier (default: all of the job's)")
 	f.StringVar(&o.to, "to", "", "directory for the files, local or hdfs://; missing or empty")
 	f.StringVar(&o.format, "format", "", "csv (the job's dialect if it has one), dump, parquet or jsonl")
-	f.StringVar(&o.readBy, "read-by", "", readByUsage)
+	settings.AddField(f, "read_by", "")
 	f.IntVar(&o.workers, "workers", 0, "regions that are read at a time (default: the number of cores; fewer if memory allows no more)")
 	o.memory = spec.DefaultMemory
 	f.Var(&o.memory, "memory", "budget for reading and writing together")
@@ -84,6 +85,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	if o.workers < 0 || o.workers > 1024 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--workers %d is outside 0..1024", o.workers), "workers")}
 	}
+	o.readBy, _ = cmd.Flags().GetString("read-by")
 	ref, err := exportRef(table)
 	if err != nil {
 		return usageError{err}
@@ -131,13 +133,10 @@ func (o *exportOptions) plan(cmd *cobra.Command, g *globals) (*export.Plan, erro
 		e.Workers = runtime.GOMAXPROCS(0)
 	}
 	if cmd.Flags().Changed("columns") {
-		e.Columns = splitList(o.columns)
+		e.Columns = settings.SplitList(o.columns)
 	}
 	if o.jobFile != "" {
-		given := o.merge(cmd)
-		// Two flags of this command have the names of fields and mean another thing.
-		file := settings.Of(cmd).JobSpec()
-		given.Format, given.Columns = file.Format, file.Columns
+		given := settings.JobSpec(cmd)
 		job, err := given.ResolveTable()
 		if err != nil {
 			return nil, err

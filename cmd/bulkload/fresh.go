@@ -156,7 +156,7 @@ func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 	if o.jobFile == "" {
 		return nil
 	}
-	now, err := loader.ParseTableName(o.merge(cmd).Table)
+	now, err := loader.ParseTableName(settings.JobSpec(cmd).Table)
 	if err != nil {
 		return usageError{err}
 	}

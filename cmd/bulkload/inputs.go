@@ -10,26 +10,7 @@ import (
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
-
-	"github.com/spf13/cobra"
 )
-
-// mergeInputs takes the inputs or the list of them from the strongest source that has either, so that a flag overrides both of
-// a job file.
-func (s *specFlags) mergeInputs(cmd *cobra.Command, to *spec.Spec) {
-	if cmd.Flags().Changed("input") {
-		to.Inputs = s.inputs
-	}
-	if cmd.Flags().Changed("inputs-from") {
-		to.InputsFrom = s.spec.InputsFrom
-	}
-	switch settings.Of(cmd).Overridden() {
-	case "input":
-		to.Inputs = nil
-	case "inputs-from":
-		to.InputsFrom = ""
-	}
-}
 
 // needInputs says that a job has something to read.
 func needInputs(spec spec.Job) error {

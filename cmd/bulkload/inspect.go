@@ -52,9 +52,9 @@ only. What is found holds for the sample.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects (default: by extension and content)")
-	f.StringVar(&o.columns, "columns", "", "column names, separated by commas")
-	o.addText(f)
+	settings.AddField(f, "format", "csv, dump, parquet, json (lines), avro, or rejects (default: by extension and content)")
+	settings.AddField(f, "columns", "")
+	settings.AddFields(f, spec.OfText)
 	o.clusterFlags.add(f)
 	o.sample, o.memory = 16<<20, 256<<20
 	f.Var(&o.sample, "sample", "most bytes that are read of all files together, unpacked")
@@ -70,7 +70,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 		return err
 	}
 	defer env.Close()
-	r, err := inspect.Run(cmd.Context(), env.Source, paths, o.merge(cmd), inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
+	r, err := inspect.Run(cmd.Context(), env.Source, paths, settings.JobSpec(cmd), inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
 	if err != nil {
 		return err
 	}

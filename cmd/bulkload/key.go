@@ -126,7 +126,7 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 		js.Key = o.spec
 	}
 	if cmd.Flags().Changed("columns") {
-		js.Columns = splitList(o.columns)
+		js.Columns = settings.SplitList(o.columns)
 	}
 	if cmd.Flags().Changed("salt-buckets") {
 		js.Regions = o.regions

@@ -16,7 +16,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c, watch, limits, asked, fresh := &clusterFlags{}, &watchFlags{}, &limitFlags{}, &specFlags{}, &freshFlags{}
+	c, watch, limits, fresh := &clusterFlags{}, &watchFlags{}, &limitFlags{}, &freshFlags{}
 	var table, verify, staging, way, phoenix, replicate string
 	var maxFiles int
 	var trust, skipCode bool
@@ -87,11 +87,11 @@ there is something else in DIR.` + "\n" + exitHelp,
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}
-			work := build.WorkOptions{Events: s.events()}
+			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events,
-				Replace: asked.spec.Replace, MaxDeletes: asked.spec.MaxDeletes, ReplaceRejected: asked.spec.ReplaceRejected, Into: fresh.into, Splits: fresh.splitsOfFiles(env, args[0], points)})
+				Replace: asked.Replace, MaxDeletes: asked.MaxDeletes, ReplaceRejected: asked.ReplaceRejected, Into: fresh.into, Splits: fresh.splitsOfFiles(env, args[0], points)})
 			if err := s.end(r, err); err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ there is something else in DIR.` + "\n" + exitHelp,
 	limits.add(cmd.Flags())
 	limits.addLoad(cmd.Flags())
 	watch.add(cmd.Flags())
-	asked.addReplace(cmd.Flags())
+	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	fresh.add(cmd.Flags(), "those by which the files were built")
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded, and for delete markers (default /tmp/bulkload-USER)")

@@ -83,7 +83,7 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
-	o.specFlags.addReplace(cmd.Flags())
+	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	f := cmd.Flags()

@@ -59,7 +59,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 		return usageError{settings.AboutFlags(fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format), "output", "format")}
 	}
 	if cmd.Flags().Changed("columns") {
-		q.Columns = splitList(r.columns)
+		q.Columns = settings.SplitList(r.columns)
 	}
 	q.Limit, q.Page, q.Memory, q.Explain = r.limit, r.page, r.memory, r.explain
 	env, err := r.open(g)

@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -70,7 +71,7 @@ loading calls and hours below.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
-	o.specFlags.addReplace(cmd.Flags())
+	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())

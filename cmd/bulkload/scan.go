@@ -61,7 +61,7 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 }
 
 func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
-	given := o.merge(cmd)
+	given := settings.JobSpec(cmd)
 	q, err := o.query(cmd)
 	if err != nil {
 		return usageError{err}

@@ -15,8 +15,8 @@ func JobFields(fields []spec.SpecField) []byte {
 	b.WriteString("| field | takes | flag | meaning | default |\n|---|---|---|---|---|\n")
 	for _, f := range fields {
 		flag := "–"
-		if f.Flag != "" {
-			flag = "`--" + f.Flag + "`"
+		if f.Usage != "" {
+			flag = "`--" + f.Flag() + "`"
 		}
 		name := "`" + f.Name + "`"
 		if len(f.Fields) > 0 {

@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // an image with nothing but the program knows time zones too
 
 	"bulkload/internal/mask"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -142,8 +143,7 @@ func templateError(err error) error {
 }
 
 // verbatim are flags in which {{ is nothing but two bytes: keys, rows, bytes.
-var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "field-sep", "record-sep", "quote", "escape", "null-value", "comment",
-	"columns", "query", "define", "date", "time-zone"}
+var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "columns", "define", "date", "time-zone"}
 
 // fillDates finds the day of a command and fills in the settings that are
 // texts, and those of the job file.
@@ -168,7 +168,7 @@ func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 	}
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Changed || slices.Contains(verbatim, f.Name) {
+		if field, ok := fieldOf(f); !f.Changed || slices.Contains(verbatim, f.Name) || ok && !field.Dated {
 			return
 		}
 		if err := s.fillFlag(f, env); err != nil {
@@ -193,7 +193,7 @@ func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 				return err
 			}
 		}
-		s.Dated = s.Dated || f.Name == "input"
+		s.Dated = s.Dated || ofInputs(f.Name)
 		return list.Replace(values)
 	}
 	if f.Value.Type() != "string" || !strings.Contains(f.Value.String(), "{{") {
@@ -203,7 +203,7 @@ func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 	if err != nil {
 		return err
 	}
-	s.Dated = s.Dated || f.Name == "inputs-from"
+	s.Dated = s.Dated || ofInputs(f.Name)
 	return f.Value.Set(v)
 }
 
@@ -215,40 +215,33 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 		return f != nil && !f.Changed
 	}
 	var errs []error
-	fill := func(flag string, p *string) {
-		v, err := s.Day.expand(*p, env)
+	fill := func(flag, text string) string {
+		v, err := s.Day.expand(text, env)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s (%s): %w", FieldName(flag), s.originOf(flag), err))
-			return
+			return text
 		}
-		*p = v
+		return v
 	}
-	if used("table") {
-		fill("table", &s.spec.Table)
-	}
-	if used("family") {
-		fill("family", &s.spec.Family)
+	for _, field := range spec.SpecFields() {
+		if !field.Dated || !used(field.Flag()) {
+			continue
+		}
+		texts := slices.Clone(s.spec.Texts(field.Name))
+		for i, text := range texts {
+			s.Dated = s.Dated || ofInputs(field.Flag()) && strings.Contains(text, "{{")
+			texts[i] = fill(field.Flag(), text)
+		}
+		errs = append(errs, s.spec.Set(field.Name, texts))
 	}
 	for i := range s.spec.Tables {
-		fill("tables", &s.spec.Tables[i].Table)
-	}
-	if used("input") {
-		for i, input := range s.spec.Inputs {
-			s.Dated = s.Dated || strings.Contains(input, "{{")
-			fill("input", &s.spec.Inputs[i])
-		}
-	}
-	if used("inputs-from") {
-		s.Dated = s.Dated || strings.Contains(s.spec.InputsFrom, "{{")
-		fill("inputs-from", &s.spec.InputsFrom)
-	}
-	if used("where") {
-		for i := range s.spec.Where {
-			fill("where", &s.spec.Where[i])
-		}
+		s.spec.Tables[i].Table = fill("tables", s.spec.Tables[i].Table)
 	}
 	return errors.Join(errs...)
 }
+
+// ofInputs reports whether a flag says what is read.
+func ofInputs(flag string) bool { return flag == "input" || flag == "inputs-from" }
 
 // originOf is where a flag's value comes from.
 func (s *Settled) originOf(flag string) string {

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"cmp"
-	"encoding/json"
 	"os"
 	"runtime"
 	"slices"
@@ -36,7 +35,7 @@ func List(cmd *cobra.Command) []Setting {
 	done := map[string]bool{}
 	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[JobFileFlag] != nil {
 		fields = s.fields(cmd, done)
-		ofDialect(fields, readingSpec(fields))
+		ofDialect(fields, JobSpec(cmd))
 	}
 	conf, user, keytab := hadoop(cmd), valueOf(cmd, "user"), valueOf(cmd, "keytab")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -65,14 +64,6 @@ func List(cmd *cobra.Command) []Setting {
 func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 	var list []Setting
 	js := s.JobSpec()
-	mapping := map[string]json.RawMessage{}
-	if b, err := json.Marshal(js.Mapping); err == nil {
-		_ = json.Unmarshal(b, &mapping)
-	}
-	texts := specTexts(js)
-	if b, err := json.Marshal(js.Tables); err == nil {
-		texts["tables"] = string(b)
-	}
 	for _, field := range spec.SpecFields() {
 		if field.Type == spec.FieldSettings {
 			continue
@@ -81,7 +72,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		if strings.Contains(v.Value, " ") {
 			v.Value = "(" + v.Value + ")" // words, no value
 		}
-		f := cmd.Flags().Lookup(field.Flag)
+		f := cmd.Flags().Lookup(field.Flag())
 		if f != nil && FieldName(Name(cmd, f)) != field.Name {
 			f = nil // a flag of the same name that means something else
 		}
@@ -93,10 +84,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		case f != nil && f.Changed:
 			v.Value, v.Origin = flagText(f), s.originOf(f.Name)
 		case inFile && s.spec != nil:
-			v.Value, v.Origin = texts[field.Name], "job file "+s.jobFile+":"+strconv.Itoa(line)
-			if raw, ok := mapping[field.Name]; ok {
-				v.Value = string(raw)
-			}
+			v.Value, v.Origin = js.Text(field), "job file "+s.jobFile+":"+strconv.Itoa(line)
 		}
 		if f != nil && f.Name == s.Overridden() {
 			v.Value, v.Origin = "", "default" // it is not read
@@ -105,26 +93,6 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		list = append(list, v)
 	}
 	return list
-}
-
-// specTexts are the fields of a job file that have flags, as texts.
-func specTexts(s spec.Spec) map[string]string {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	count := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return number(*n)
-	}
-	return map[string]string{
-		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "inputs_from": s.InputsFrom, "format": s.Format, "columns": strings.Join(s.Columns, ","),
-		"header": s.Header, "field_sep": s.FieldSep, "record_sep": s.RecordSep, "key": s.Key, "query": strings.Join(s.Query, ","),
-		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
-		"dialect": s.Dialect, "quote": s.Quote, "quotes": s.Quotes, "escape": s.Escape, "escape_map": s.EscapeMap, "null_value": strings.Join(s.NullValue, ", "),
-		"null_quoted": s.NullQuoted, "skip_lines": number(int64(s.SkipLines)), "skip_end": number(int64(s.SkipEnd)), "comment": s.Comment, "trim": s.Trim,
-		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "read_by": s.ReadBy, "parse": s.Parse, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
-		"expect_records": count(s.Expect), "timestamp": number(s.Timestamp), "phoenix_indexes": s.PhoenixIndexes, "replicate": s.Replicate, "replace": strconv.FormatBool(s.Replace), "max_deletes": s.MaxDeletes, "replace_rejected": strconv.FormatBool(s.ReplaceRejected), "compression": s.Compression, "compression_level": s.CompressionLevel, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
-	}
 }
 
 // flagText is a flag's value in one line.

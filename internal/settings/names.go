@@ -63,7 +63,8 @@ func FieldName(name string) string {
 
 // IsField reports whether a job file has such a field, the settings aside.
 func IsField(name string) bool {
-	return slices.ContainsFunc(spec.SpecFields(), func(f spec.SpecField) bool { return f.Name == name && f.Type != spec.FieldSettings })
+	f, ok := spec.FieldOf(name)
+	return ok && f.Type != spec.FieldSettings
 }
 
 // OneCommand are settings that are for one command, not for a file.

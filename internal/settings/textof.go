@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"strconv"
 	"strings"
 
 	"bulkload/pkg/dialect"
@@ -10,7 +9,7 @@ import (
 
 // ofDialect fills in what a dialect says of settings that are not given.
 func ofDialect(list []Setting, s spec.Spec) {
-	s.Key = ""
+	s = spec.Spec{Format: s.Format, Header: s.Header, FieldSep: s.FieldSep, RecordSep: s.RecordSep, Empty: s.Empty, Reading: s.Reading}
 	j, err := s.ResolveTable()
 	if err != nil || j.Text() == nil {
 		return // what is wrong is said when the job is to run
@@ -47,30 +46,4 @@ func ofDialect(list []Setting, s spec.Spec) {
 			list[i].Value, list[i].Origin = v, "dialect "+d.Name
 		}
 	}
-}
-
-// readingSpec is what the listed settings say about text.
-func readingSpec(list []Setting) (s spec.Spec) {
-	given := func(name string) string {
-		for _, v := range list {
-			if v.Name == name && v.Origin != "default" {
-				return v.Value
-			}
-		}
-		return ""
-	}
-	number := func(name string) int {
-		n, _ := strconv.Atoi(given(name))
-		return n
-	}
-	s.Format, s.Header, s.FieldSep, s.RecordSep, s.Empty = given("format"), given("header"), given("field_sep"), given("record_sep"), given("empty")
-	s.Reading = spec.Reading{Dialect: given("dialect"), Quote: given("quote"), Quotes: given("quotes"), Escape: given("escape"), EscapeMap: given("escape_map"),
-		NullQuoted: given("null_quoted"), SkipLines: number("skip_lines"), SkipEnd: number("skip_end"), Comment: given("comment"), Trim: given("trim"),
-		Charset: given("charset")}
-	for _, v := range list {
-		if v.Name == "null_value" && v.Origin != "default" {
-			s.NullValue = strings.Split(v.Value, ", ")
-		}
-	}
-	return s
 }

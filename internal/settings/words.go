@@ -10,13 +10,11 @@ import (
 // Flag is how a command line has a setting that a library names: its flag, or
 // the field of a job file that no flag gives.
 func Flag(n setting.Name) string {
-	for _, f := range spec.SpecFields() {
-		if f.Name == string(n) && f.Type != spec.FieldSettings {
-			if f.Flag == "" {
-				return f.Name
-			}
-			return "--" + f.Flag
+	if f, ok := spec.FieldOf(string(n)); ok && f.Type != spec.FieldSettings {
+		if f.Usage == "" {
+			return f.Name
 		}
+		return "--" + f.Flag()
 	}
 	return "--" + strings.ReplaceAll(string(n), "_", "-")
 }

@@ -28,6 +28,7 @@ const (
 	Hadoop         Name = "hadoop"
 	HDFS           Name = "hdfs"
 	Header         Name = "header"
+	Inputs         Name = "inputs"
 	InsertOnly     Name = "insert_only"
 	Into           Name = "into"
 	Job            Name = "job"
@@ -86,7 +87,7 @@ const (
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
-		Header, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
+		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
 		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 
 	"bulkload/pkg/fail"
@@ -41,27 +40,6 @@ func (t *Texts) UnmarshalYAML(data []byte) error {
 	return nil
 }
 
-// Reading is how text is written, and which of its columns are read. Every field
-// is optional: the dialect has the exporter's own.
-type Reading struct {
-	Dialect    string `yaml:"dialect"`     // a preset of package dialect; default: csv or dump, as the text says
-	Quote      string `yaml:"quote"`       // the byte around a value, or none
-	Quotes     string `yaml:"quotes"`      // strict or lenient
-	Escape     string `yaml:"escape"`      // the byte before one that means nothing, or none
-	EscapeMap  string `yaml:"escape_map"`  // what letters after the escape mean
-	NullValue  Texts  `yaml:"null_value"`  // what NULL is written as; none: nothing is NULL
-	NullQuoted string `yaml:"null_quoted"` // yes: in quotes too; no
-	SkipLines  int    `yaml:"skip_lines"`  // at the beginning of each file
-	SkipEnd    int    `yaml:"skip_end"`    // at its end
-	Comment    string `yaml:"comment"`     // prefix of comment lines, such as #
-	Trim       string `yaml:"trim"`        // no, left, right or both ends of values without quotes
-	Charset    string `yaml:"charset"`     // character set
-	Extra      string `yaml:"extra"`       // columns the job does not list: fail or ignore
-	Missing    string `yaml:"missing"`     // columns that a file lacks: fail or null
-	Partitions Texts  `yaml:"partitions"`  // directories name=value: auto, off, or the names
-	Where      Texts  `yaml:"where"`       // which partitions are read, such as dt=2026-11-01
-}
-
 // none is the word for no quote, no escape and no NULL.
 const none = "none"
 
@@ -88,7 +66,7 @@ func (s *Spec) LinesCharset() string {
 
 // dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
 // default.
-func (s *Spec) dialect() (*dialect.Dialect, error) {
+func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	if !s.ofDialect() || s.Format == string(source.FormatRejects) { // a reject file says how its records are written
 		return nil, nil
 	}
@@ -99,13 +77,13 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 	case name == "":
 		name = dialect.CSV
 	case s.Format != "" && s.Format != name:
-		return nil, &FieldError{"dialect", fmt.Errorf("%s is text, and format says %s", name, s.Format)}
+		return nil, []*FieldError{{"dialect", fmt.Errorf("%s is text, and format says %s", name, s.Format)}}
 	}
 	d, err := dialect.Preset(name)
 	if err != nil {
-		return nil, &FieldError{"dialect", err}
+		return nil, []*FieldError{{"dialect", err}}
 	}
-	var errs []error
+	var errs []*FieldError
 	bytes := func(field, text string, p *string) {
 		if text == "" {
 			return
@@ -121,7 +99,7 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 	if s.Header != "" {
 		d.Header = dialect.Header(s.Header)
 	}
-	errs = append(errs, s.Reading.over(&d, bytes)...)
+	s.Reading.over(&d, bytes)
 	if lines := d; d.RecordSep == "\r\n" {
 		// In CSV of RFC 4180, LF ends a record too. Elsewhere it may stand in a value as it is.
 		if lines.RecordSep = ""; lines.RFC4180() {
@@ -129,7 +107,7 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+		return nil, errs
 	}
 	if joined, ok := d.Check().(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
@@ -137,13 +115,13 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 				errs = append(errs, &FieldError{e.Field, e.Err})
 			}
 		}
-		return nil, errors.Join(errs...)
+		return nil, errs
 	}
 	return &d, nil
 }
 
 // over puts what was given over a preset.
-func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *string)) (errs []error) {
+func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *string)) {
 	switch r.Quote {
 	case "":
 	case none:
@@ -169,12 +147,8 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 		bytes("escape", r.Escape, &d.Escape)
 		d.Doubled = false
 	}
-	switch r.Quotes {
-	case "", "strict":
-	case "lenient":
+	if r.Quotes == "lenient" {
 		d.Lenient, d.Doubled = true, false
-	default:
-		errs = append(errs, &FieldError{"quotes", fmt.Errorf("%q is invalid: want strict or lenient", r.Quotes)})
 	}
 	if r.EscapeMap != "" {
 		d.Map = dialect.Map(r.EscapeMap)
@@ -185,24 +159,16 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 	case r.NullValue != nil:
 		d.Null = slices.Clone(r.NullValue)
 	}
-	switch r.NullQuoted {
-	case "":
-	case "yes", "no":
+	if r.NullQuoted != "" {
 		d.NullQuoted = r.NullQuoted == "yes"
-	default:
-		errs = append(errs, &FieldError{"null_quoted", fmt.Errorf("%q is invalid: want yes or no", r.NullQuoted)})
 	}
 	d.SkipLines, d.SkipEnd, d.Comment = r.SkipLines, r.SkipEnd, r.Comment
 	if r.Trim != "" {
 		d.Trim = dialect.Trim(r.Trim)
 	}
 	if r.Charset != "" {
-		if _, err := charset.Lookup(r.Charset); err != nil {
-			errs = append(errs, &FieldError{"charset", err})
-		}
 		d.Charset = strings.ToLower(r.Charset)
 	}
-	return errs
 }
 
 // refuseNull refuses YAML's own null where people mean a text: as a field's name and as the text of NULL. The decoder passes

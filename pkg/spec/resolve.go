@@ -1,12 +1,10 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
-	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
@@ -91,37 +89,25 @@ func (s Spec) Resolve() (Job, error) { return s.resolve(true) }
 func (s Spec) ResolveTable() (Job, error) { return s.resolve(s.Key != "") }
 
 func (s Spec) resolve(needKey bool) (Job, error) {
-	or := func(p *string, d string) {
-		if *p == "" {
-			*p = d
-		}
-	}
-	or(&s.Family, defaultFamily)
-	or(&s.Duplicates, "fail")
-	or(&s.Verify, "sample")
-	or(&s.PhoenixIndexes, "refuse")
-	or(&s.Replicate, "yes")
-	text, dialectErr := s.dialect()
-	if text != nil {
-		s.Header = string(text.Header)
-	}
-	or(&s.Header, "yes")
-	j := Job{asked: s, text: text}
-	var errs []error
-	if dialectErr != nil {
-		errs = append(errs, dialectErr)
+	errs := s.complete()
+	faulty := nameSet{}
+	for _, e := range errs {
+		faulty[e.(*FieldError).Field] = true
 	}
 	bad := func(field string, err error) {
-		if err != nil {
+		if err != nil && !faulty[field] {
 			errs = append(errs, &FieldError{field, err})
 		}
 	}
-	oneOf := func(field, v string, known ...string) {
-		if !slices.Contains(known, v) {
-			named := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == "" })
-			bad(field, fmt.Errorf("%q is invalid: want one of %s", v, strings.Join(named, ", ")))
-		}
+	text, textErrs := s.dialect()
+	for _, e := range textErrs {
+		bad(e.Field, e.Err)
 	}
+	if text != nil {
+		s.Header = string(text.Header)
+	}
+	s.Header = cmp.Or(s.Header, "yes")
+	j := Job{asked: s, text: text}
 	var err error
 	switch {
 	case !needKey:
@@ -143,41 +129,13 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	case s.InputsFrom == "-":
 		bad("inputs_from", errors.New("- is standard input, which is for data: write the list into a file"))
 	}
-	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
-	if s.Charset != "" && text == nil && dialectErr == nil {
-		_, err = charset.Lookup(s.Charset)
-		bad("charset", err)
-	}
-	oneOf("header", s.Header, "yes", "no", "first", "match")
-	oneOf("extra", s.Extra, "", "fail", "ignore")
-	oneOf("missing", s.Missing, "", "fail", "null")
-	oneOf("read_by", s.ReadBy, "", "files", "scan", "auto")
-	if s.Empty != "" {
-		oneOf("empty", s.Empty, "skip", "store")
-	}
-	oneOf("verify", s.Verify, "full", "files", "sample", "off")
-	oneOf("phoenix_indexes", s.PhoenixIndexes, "refuse", "ignore")
-	oneOf("replicate", s.Replicate, "yes", "no")
-	j.policy, err = extsort.ParsePolicy(s.Duplicates)
-	bad("duplicates", err)
-	if text == nil && dialectErr == nil && s.Format != string(source.FormatRejects) {
+	j.policy, _ = extsort.ParsePolicy(s.Duplicates)
+	j.maxDeletes, _ = ParseDeleteLimit(s.MaxDeletes)
+	if text == nil && len(textErrs) == 0 && s.Format != string(source.FormatRejects) {
 		j.separators.Field, err = source.ParseSep(s.FieldSep)
 		bad("field_sep", err)
 		j.separators.Record, err = source.ParseSep(s.RecordSep)
 		bad("record_sep", err)
-	}
-	_, err = source.NewBudget(s.BadRecords)
-	bad("bad_records", err)
-	j.maxDeletes, err = ParseDeleteLimit(s.MaxDeletes)
-	bad("max_deletes", err)
-	if s.Regions < 0 {
-		bad("salt_buckets", fmt.Errorf("%d is below 0", s.Regions))
-	}
-	if s.Expect != nil && *s.Expect < 0 {
-		bad("expect_records", fmt.Errorf("%d is below 0", *s.Expect))
-	}
-	if s.Timestamp < 0 {
-		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))
 	}
 	seen := nameSet{}
 	for i, c := range s.Columns {

@@ -1,0 +1,99 @@
+package settings
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/setting"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// fieldFlag marks the flags of fields of the job file.
+const fieldFlag = "bulkload_job_field"
+
+// AddFields registers the flags of the fields of a job file that parts of a job have. No flag is given until it is on the
+// command line, in a file or in the environment.
+func AddFields(f *pflag.FlagSet, parts ...spec.Part) {
+	for _, field := range spec.SpecFields() {
+		if field.Usage != "" && slices.Contains(parts, field.Part) {
+			addField(f, field)
+		}
+	}
+}
+
+// AddField registers the flag of one field; usage says what it is for where that is not what it is for elsewhere.
+func AddField(f *pflag.FlagSet, name, usage string) {
+	field, _ := spec.FieldOf(name)
+	field.Usage = cmp.Or(usage, field.Usage)
+	addField(f, field)
+}
+
+// fieldOf is the field of a job file that a flag gives.
+func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
+	if f == nil || f.Annotations[fieldFlag] == nil {
+		return spec.SpecField{}, false
+	}
+	return spec.FieldOf(f.Annotations[fieldFlag][0])
+}
+
+func addField(f *pflag.FlagSet, field spec.SpecField) {
+	flag, usage := field.Flag(), setting.Parse(field.Usage).In(Flag)
+	switch {
+	case field.Type == spec.FieldBool:
+		f.Bool(flag, false, usage)
+	case field.Type == spec.FieldNumber:
+		f.Int64(flag, 0, usage)
+	case field.Type == spec.FieldSize:
+		f.Var(new(spec.Size), flag, usage)
+	case field.Type == spec.FieldTexts && field.Repeated:
+		f.StringSlice(flag, nil, usage)
+	case field.Type == spec.FieldTexts && !field.Commas:
+		f.StringArray(flag, nil, usage)
+	default:
+		f.String(flag, "", usage)
+	}
+	f.Lookup(flag).Annotations = map[string][]string{fieldFlag: {field.Name}}
+}
+
+// JobSpec is the job file of a command with what flags, the environment and the configuration file say over it. Of inputs and
+// a list of them the stronger source has its own, so that a flag overrides both of a job file.
+func JobSpec(cmd *cobra.Command) spec.Spec {
+	s := Of(cmd)
+	job := s.JobSpec()
+	for _, field := range spec.SpecFields() {
+		f := cmd.Flags().Lookup(field.Flag())
+		if _, ok := fieldOf(f); !ok || !f.Changed {
+			continue
+		}
+		texts := []string{f.Value.String()}
+		switch list, ok := f.Value.(pflag.SliceValue); {
+		case ok:
+			texts = list.GetSlice()
+		case field.Commas && texts[0] == "":
+			continue
+		case field.Commas:
+			texts = SplitList(texts[0])
+		}
+		_ = job.Set(field.Name, texts) // the flag has taken them
+	}
+	switch s.Overridden() {
+	case "input":
+		job.Inputs = nil
+	case "inputs-from":
+		job.InputsFrom = ""
+	}
+	return job
+}
+
+// SplitList is a list of names that are separated by commas.
+func SplitList(text string) []string {
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}

@@ -1,0 +1,138 @@
+package spec
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// value is the field of a struct that a job file has under a name, of inlined structs too.
+func value(of reflect.Value, name string) reflect.Value {
+	for i := range of.NumField() {
+		tag, inline := strings.CutSuffix(of.Type().Field(i).Tag.Get("yaml"), ",inline")
+		if inline {
+			if v := value(of.Field(i), name); v.IsValid() {
+				return v
+			}
+		} else if tag == name {
+			return of.Field(i)
+		}
+	}
+	return reflect.Value{}
+}
+
+// Set gives a field the texts of a flag: one, or those of a list.
+func (s *Spec) Set(name string, texts []string) error {
+	v := value(reflect.ValueOf(s).Elem(), name)
+	switch v.Kind() {
+	case reflect.Slice:
+		v.Set(reflect.ValueOf(slices.Clone(texts)).Convert(v.Type()))
+		return nil
+	case reflect.Pointer: // to a number, nil where none is given
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	if size, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return size.UnmarshalText([]byte(texts[0]))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(texts[0])
+	case reflect.Bool:
+		b, err := strconv.ParseBool(texts[0])
+		v.SetBool(b)
+		return err
+	default:
+		n, err := strconv.ParseInt(texts[0], 10, 64)
+		v.SetInt(n)
+		return err
+	}
+	return nil
+}
+
+// Texts are those of a field that is a list of them, or its one text.
+func (s *Spec) Texts(name string) []string {
+	v := value(reflect.ValueOf(s).Elem(), name)
+	if v.Kind() == reflect.Slice {
+		return v.Convert(reflect.TypeFor[[]string]()).Interface().([]string)
+	}
+	return []string{v.String()}
+}
+
+// FieldOf is the field of a job file that has a name.
+func FieldOf(name string) (SpecField, bool) {
+	i := slices.IndexFunc(SpecFields(), func(f SpecField) bool { return f.Name == name })
+	if i < 0 {
+		return SpecField{}, false
+	}
+	return SpecFields()[i], true
+}
+
+// Text is the value of a field as its flag gives it, and as JSON where it has none; empty where it is not given.
+func (s *Spec) Text(f SpecField) string {
+	v := value(reflect.ValueOf(s).Elem(), f.Name)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if list, ok := v.Interface().([]string); ok && f.Usage != "" {
+		return joined(f, list)
+	}
+	switch value := v.Interface().(type) {
+	case Texts:
+		return joined(f, value)
+	case string, bool, int, int64, Size:
+		return fmt.Sprint(value)
+	}
+	if v.IsZero() {
+		return ""
+	}
+	b, _ := json.Marshal(v.Interface()) // texts and numbers, which have no error
+	return string(b)
+}
+
+func joined(f SpecField, list []string) string {
+	if f.Commas && !f.Repeated {
+		return strings.Join(list, ",")
+	}
+	return strings.Join(list, ", ")
+}
+
+// by makes the check of a field from the function that parses it.
+func by[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+// complete puts defaults in, and says what is wrong with each field by itself.
+func (s *Spec) complete() (errs []error) {
+	for _, f := range SpecFields() {
+		var err error
+		switch v := value(reflect.ValueOf(s).Elem(), f.Name); {
+		case v.Kind() == reflect.String && v.String() == "":
+			if f.Fill {
+				v.SetString(f.Default)
+			}
+		case v.Kind() == reflect.String && f.Check != nil:
+			err = f.Check(v.String())
+		case v.Kind() == reflect.String && len(f.Enum) > 0 && !slices.Contains(f.Enum, v.String()):
+			err = fmt.Errorf("%q is invalid: want one of %s", v.String(), strings.Join(f.Enum, ", "))
+		case f.Type == FieldNumber:
+			if v.Kind() == reflect.Pointer {
+				v = v.Elem()
+			}
+			if v.IsValid() && v.Int() < 0 {
+				err = fmt.Errorf("%d is below 0", v.Int())
+			}
+		}
+		if err != nil {
+			errs = append(errs, &FieldError{f.Name, err})
+		}
+	}
+	return errs
+}
