@@ -50,19 +50,10 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	f.String("job", "", "job file (YAML), for table, family and key")
-	settings.MarkJobFile(f)
-	f.StringVar(&o.key, "key", "", "row key, for the form of the split points")
-	f.StringVar(&o.table, "table", "", "table, for the statement")
-	f.StringVar(&o.plan, "plan", "", "what bulkload plan --output json has printed: rows, and bytes per row")
-	f.Int64Var(&o.rows, "rows", 0, "rows of the table (default: those of --plan)")
-	f.Float64Var(&o.rowBytes, "row-bytes", 0, "bytes of a row in an HFile (default: those of --plan)")
-	f.Var(&o.bytes, "bytes", "size of the table, in place of rows and bytes per row")
-	f.Int64Var(&o.rowsPerDay, "rows-per-day", 0, "rows that are added each day")
-	f.IntVar(&o.days, "days", 365, "planning horizon in days")
-	f.IntVar(&o.servers, "servers", 3, "region servers")
-	f.StringVar(&o.access, "access", "point", "how the table is read: point, scan or throughput")
-	f.Var(&o.maxSize, "max-file-size", "size at which a region splits (default 10GiB, HBase's default)")
+	settings.Bind(f, settings.To{
+		"job": new(string), "key": &o.key, "table": &o.table, "plan": &o.plan, "rows": &o.rows, "row-bytes": &o.rowBytes, "bytes": &o.bytes, "rows-per-day": &o.rowsPerDay, "days": &o.days, "servers": &o.servers,
+		"access": &o.access, "max-file-size": &o.maxSize,
+	})
 	return cmd
 }
 

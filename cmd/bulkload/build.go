@@ -61,11 +61,7 @@ that failed, or was killed, is built again by the same command.` + "\n" + exitHe
 	o.clusterFlags.add(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
-	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
-	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
-	cmd.Flags().StringArrayVar(&o.tables, "table-splits", nil, "split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
-	cmd.Flags().StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written; with --share")
-	cmd.Flags().StringVar(&o.share, "share", "", "read share K of N, such as 3/7 (or I+1/N, counted from 0), of the plan's input; the directory then holds all shares")
+	settings.Bind(cmd.Flags(), settings.To{"out": &o.out, "splits": &o.splits, "table-splits": &o.tables, "plan": &o.plan, "share": &o.share})
 	return cmd
 }
 
@@ -78,7 +74,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
+	if err := o.limitFlags.check(cmd); err != nil {
 		return err
 	}
 	if err := needInputs(js); err != nil {

@@ -41,9 +41,7 @@ the same before it begins.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
-	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
-	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode of the run: secure, direct, or auto, as the table needs it")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "for all checks together")
+	settings.Bind(cmd.Flags(), settings.To{"staging": &o.staging, "load-mode": &o.stage, "timeout": &o.timeout})
 	return cmd
 }
 
@@ -57,13 +55,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
-		return err
-	}
-	stage, err := loader.ParseStage(o.stage)
-	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
-	}
+	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
 	env, err := o.open(g)
 	if err != nil {
 		return err

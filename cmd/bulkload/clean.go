@@ -47,11 +47,7 @@ its command is run again.` + "\n" + exitHelp,
 	f := cmd.Flags()
 	o.add(f)
 	addState(f, &o.state)
-	f.StringVar(&o.staging, "staging", "", "directory on HDFS where jobs have theirs (default /tmp/bulkload-USER)")
-	f.StringVar(&o.id, "job", "", "only this job, of any age: the name of its directory, or the twelve digits at its end")
-	f.Var(&o.olderThan, "older-than", "keep jobs that changed since, such as 7d or 12h")
-	f.BoolVar(&o.force, "force", false, "also jobs with files that HBase may or may not have; rows may be lost")
-	f.BoolVar(&o.yes, "yes", false, "remove")
+	settings.Bind(f, settings.To{"staging": &o.staging, "job": &o.id, "older-than": &o.olderThan, "force": &o.force, "yes": &o.yes})
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -22,13 +23,9 @@ type clusterFlags struct {
 }
 
 func (c *clusterFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&c.zookeeper, "zookeeper", "", "ZooKeeper of HBase, host:port with commas (default: from HBASE_CONF_DIR)")
-	f.StringVar(&c.znode, "znode", "", "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)")
-	f.StringVar(&c.hdfs, "hdfs", "", "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)")
-	f.StringVar(&c.identity.Principal, "principal", "", "Kerberos principal, USER@REALM (default: that of the ticket cache)")
-	f.StringVar(&c.identity.Keytab, "keytab", "", "keytab of the principal (default: the ticket cache)")
-	f.StringVar(&c.identity.Cache, "ticket-cache", "", "Kerberos ticket cache, FILE:PATH or PATH (default: KRB5CCNAME, else /tmp/krb5cc_UID)")
-	f.StringVar(&c.user, "user", "", "user name for simple authentication (default: HADOOP_USER_NAME, else the unix user)")
+	settings.Bind(f, settings.To{
+		"zookeeper": &c.zookeeper, "znode": &c.znode, "hdfs": &c.hdfs, "principal": &c.identity.Principal, "keytab": &c.identity.Keytab, "ticket-cache": &c.identity.Cache, "user": &c.user,
+	})
 }
 
 // open reads the configuration; flags stand over it. The caller closes the result.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/keygen"
 
@@ -39,93 +40,31 @@ values of flags. Release archives have the scripts in completions/.`,
 	}
 }
 
-// flagValues are the values of flags that have a few, by the flag's name. A
-// command whose flag of that name has others says so as "command --flag".
-func flagValues() map[string][]string {
-	compression := []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}
-	encoding := []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}
-	return map[string][]string{
-		"output":         {"text", "json"},
-		"log-level":      {"debug", "info", "warn", "error"},
-		"log-format":     {"auto", "text", "json"},
-		"progress":       {"auto", "live", "lines", "off"},
-		"format":         {"csv", "dump", "parquet", "json", "avro", "rejects"},
-		"get --format":   {"jsonl", "csv", "table"},
-		"scan --format":  {"jsonl", "csv", "table"},
-		"header":         {"yes", "no"},
-		"empty":          {"skip", "store"},
-		"duplicates":     {"fail", "first", "last"},
-		"verify":         {"full", "files", "sample", "off"},
-		"load --verify":  {"full", "off"},
-		"rekey --verify": {"full", "off"},
-		"undo --verify":  {"full", "range"},
-		"run --splits":   {autoSplits},
-		"load --splits":  {autoSplits},
-		"replicate":      {"yes", "no"},
-		"load-mode":      {"secure", "direct", "auto"},
-		"compression":    compression,
-		"encoding":       encoding,
-
-		"export --format": {"csv", "dump", "parquet", "jsonl"},
-		"phoenix-indexes": {"refuse", "ignore"},
-
-		"compression-level": {"default", "better"},
-
-		"bloom":         {"NONE", "ROW", "ROWCOL"},
-		"write --bloom": {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"},
-		"checksum":      {"CRC32C", "CRC32", "NULL"},
-		"access":        {"point", "scan", "throughput"},
-		"split-by":      {"none", "directory"},
-		"memory":        {"256MiB", "512MiB", "1GiB", "2GiB", "4GiB"},
-		"block-size":    {"16KiB", "32KiB", "64KiB", "128KiB"},
-	}
-}
-
-// flagFiles are the endings of the files that a flag names; an empty list is
-// any file.
-func flagFiles() map[string][]string {
-	yaml := []string{"yaml", "yml"}
-	return map[string][]string{
-		"job": yaml, "config": yaml, "plan": {"json"}, "svg": {"svg"}, "report": {"html"}, "metrics-file": {"prom"},
-		"input": {}, "inputs-from": {}, "reject-file": {}, "result-file": {}, "openlineage": {},
-		"cpuprofile": {}, "memprofile": {}, "trace": {},
-	}
-}
-
-// flagDirs are the flags that name a local directory.
-func flagDirs() map[string]bool {
-	return map[string]bool{"out": true, "spill-dir": true, "state": true, "jobs": true}
-}
-
 // addCompletions says what the shells complete: what may follow the flags of a
 // command and of those below it. Where nothing is known of a flag or an
 // argument nothing is offered: a list of files would mislead.
 func addCompletions(cmd *cobra.Command) {
-	values, files, dirs := flagValues(), flagFiles(), flagDirs()
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if _, ok := cmd.GetFlagCompletionFunc(f.Name); ok || f.Value.Type() == "bool" {
 			return
 		}
-		list, fixed := values[cmd.Name()+" --"+f.Name]
-		if !fixed {
-			list, fixed = values[f.Name]
-		}
+		words, files, dirs := settings.Completion(f)
 		complete := cobra.NoFileCompletions
-		switch ends, file := files[f.Name]; {
+		switch {
 		case f.Name == "recipe":
 			complete = completeRecipes
 		case f.Name == "job" && slices.Contains([]string{"clean", "status", "undo", "diff"}, cmd.Name()):
 			complete = completeJobs
 		case f.Name == "drop-old":
 			complete = completeOld
-		case fixed:
-			complete = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
-		case file && len(ends) > 0:
-			complete = cobra.FixedCompletions(ends, cobra.ShellCompDirectiveFilterFileExt)
-		case file:
-			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-		case dirs[f.Name]:
+		case dirs:
 			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		case files && len(words) > 0:
+			complete = cobra.FixedCompletions(words, cobra.ShellCompDirectiveFilterFileExt)
+		case files:
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+		case len(words) > 0:
+			complete = cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only for a flag that is not there, or has one
 	})

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/settings"
+
 	"github.com/spf13/pflag"
 )
 
@@ -12,12 +14,9 @@ func TestCompletions(t *testing.T) {
 	root := newRootCmd(&globals{})
 	for _, cmd := range append(commands(root), root) {
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			values, own := flagValues()[cmd.Name()+" --"+f.Name]
-			if !own {
-				values = flagValues()[f.Name]
-			}
-			if f.Value.Type() == "size" {
-				return // sizes are suggestions
+			values, files, _ := settings.Completion(f)
+			if files || f.Value.Type() == "size" {
+				return // endings; sizes are suggestions
 			}
 			for _, v := range values {
 				if !strings.Contains(f.Usage, v) && f.DefValue != v {

@@ -42,15 +42,12 @@ of each.
 	f := cmd.Flags()
 	o.add(f)
 	addJobOfState(f, &o.state, &o.job)
-	f.IntVar(&o.limit, "limit", 0, "with --show-data: name so many rows of each table")
+	settings.Bind(f, settings.To{"limit": &o.limit})
 	return cmd
 }
 
 func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
-	switch {
-	case o.limit < 0:
-		return usageError{settings.AboutFlags(fmt.Errorf("--limit %d is below 0", o.limit), "limit")}
-	case o.limit > 0 && !g.showData:
+	if o.limit > 0 && !g.showData {
 		return usageError{settings.AboutFlags(errors.New("--limit names row keys, which are data: give --show-data too"), "limit", "show-data")}
 	}
 	env, err := o.open(g)

@@ -27,25 +27,18 @@ type engineFlags struct {
 // add registers the flags.
 func (e *engineFlags) add(f *pflag.FlagSet) {
 	e.addPlan(f)
-	f.StringVar(&e.yarn.Queue, "yarn-queue", "", "with --engine yarn: queue (default: the cluster's choice)")
-	f.StringVar(&e.yarn.Hadoop, "hadoop", "", "with --engine yarn: Hadoop's client, its program hadoop or mapred or its home directory (default: HADOOP_HOME, PATH, the places of distributions)")
-	f.StringVar(&e.onStop, "on-stop", "detach", "with --engine yarn, when the command is stopped by a signal: detach (the application continues, and the same command attaches to it) or kill")
+	settings.Bind(f, settings.To{"yarn-queue": &e.yarn.Queue, "hadoop": &e.yarn.Hadoop, "on-stop": &e.onStop})
 }
 
 // addPlan registers those that say what a job takes.
 func (e *engineFlags) addPlan(f *pflag.FlagSet) {
 	e.onStop = "detach"
-	f.StringVar(&e.engine, "engine", "local", "where HFiles are built: local (in this process), or yarn (by one MapReduce job, whose input is on HDFS)")
-	f.Var(&e.mapMemory, "map-memory", "with --engine yarn: container of a map task (default 1GiB)")
-	f.Var(&e.reduceMemory, "reduce-memory", "with --engine yarn: container of a reduce task (default 1GiB)")
-	f.IntVar(&e.yarn.Maps, "maps", 0, "with --engine yarn: map tasks (default: by the size of the input)")
-	f.IntVar(&e.yarn.Reduces, "reduces", 0, "with --engine yarn: reduce tasks, at most the number of regions (default: by the size of the input)")
+	settings.Bind(f, settings.To{"engine": &e.engine, "map-memory": &e.mapMemory, "reduce-memory": &e.reduceMemory, "maps": &e.yarn.Maps, "reduces": &e.yarn.Reduces})
 }
 
 // settings are those of YARN, nil for a build here.
 func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
-	switch e.engine {
-	case "local":
+	if e.engine == "local" {
 		// Those that a command does not have are not changed.
 		for _, name := range []string{"yarn-queue", "map-memory", "reduce-memory", "maps", "reduces", "hadoop", "on-stop"} {
 			if f.Changed(name) {
@@ -53,12 +46,6 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 			}
 		}
 		return nil, nil
-	case "yarn":
-	default:
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--engine %q is invalid: want local or yarn", e.engine), "engine")}
-	}
-	if e.onStop != "detach" && e.onStop != "kill" {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--on-stop %q is invalid: want detach or kill", e.onStop), "on-stop")}
 	}
 	s := e.yarn
 	const mega = 1 << 20

@@ -65,25 +65,17 @@ error nothing is left in it.` + "\n" + exitHelp,
 	}
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
-	f.StringVar(&o.jobFile, "job", "", "job file (YAML) whose columns are written")
-	settings.MarkJobFile(f)
-	settings.AddField(f, "family", "column family of the job's columns (default f)")
-	f.StringVar(&o.columns, "columns", "", "columns to write, separated by commas: the job's, or family:qualifier (default: all of the job's)")
-	f.StringVar(&o.to, "to", "", "directory for the files, local or hdfs://; missing or empty")
-	f.StringVar(&o.format, "format", "", "csv (the job's dialect if it has one), dump, parquet or jsonl")
-	settings.AddField(f, "read_by", "")
-	f.IntVar(&o.workers, "workers", 0, "regions that are read at a time (default: the number of cores; fewer if memory allows no more)")
+	settings.Bind(f, settings.To{"job": &o.jobFile, "columns": &o.columns, "to": &o.to, "format": &o.format})
+	settings.AddField(f, "family", "read_by")
+	settings.Bind(f, settings.To{"workers": &o.workers})
 	o.memory = spec.DefaultMemory
-	f.Var(&o.memory, "memory", "budget for reading and writing together")
+	settings.Bind(f, settings.To{"memory": &o.memory})
 	return cmd
 }
 
 func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error {
 	if o.to == "" || o.format == "" {
 		return usageError{settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format")}
-	}
-	if o.workers < 0 || o.workers > 1024 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--workers %d is outside 0..1024", o.workers), "workers")}
 	}
 	o.readBy, _ = cmd.Flags().GetString("read-by")
 	ref, err := exportRef(table)

@@ -32,10 +32,9 @@ type freshFlags struct {
 	dropOld string
 }
 
-// add registers the flags of both; auto says what the split points of that name are.
-func (o *freshFlags) add(f *pflag.FlagSet, auto string) {
-	f.StringVar(&o.into, "into", "", "with --replace, make this table like the job's and load it: the old one is left as it is until run --drop-old")
-	f.StringVar(&o.splits, "splits", "", "with --into, split points of the new table: auto, "+auto+"; or "+splitsHelp+" (default: the old table's)")
+// add registers the flags of both.
+func (o *freshFlags) add(f *pflag.FlagSet) {
+	settings.Bind(f, settings.To{"into": &o.into, "splits": &o.splits})
 }
 
 // autoSplits are found from the export.
@@ -120,9 +119,6 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	}
 	if err := o.switched(cmd, d.Old); err != nil {
 		return err
-	}
-	if o.state.LockWait < 0 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
 	}
 	env, err := o.open(g)
 	if err != nil {

@@ -49,7 +49,7 @@ passed over.` + "\n\n" + formatHelp + "\n" + exitHelp,
 			return r.run(cmd, g, spec, query.Query{Values: args})
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", "", "index of the job file by which rows are found; the values are of its query columns")
+	settings.Bind(cmd.Flags(), settings.To{"by": &by})
 	s.addTable(cmd.Flags())
 	r.add(cmd.Flags())
 	return cmd

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -55,21 +56,12 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.compression, "compression", "NONE", "NONE, SNAPPY, GZ, LZ4, ZSTD")
-	f.StringVar(&o.level, "compression-level", "default", "default, or better: smaller files for more work of the processor")
-	f.BoolVar(&o.zstdBlocks, "zstd-blocks", false, "ZSTD as HBase's own codec modules read it, a block stream, not Hadoop's plain frames")
-	f.StringVar(&o.encoding, "encoding", "NONE", "NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
-	f.StringVar(&o.bloom, "bloom", "NONE", "NONE, ROW, ROWCOL, ROWPREFIX_FIXED_LENGTH")
-	f.IntVar(&o.bloomPrefix, "bloom-prefix", 0, "bytes of the row for ROWPREFIX_FIXED_LENGTH")
-	f.IntVar(&o.blockSize, "blocksize", 64<<10, "bytes of unencoded cells in a data block")
-	f.StringVar(&o.checksum, "checksum", "CRC32C", "CRC32C, CRC32 or NULL")
-	f.IntVar(&o.indexBlock, "index-block-size", 0, "hfile.index.block.max.size (default 131072)")
-	f.IntVar(&o.indexEntries, "index-min-entries", 0, "hfile.index.block.min.entries (default 16)")
-	f.IntVar(&o.bloomBlock, "bloom-block-size", 0, "io.storefile.bloom.block.size (default 131072)")
-	f.Float64Var(&o.ratio, "encoded-ratio", 0, "hbase.writer.unified.encoded.blocksize.ratio")
-	f.StringArrayVarP(&o.settings, "define", "D", nil, "KEY=VALUE: one of these settings by HBase's name for it, or "+strings.Join(otherSettings, ", "))
-	f.Int64Var(&o.now, "now", 0, "milliseconds for the file's clocks and for cells of timestamp LATEST (default: now)")
-	f.StringVar(&o.task, "task", "", "BULKLOAD_SOURCE_TASK")
+	settings.Bind(f, settings.To{
+		"compression": &o.compression, "compression-level": &o.level, "zstd-blocks": &o.zstdBlocks, "encoding": &o.encoding, "bloom": &o.bloom, "bloom-prefix": &o.bloomPrefix, "blocksize": &o.blockSize,
+		"checksum": &o.checksum, "index-block-size": &o.indexBlock, "index-min-entries": &o.indexEntries, "bloom-block-size": &o.bloomBlock, "encoded-ratio": &o.ratio, "define": &o.settings, "now": &o.now,
+		"task": &o.task,
+	})
+	f.Lookup("define").Usage += strings.Join(otherSettings, ", ")
 	return cmd
 }
 
@@ -231,7 +223,7 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&probes, "probes", probes, "keys that are not there to ask the bloom filter for")
+	settings.Bind(cmd.Flags(), settings.To{"probes": &probes})
 	return cmd
 }
 

@@ -52,15 +52,11 @@ only. What is found holds for the sample.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
 	}
 	f := cmd.Flags()
-	settings.AddField(f, "format", "csv, dump, parquet, json (lines), avro, or rejects (default: by extension and content)")
-	settings.AddField(f, "columns", "")
+	settings.AddField(f, "format", "columns")
 	settings.AddFields(f, spec.OfText)
 	o.clusterFlags.add(f)
 	o.sample, o.memory = 16<<20, 256<<20
-	f.Var(&o.sample, "sample", "most bytes that are read of all files together, unpacked")
-	f.Var(&o.memory, "memory", "most memory for unpacking and for pages of Parquet")
-	f.StringVar(&o.write, "write", "", "write a job file to start from, which must not exist")
-	f.BoolVar(&o.values, "values", false, "show some values of each column, which may be personal data")
+	settings.Bind(f, settings.To{"sample": &o.sample, "memory": &o.memory, "write": &o.write, "values": &o.values})
 	return cmd
 }
 

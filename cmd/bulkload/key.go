@@ -25,8 +25,6 @@ type keyOptions struct {
 	recipe  string
 	recipes bool
 	funcs   bool
-	columns string
-	regions int
 	splits  string
 	unique  string
 	explain bool
@@ -57,17 +55,8 @@ first record holds their names. The language is that of docs/keys.md.` + "\n" + 
 		},
 	}
 	f := cmd.Flags()
-	f.String("job", "", "job file (YAML) with key, columns and salt_buckets")
-	settings.MarkJobFile(f)
-	f.StringVar(&o.spec, "spec", "", "how keys are made, such as 'salt(check_id) + md5hex(check_id) + id'")
-	f.StringVar(&o.recipe, "recipe", "", "a design by name, instead of --spec")
-	f.BoolVar(&o.recipes, "recipes", false, "list the designs that have a name")
-	f.BoolVar(&o.funcs, "functions", false, "list the functions of the language")
-	f.StringVar(&o.columns, "columns", "", "column names, separated by commas (default: the job file's, else the first record)")
-	f.IntVar(&o.regions, "salt-buckets", 0, "modulus of the salt (default: the number of salts in --splits)")
-	f.StringVar(&o.splits, "splits", "", `the table's split points, separated by commas, bytes as \xNN (default: one region for each salt)`)
-	f.StringVar(&o.unique, "unique", "", "column whose values all differ: warn if keys may be the same all the same")
-	f.BoolVar(&o.explain, "explain", false, "show the parts of each key and its region")
+	settings.AddField(f, "columns", "salt_buckets")
+	settings.Bind(f, settings.To{"job": new(string), "spec": &o.spec, "recipe": &o.recipe, "recipes": &o.recipes, "functions": &o.funcs, "splits": &o.splits, "unique": &o.unique, "explain": &o.explain})
 	return cmd
 }
 
@@ -112,7 +101,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 
 // load is the spec of the job file with the flags over it.
 func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
-	js := settings.Of(cmd).JobSpec()
+	js := settings.JobSpec(cmd)
 	switch {
 	case o.spec != "" && o.recipe != "":
 		return spec.Job{}, usageError{settings.AboutFlags(errors.New("--spec and --recipe both say how keys are made: give one"), "spec", "recipe")}
@@ -124,12 +113,6 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 		js.Key = r.Spec
 	case o.spec != "":
 		js.Key = o.spec
-	}
-	if cmd.Flags().Changed("columns") {
-		js.Columns = settings.SplitList(o.columns)
-	}
-	if cmd.Flags().Changed("salt-buckets") {
-		js.Regions = o.regions
 	}
 	return js.Resolve()
 }

@@ -28,24 +28,17 @@ type limitFlags struct {
 
 // add registers the flags.
 func (l *limitFlags) add(f *pflag.FlagSet) {
-	f.Var(&l.upload.Rate, "upload-limit", "most bytes a second that HFiles are written to HDFS with, all together, such as 50MiB (default no limit)")
-	f.IntVar(&l.upload.Streams, "upload-streams", 0, "regions whose HFiles are written to HDFS at a time (default: the number of workers, and up to 32 small ones that are completed meanwhile)")
-	f.StringVar(&l.onlyBetween, "only-between", "", "work only between these times of the day, such as 22:00-06:00 (in --time-zone), and wait otherwise")
+	settings.Bind(f, settings.To{"upload-limit": &l.upload.Rate, "upload-streams": &l.upload.Streams, "only-between": &l.onlyBetween})
 }
 
 // addLoad registers that of commands that load.
 func (l *limitFlags) addLoad(f *pflag.FlagSet) {
-	f.IntVar(&l.calls, "load-concurrency", 0, "regions of the whole table that take files at a time (default 2 of each region server, 8 while they are quick)")
+	settings.Bind(f, settings.To{"load-concurrency": &l.calls})
 }
 
 // check reads the window too, so that what is wrong is said before anything is done.
 func (l *limitFlags) check(cmd *cobra.Command) (err error) {
-	switch {
-	case l.upload.Streams < 0:
-		return usageError{settings.AboutFlags(fmt.Errorf("--upload-streams %d is below 0", l.upload.Streams), "upload-streams")}
-	case l.calls < 0:
-		return usageError{settings.AboutFlags(fmt.Errorf("--load-concurrency %d is below 0", l.calls), "load-concurrency")}
-	case l.onlyBetween == "":
+	if l.onlyBetween == "" {
 		return nil
 	}
 	if l.window, err = progress.ParseWindow(l.onlyBetween, settings.Of(cmd).Zone); err != nil {

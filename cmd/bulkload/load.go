@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"bulkload/internal/abilities"
 	"bulkload/internal/settings"
@@ -50,22 +49,7 @@ there is something else in DIR.` + "\n" + exitHelp,
 			if err := abilities.Verifies(abilities.Load, verify, "full", "off"); err != nil {
 				return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
 			}
-			if replicate != "yes" && replicate != "no" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is invalid: want yes or no", replicate), "replicate")}
-			}
-			if phoenix != "refuse" && phoenix != "ignore" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--phoenix-indexes %q is invalid: want refuse or ignore", phoenix), "phoenix-indexes")}
-			}
-			stage, err := loader.ParseStage(way)
-			if err != nil {
-				return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
-			}
-			if maxFiles < 0 {
-				return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", maxFiles), "max-files")}
-			}
-			if state.LockWait < 0 {
-				return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", state.LockWait), "lock-wait")}
-			}
+			stage, _ := loader.ParseStage(way) // which is one of the values of its setting
 			if err := limits.check(cmd); err != nil {
 				return err
 			}
@@ -112,19 +96,12 @@ there is something else in DIR.` + "\n" + exitHelp,
 	limits.addLoad(cmd.Flags())
 	watch.add(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
-	fresh.add(cmd.Flags(), "those by which the files were built")
-	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
-	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded, and for delete markers (default /tmp/bulkload-USER)")
+	fresh.add(cmd.Flags())
+	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &staging})
 	addState(cmd.Flags(), &state.Dir)
-	cmd.Flags().StringVar(&state.JobID, "job-id", "", "distinguishes loads of the same files: a date, an orchestrator's run id")
-	cmd.Flags().DurationVar(&state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this load, such as 30m (default: exit with 75 at once)")
-	cmd.Flags().BoolVar(&state.Restart, "restart", false, "discard the checkpoint and load all that is in DIR")
-	cmd.Flags().BoolVar(&skipCode, "skip-exit-code", false, "exit with 99, not 0, when the load was done by an earlier run")
-	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is, and so are two with other values for one cell")
-	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
-	cmd.Flags().StringVar(&way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
-	cmd.Flags().StringVar(&replicate, "replicate", "yes", "whether peers of replication get the load: yes, or no where they are loaded too")
-	cmd.Flags().StringVar(&phoenix, "phoenix-indexes", "refuse", "table with Phoenix indexes, for which a load writes no entries: refuse or ignore")
-	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
+	settings.Bind(cmd.Flags(), settings.To{
+		"job-id": &state.JobID, "lock-wait": &state.LockWait, "restart": &state.Restart, "skip-exit-code": &skipCode, "trust-files": &trust, "max-files": &maxFiles, "load-mode": &way,
+		"replicate": &replicate, "phoenix-indexes": &phoenix, "verify": &verify,
+	})
 	return cmd
 }

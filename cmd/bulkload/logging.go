@@ -28,18 +28,13 @@ type logFlags struct {
 }
 
 func (l *logFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error; rows and their keys are in debug only; where a live view is drawn, warn unless it is given")
-	f.StringVar(&l.format, "log-format", "auto", "text, json, or auto: text, without the time where systemd's journal has it")
-	f.BoolVar(&l.quiet, "quiet", false, "log errors only, show no progress and print no summary")
+	settings.Bind(f, settings.To{"log-level": &l.level, "log-format": &l.format, "quiet": &l.quiet})
 }
 
 func (l *logFlags) check() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is invalid: want debug, info, warn or error", l.level), "log-level")}
-	}
-	if l.format != "text" && l.format != "json" && l.format != "auto" {
-		return usageError{settings.AboutFlags(fmt.Errorf("--log-format %q is invalid: want text, json or auto", l.format), "log-format")}
 	}
 	return nil
 }

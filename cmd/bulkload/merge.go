@@ -49,10 +49,7 @@ the manifest. A merge that failed, or was killed, is made again by the same comm
 	o.clusterFlags.add(f)
 	o.limitFlags.add(f)
 	o.watchFlags.add(f)
-	f.StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written")
-	f.StringVar(&o.shares, "shares", "", "directory of the shares, local or hdfs://")
-	f.StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; missing, empty, or begun by a merge of the same shares")
-	f.StringVar(&o.share, "share", "1/1", "write part K of M of the regions, such as 1/2 (or I+1/M, counted from 0)")
+	settings.Bind(f, settings.To{"plan": &o.plan, "shares": &o.shares, "out": &o.out, "share": &o.share})
 	return cmd
 }
 
@@ -65,7 +62,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--share: %w", err), "share")}
 	}
-	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
+	if err := o.limitFlags.check(cmd); err != nil {
 		return err
 	}
 	env, err := o.open(g)

@@ -25,18 +25,15 @@ type splitFlags struct {
 }
 
 func (s *splitFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&s.by, "split-by", "none", "none: one job for all inputs; directory: one for each directory that holds files, in order")
+	settings.Bind(f, settings.To{"split-by": &s.by})
 }
 
 // runner is the function that does the run.
-func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Job, job.RunOptions) (*result.Result, error), error) {
-	switch s.by {
-	case "none":
-		return job.Run, nil
-	case "directory":
-		return job.RunParts, nil
+func (s *splitFlags) runner() func(context.Context, *cluster.Env, spec.Job, job.RunOptions) (*result.Result, error) {
+	if s.by == "directory" {
+		return job.RunParts
 	}
-	return nil, usageError{settings.AboutFlags(fmt.Errorf("--split-by %q is invalid: want none or directory", s.by), "split-by")}
+	return job.Run
 }
 
 // printParts says what became of the parts that this run had to do with.

@@ -88,13 +88,10 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	o.clusterFlags.add(cmd.Flags())
 	f := cmd.Flags()
 	o.engineFlags.addPlan(f)
-	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line; or with --into, auto, as run has it (default: the table's)`)
-	f.StringVar(&o.into, "into", "", "with --replace, plan for this table, which run --into would make in place of the job's")
-	f.StringArrayVar(&o.tables, "table-splits", nil, "with --splits, split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
+	settings.Bind(f, settings.To{"splits": &o.splits, "into": &o.into, "table-splits": &o.tables})
 	o.planFlags.add(f, "")
 	o.split = 8 << 20
-	f.Var(&o.split, "split-size", "with --out, bytes of text that shares read at a time: a share is a number of such pieces")
-	f.StringVar(&o.out, "out", "", "also write the plan for shares to this file, local or hdfs://")
+	settings.Bind(f, settings.To{"split-size": &o.split, "out": &o.out})
 	return cmd
 }
 
@@ -192,7 +189,7 @@ func (o *planOptions) check() error {
 	if len(o.tables) > 0 && o.splits == "" {
 		return usageError{settings.AboutFlags(errors.New("--table-splits goes with --splits: the regions are the tables' own, or all are given"), "table-splits", "splits")}
 	}
-	return errors.Join(o.planFlags.check(), o.workFlags.check())
+	return o.planFlags.check()
 }
 
 // checkTables refuses what is of one table only, or of one process.

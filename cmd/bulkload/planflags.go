@@ -27,19 +27,16 @@ type planFlags struct {
 
 // add registers the flags; with stands before what each does.
 func (o *planFlags) add(f *pflag.FlagSet, with string) {
-	f.BoolVar(&o.exact, "exact", false, with+"count the keys of all rows, not of a sample")
-	f.IntVar(&o.suggest, "suggest", 0, with+"print split points for so many regions of about the same bytes")
-	f.Float64Var(&o.skew, "skew", 2, with+"warn of regions with more than so many times their fair share of rows")
-	f.Var(&o.maxSize, "max-file-size", with+"at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
-	f.StringVar(&o.svg, "svg", "", with+"also draw the regions into this file")
+	own := settings.To{"exact": &o.exact, "suggest": &o.suggest, "skew": &o.skew, "max-file-size": &o.maxSize, "svg": &o.svg}
+	settings.Bind(f, own)
+	for flag := range own {
+		f.Lookup(flag).Usage = with + f.Lookup(flag).Usage
+	}
 }
 
 func (o *planFlags) check() error {
 	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest")}
-	}
-	if !(o.skew >= 1) {
-		return usageError{settings.AboutFlags(fmt.Errorf("--skew %g is below 1", o.skew), "skew")}
 	}
 	return nil
 }

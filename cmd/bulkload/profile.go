@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bulkload/internal/settings"
+
 	"errors"
 	"fmt"
 	"os"
@@ -17,9 +19,7 @@ type profileFlags struct {
 }
 
 func (p *profileFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile to this file")
-	f.StringVar(&p.mem, "memprofile", "", "write a profile of allocations to this file at the end")
-	f.StringVar(&p.trace, "trace", "", "write an execution trace to this file")
+	settings.Bind(f, settings.To{"cpuprofile": &p.cpu, "memprofile": &p.mem, "trace": &p.trace})
 }
 
 // start begins what was asked for and gives the function that ends it.

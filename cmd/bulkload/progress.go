@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/progress"
@@ -17,14 +14,11 @@ type progressFlags struct {
 }
 
 func (p *progressFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&p.mode, "progress", "auto", "live: a view that is drawn again and again; lines: one in the log every 30 s; off; or auto: live where standard error is a terminal")
+	settings.Bind(f, settings.To{"progress": &p.mode})
 }
 
 // observer is the one that was asked for, nil for none. A live view needs a terminal that can move its cursor.
 func (p *progressFlags) observer(s *session) (observer, error) {
-	if !slices.Contains([]string{"auto", "live", "lines", "off"}, p.mode) {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--progress %q is invalid: want auto, live, lines or off", p.mode), "progress")}
-	}
 	switch {
 	case p.mode == "off" || s.quiet:
 		return nil, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"text/tabwriter"
 
 	"bulkload/internal/settings"
@@ -42,19 +41,12 @@ with \xNN.`
 
 func (r *readFlags) add(f *pflag.FlagSet) {
 	r.clusterFlags.add(f)
-	f.StringVar(&r.format, "format", "jsonl", "jsonl, csv or table")
-	f.StringVar(&r.columns, "columns", "", "columns to print, separated by commas; family:name for one of another family (default: all)")
-	f.Int64Var(&r.limit, "limit", 0, "rows to print at most (default: all)")
-	f.StringVar(&r.page, "page", "", "page token that the page before ended with")
+	settings.Bind(f, settings.To{"format": &r.format, "columns": &r.columns, "limit": &r.limit, "page": &r.page})
 	r.memory = 64 << 20
-	f.Var(&r.memory, "memory", "budget for rows that are held, for all salts together")
-	f.BoolVar(&r.explain, "explain", false, "say which regions were read, and how much of each")
+	settings.Bind(f, settings.To{"memory": &r.memory, "explain": &r.explain})
 }
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
-	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
-		return usageError{settings.AboutFlags(fmt.Errorf("--format %q is invalid: want jsonl, csv or table", r.format), "format")}
-	}
 	if g.json() && r.format != "jsonl" {
 		return usageError{settings.AboutFlags(fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format), "output", "format")}
 	}

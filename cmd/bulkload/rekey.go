@@ -70,34 +70,21 @@ or with --suggest N, N regions of about the same bytes.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.plan, "plan", false, "only say what the job would come to")
+	settings.Bind(f, settings.To{"plan": &o.plan})
 	o.planFlags.add(f, "with --plan, ")
-	f.StringVar(&o.from, "from", "", "table whose rows get new keys, namespace:name or name")
-	f.StringVar(&o.to, "to", "", "table that they go to; created if it does not exist")
-	f.StringVar(&o.request.Key, "key", "", "spec of the new keys, of columns of the rows and of their old keys, $row")
-	f.StringVar(&o.request.OldKey, "old-key", "", "spec by which the old keys were made: the columns that it stores as they are can be named in --key; each old key is made again and compared")
-	f.StringVar(&o.splits, "splits", "", "split points of a table that is created: "+splitsHelp+" (default: the key's salts, else by the rows' new keys)")
-	f.StringVar(&o.since, "since", "", "take only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z")
-	f.StringVar(&o.request.Snapshot, "snapshot", "", "read this snapshot of the table (default: one is taken, and deleted at the end)")
-	f.StringVar(&o.request.Duplicates, "duplicates", "", "rows with the same new key: fail (default), or first or last in the order of their old keys")
-	f.StringVar(&o.request.BadRecords, "bad-records", "", "rows without a new key to set aside, by their old keys, before the job fails: N or P% (default 0)")
-	f.StringVar(&o.request.Verify, "verify", "full", "after the load: full or off")
+	settings.Bind(f, settings.To{
+		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "since": &o.since, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
+		"bad-records": &o.request.BadRecords, "verify": &o.request.Verify,
+	})
 	o.workFlags.add(f)
-	f.Lookup("reject-file").Usage = "where the old keys of rows go that get no new one, with their reasons, when --bad-records allows any (default rejects.keys in the job's state directory)"
 	o.clusterFlags.add(f)
 	o.limitFlags.add(f)
 	o.limitFlags.addLoad(f)
 	o.result.add(f)
 	o.progress.add(f)
-	f.StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
-	f.BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
-	f.IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
-	f.StringVar(&o.way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
+	settings.Bind(f, settings.To{"staging": &o.staging, "keep-staging": &o.keep, "max-files": &o.maxFiles, "load-mode": &o.way})
 	addState(f, &o.state.Dir)
-	f.StringVar(&o.state.JobID, "job-id", "", "distinguishes jobs of the same tables and key: a date, an orchestrator's run id")
-	f.DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
-	f.BoolVar(&o.state.Restart, "restart", false, "discard the checkpoint and start over")
-	f.BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
+	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode})
 	return cmd
 }
 
@@ -125,17 +112,11 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
 		}
 	}
-	if o.maxFiles < 0 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", o.maxFiles), "max-files")}
-	}
-	if o.state.LockWait < 0 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
-	}
 	o.state.Version = version
 	if !o.plan {
 		err = o.goWith(cmd, "plan")
 	}
-	return errors.Join(err, o.planFlags.check(), o.workFlags.check(), o.limitFlags.check(cmd))
+	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
 }
 
 // parseSince reads milliseconds or a time.
@@ -157,10 +138,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.resolve(cmd); err != nil {
 		return err
 	}
-	stage, err := loader.ParseStage(o.way)
-	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
-	}
+	stage, _ := loader.ParseStage(o.way) // which is one of the values of its setting
 	env, err := o.open(g)
 	if err != nil {
 		return err

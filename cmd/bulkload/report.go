@@ -29,8 +29,7 @@ type reportFlags struct {
 }
 
 func (r *reportFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&r.file, "report", "", "write the report.html into this local file too; off: write none (default: next to the journal, in the job's state directory)")
-	f.BoolVar(&r.records, "report-records", false, "show the beginnings of bad records in the report; they are data, so it is kept to their places and reasons otherwise")
+	settings.Bind(f, settings.To{"report": &r.file, "report-records": &r.records})
 }
 
 // observe begins to gather what the report says.

@@ -23,7 +23,7 @@ import (
 type resultFlags struct{ file string }
 
 func (r *resultFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&r.file, "result-file", "", "write the result, the object of --output json, into this local file at the end; one that is there is removed first")
+	settings.Bind(f, settings.To{"result-file": &r.file})
 }
 
 // observe removes the file of an earlier run, which a killed one must not be taken for, and keeps the state directory current.

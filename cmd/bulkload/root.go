@@ -59,17 +59,13 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 			}); err != nil {
 				return usageError{err}
 			}
-			if g.output != "text" && g.output != "json" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--output %q is invalid: want text or json", g.output), "output")}
-			}
 			return g.logs.check()
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
-	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
-	f.BoolVar(&g.showData, "show-data", false, "show values and row keys in error messages, which go into logs, results, reports and lineage; otherwise their places and lengths are")
+	settings.Bind(f, settings.To{"output": &g.output, "show-data": &g.showData})
 	g.logs.add(f)
 	g.profile.add(f)
 	g.settings.Add(f)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
@@ -30,9 +29,6 @@ type runOptions struct {
 	state    checkpoint.Options
 	skipCode bool
 }
-
-// maxFilesHelp is of a flag that run and load have.
-const maxFilesHelp = "most files that one family of a region gets; more are merged (default hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily, else 32)"
 
 func newRunCmd(g *globals) *cobra.Command {
 	o := &runOptions{}
@@ -79,18 +75,10 @@ loading calls and hours below.` + "\n" + exitHelp,
 	o.splitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
-	o.freshFlags.add(cmd.Flags(), "as many regions as the old one has, of about the same bytes of this export")
-	cmd.Flags().StringVar(&o.dropOld, "drop-old", "", "with --into, and instead of a load: drop this table, in whose place that one was loaded and verified, by run or by load")
-	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
-	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
-	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
-	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
+	o.freshFlags.add(cmd.Flags())
+	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot})
 	addState(cmd.Flags(), &o.state.Dir)
-	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "distinguishes jobs of the same table, inputs and key: a date, an orchestrator's run id")
-	cmd.Flags().DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
-	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "discard the checkpoint and start over")
-	cmd.Flags().BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
-	cmd.Flags().BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
+	settings.Bind(cmd.Flags(), settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode, "keep-staging": &o.keep})
 	return cmd
 }
 
@@ -106,7 +94,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
+	if err := o.limitFlags.check(cmd); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -126,20 +114,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.subject.spec = spec.Spec()
-	stage, err := loader.ParseStage(o.stage)
-	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
-	}
-	if o.maxFiles < 0 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", o.maxFiles), "max-files")}
-	}
-	runJob, err := o.runner()
-	if err != nil {
-		return err
-	}
-	if o.state.LockWait < 0 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
-	}
+	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}
@@ -150,7 +125,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	work := o.workOptions(s.events())
 	defer o.hold(cmd.Context(), env, &work)()
-	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
+	r, err := o.runner()(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
 		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state, YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))

@@ -50,13 +50,7 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 	f := cmd.Flags()
 	o.addTable(f)
 	o.readFlags.add(f)
-	f.StringVar(&o.from, "from", "", "first original key, inclusive: values of its first columns")
-	f.StringVar(&o.to, "to", "", "end of the range of original keys, exclusive")
-	f.StringVar(&o.prefix, "prefix", "", "all original keys that begin so: values of their first columns, the last may be a beginning")
-	f.StringVar(&o.startRow, "start-row", "", `first row key, bytes as \xNN`)
-	f.StringVar(&o.stopRow, "stop-row", "", "end of the range of row keys, exclusive")
-	f.StringVar(&o.rowsPrefix, "row-prefix", "", "all row keys that begin so")
-	f.BoolVar(&o.full, "full", false, "read the whole table and print the rows whose cells are in the range")
+	settings.Bind(f, settings.To{"from": &o.from, "to": &o.to, "prefix": &o.prefix, "start-row": &o.startRow, "stop-row": &o.stopRow, "row-prefix": &o.rowsPrefix, "full": &o.full})
 	return cmd
 }
 

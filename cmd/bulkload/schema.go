@@ -106,7 +106,7 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 			return
 		}
 		add := func(f *pflag.Flag) {
-			name := settings.Snake(settings.Name(c, f))
+			name := settings.Snake(settings.Name(f))
 			if now, old := settings.NameNow(f); old && settings.ForFiles(now, section) {
 				members[name] = &schema{Description: "Old name of " + now + ".", Deprecated: true}
 			} else if settings.ForFiles(name, section) && !f.Hidden {

@@ -58,37 +58,17 @@ does without. --audit has a line for each request: who read how much of what.` +
 	}
 	d := serve.Limits{}.WithDefaults()
 	o.limits = d
+	o.limits.PerClient = 0 // half of those in flight, however many are asked for
 	o.sizes.bytes, o.sizes.body, o.sizes.memory, o.sizes.scan = spec.Size(d.Bytes), spec.Size(d.Body), spec.Size(d.Memory), spec.Size(d.ScanMemory)
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
-	f.StringVar(&o.jobs, "jobs", "", "directory of job files, NAME.yaml")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8091", "host:port to answer on; systemd: the socket that systemd passes")
-	f.StringVar(&o.admin, "admin-listen", "", "host:port for /healthz, /readyz and /metrics alone, without TLS and for anybody (default: they are on --listen)")
-	f.StringVar(&o.clients, "clients", "", "file of the clients: tokens, certificates, principals, jobs, columns")
-	f.StringVar(&o.keytab, "negotiate-keytab", "", "keytab of HTTP/HOST, by which clients with Kerberos tickets are known (HTTP Negotiate)")
-	f.StringVar(&o.tls.Cert, "tls-cert", "", "PEM file of the service's certificate, read again when it changes")
-	f.StringVar(&o.tls.Key, "tls-key", "", "PEM file of its key")
-	f.StringVar(&o.tls.ClientCA, "tls-client-ca", "", "PEM file of the certificates by which those of clients are verified")
-	f.StringVar(&o.audit, "audit", "", "file to append a line of JSON to for each request of a job; opened again on SIGHUP")
-	f.StringVar(&o.auditKeys, "audit-keys", "hash", "query keys in it: hash, clear or none")
-	f.BoolVar(&o.insecure, "insecure", false, "answer on an address that others can reach, without TLS and without authentication")
-	f.BoolVar(&o.compat, "compat", false, "serve /hbaseweb/get/NAME too, with the envelope of the service of that name")
-	f.DurationVar(&o.limits.Deadline, "deadline", d.Deadline, "time for an answer; later ones are 504")
-	f.IntVar(&o.limits.Rows, "max-rows", d.Rows, "rows of an answer, whatever its caller asks for")
-	f.Var(&o.sizes.bytes, "max-bytes", "bytes of an answer; a page ends early")
-	f.IntVar(&o.limits.Keys, "max-keys", d.Keys, "query keys of a batch")
-	f.Var(&o.sizes.body, "max-body", "bytes of a request's body")
-	f.IntVar(&o.limits.InFlight, "max-in-flight", d.InFlight, "requests that read at a time")
-	f.IntVar(&o.limits.PerClient, "max-per-client", 0, "of these of one client, or address where clients are not named (default: half of --max-in-flight)")
-	f.Float64Var(&o.limits.Rate, "max-rate", 0, "requests a second of one of them; others are 429 (default: any number)")
-	f.IntVar(&o.limits.BatchReads, "batch-reads", d.BatchReads, "keys of a batch that are read at a time, while there are places of --max-in-flight")
-	f.IntVar(&o.limits.Queue, "max-queue", d.Queue, "requests that wait for their turn; others are 429, as are those that waited in vain; -1: none waits")
-	f.DurationVar(&o.limits.QueueWait, "queue-wait", d.QueueWait, "how long they wait")
-	f.IntVar(&o.limits.Connections, "max-connections", d.Connections, "connections that may be open; the next wait to be accepted")
-	f.Var(&o.sizes.memory, "memory", "budget for answers, bodies of requests and rows of all requests together")
-	f.Var(&o.sizes.scan, "scan-memory", "of it for the rows of each request under way")
-	f.DurationVar(&o.limits.DrainDelay, "drain-delay", 0, "time to answer as before, but not ready, once it is to end")
-	f.DurationVar(&o.limits.Drain, "drain-time", d.Drain, "time after that for requests under way to end")
+	settings.Bind(f, settings.To{
+		"jobs": &o.jobs, "listen": &o.listen, "admin-listen": &o.admin, "clients": &o.clients, "negotiate-keytab": &o.keytab, "tls-cert": &o.tls.Cert, "tls-key": &o.tls.Key, "tls-client-ca": &o.tls.ClientCA,
+		"audit": &o.audit, "audit-keys": &o.auditKeys, "insecure": &o.insecure, "compat": &o.compat, "deadline": &o.limits.Deadline, "max-rows": &o.limits.Rows, "max-bytes": &o.sizes.bytes,
+		"max-keys": &o.limits.Keys, "max-body": &o.sizes.body, "max-in-flight": &o.limits.InFlight, "max-per-client": &o.limits.PerClient, "max-rate": &o.limits.Rate, "batch-reads": &o.limits.BatchReads,
+		"max-queue": &o.limits.Queue, "queue-wait": &o.limits.QueueWait, "max-connections": &o.limits.Connections, "memory": &o.sizes.memory, "scan-memory": &o.sizes.scan,
+		"drain-delay": &o.limits.DrainDelay, "drain-time": &o.limits.Drain,
+	})
 	return cmd
 }
 

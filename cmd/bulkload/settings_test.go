@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,18 +74,18 @@ func TestEveryFlag(t *testing.T) {
 			cmd := fresh()
 			f := cmd.Flags().Lookup(name)
 			value := sampleValue(t, f)
-			if value == "" || name == "help" || name == "config" || f.Annotations[settings.JobFileFlag] != nil {
+			if value == "" || name == "help" || name == "config" || settings.IsJobFile(f) {
 				continue
 			}
 			if _, old := settings.NameNow(f); old || settings.Bare(cmd) { // of old names testdata/renamed.txtar
 				continue
 			}
-			key := settings.Name(cmd, f)
+			key := settings.Name(f)
 			s, err := settings.Settle(cmd, []string{settings.Variable(key) + "=" + value, "HOME=" + dir}, time.Now())
 			if err != nil || !f.Changed || s.Origins[name] != "environment variable "+settings.Variable(key) || strings.Trim(f.Value.String(), "[]") != value {
 				t.Errorf("%s --%s: %s=%s: %v, %s from %q", cmd.CommandPath(), name, settings.Variable(key), value, err, f.Value, s.Origins[name])
 			}
-			if slices.Contains(settings.OneCommand, settings.Snake(key)) {
+			if settings.Once(settings.Snake(key)) {
 				continue
 			}
 			if err := os.WriteFile(file, []byte("# a site\n"+settings.Snake(key)+": "+value+"\n"), 0o600); err != nil {

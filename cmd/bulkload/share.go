@@ -78,7 +78,7 @@ func (o *buildOptions) checkShare(cmd *cobra.Command) error {
 	if err := planned(cmd); err != nil {
 		return err
 	}
-	return errors.Join(o.workFlags.check(), o.limitFlags.check(cmd))
+	return o.limitFlags.check(cmd)
 }
 
 // planned refuses what only a command without a plan may be given.

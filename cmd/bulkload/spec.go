@@ -26,8 +26,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 
 // addTable registers the flags that say what rows of a table look like: all that a reader needs.
 func (s *specFlags) addTable(f *pflag.FlagSet) {
-	f.StringVar(&s.jobFile, "job", "", "job file (YAML)")
-	settings.MarkJobFile(f)
+	settings.Bind(f, settings.To{"job": &s.jobFile})
 	settings.AddFields(f, spec.OfTable)
 }
 
@@ -72,23 +71,11 @@ type workFlags struct {
 
 func (w *workFlags) add(f *pflag.FlagSet) {
 	w.memory = spec.DefaultMemory
-	f.Var(&w.memory, "memory", "budget for sort, merge and buffers together")
-	f.IntVar(&w.workers, "workers", 0, "workers of each pass (default: the number of cores)")
-	f.StringVar(&w.spillDir, "spill-dir", "", "directory for sorted runs that do not fit in memory (default: the system's temporary directory)")
-	f.Var(&w.spillLimit, "spill-limit", "most disk that sorted runs may take, such as 200GiB; a job that needs more fails and says how much (default no limit)")
-	f.StringVar(&w.rejectFile, "reject-file", "", "where bad records go with their reasons, as JSON lines, when --bad-records allows any (default rejects.jsonl in the job's state directory; of build, next to --out)")
+	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers, "spill-dir": &w.spillDir, "spill-limit": &w.spillLimit, "reject-file": &w.rejectFile})
 }
 
 // addMerge registers those of a work without an input.
 func (w *workFlags) addMerge(f *pflag.FlagSet) {
 	w.memory = spec.DefaultMemory
-	f.Var(&w.memory, "memory", "budget for merging and buffers together")
-	f.IntVar(&w.workers, "workers", 0, "regions that are written at a time (default: the number of cores; fewer if memory allows no more)")
-}
-
-func (w *workFlags) check() error {
-	if w.workers < 0 || w.workers > 1024 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--workers %d is outside 0..1024", w.workers), "workers")}
-	}
-	return nil
+	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers})
 }

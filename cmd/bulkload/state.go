@@ -13,13 +13,13 @@ import (
 
 // addState registers the flag that names where jobs have their state.
 func addState(f *pflag.FlagSet, state *string) {
-	f.StringVar(state, "state", "", "directory of all jobs' state, or hbase:TABLE of the cluster, which every host reaches (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+	settings.Bind(f, settings.To{"state": state})
 }
 
 // addJobOfState registers the flags that name a job by its state.
 func addJobOfState(f *pflag.FlagSet, state, job *string) {
 	addState(f, state)
-	f.StringVar(job, "job", "", "the job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
+	settings.Bind(f, settings.To{"job": job})
 }
 
 // currentState is the directory of all jobs' state as it is now.

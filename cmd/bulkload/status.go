@@ -46,8 +46,7 @@ question could be answered: what became of the job is in the field "state" of
 	f := cmd.Flags()
 	o.add(f)
 	addState(f, &o.state)
-	f.StringVar(&o.job, "job", "", "only this job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
-	f.BoolVar(&o.watch, "watch", false, "with --job: print a line every two seconds until the job does not run any more")
+	settings.Bind(f, settings.To{"job": &o.job, "watch": &o.watch})
 	return cmd
 }
 

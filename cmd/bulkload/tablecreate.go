@@ -20,9 +20,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// splitsHelp says in which forms split points are given.
-const splitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, bytesalt:N or javasalt:N for a byte of N salts, a list with commas and bytes as \xNN, or @FILE with one a line`
-
 type createOptions struct {
 	families    []string
 	splits      string
@@ -41,7 +38,7 @@ type createOptions struct {
 }
 
 func newTableCreateCmd(g *globals, c *clusterFlags) *cobra.Command {
-	o := &createOptions{blockSize: 64 << 10}
+	o := &createOptions{families: []string{"f"}, blockSize: 64 << 10}
 	cmd := &cobra.Command{
 		Use:   "create TABLE",
 		Short: "Create a pre-split table, its namespace too if it is missing",
@@ -57,19 +54,10 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, c, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.families, "family", []string{"f"}, "column family, with its own settings after a colon; may be repeated")
-	f.StringVar(&o.splits, "splits", "", splitsHelp)
-	f.IntVar(&o.salts, "salts", 0, "the same as --splits salt:N")
-	f.StringVar(&o.like, "like", "", "take families, attributes and, without --splits, split points of this table")
-	f.StringVar(&o.compression, "compression", "SNAPPY", "NONE, SNAPPY, GZ, LZ4, ZSTD")
-	f.StringVar(&o.encoding, "encoding", "FAST_DIFF", "data block encoding: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
-	f.StringVar(&o.bloom, "bloom", "ROW", "NONE, ROW, ROWCOL")
-	f.Var(&o.blockSize, "block-size", "size of a data block")
-	f.Var(&o.maxFileSize, "max-file-size", "size at which a region splits (default: the server's)")
-	f.IntVar(&o.versions, "versions", 1, "versions of a cell to keep")
-	f.Int64Var(&o.ttl, "ttl", 0, "seconds after which cells expire (default: never)")
-	f.BoolVar(&o.ifMissing, "if-missing", false, "an existing table is no failure, unless it differs from the request")
-	f.BoolVar(&o.show, "print", false, "print the statement for HBase's shell, and create nothing")
+	settings.Bind(f, settings.To{
+		"family": &o.families, "splits": &o.splits, "salts": &o.salts, "like": &o.like, "compression": &o.compression, "encoding": &o.encoding, "bloom": &o.bloom, "block-size": &o.blockSize,
+		"max-file-size": &o.maxFileSize, "versions": &o.versions, "ttl": &o.ttl, "if-missing": &o.ifMissing, "print": &o.show,
+	})
 	return cmd
 }
 

@@ -29,13 +29,10 @@ type telemetryFlags struct {
 }
 
 func (t *telemetryFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&t.metricsFile, "metrics-file", "", "at the end, also of a failure: metrics of this run for node_exporter's textfile collector, FILE.prom")
-	f.StringVar(&t.metricsPush, "metrics-push", "", "at the end, also of a failure: push these metrics to a Pushgateway, http://host:9091 (with user and password: in the environment, BULKLOAD_METRICS_PUSH)")
-	f.StringArrayVar(&t.metricLabels, "metrics-label", nil, "name=value of every metric in addition to the table, such as team=risk; may be repeated; no dates")
-	f.StringVar(&t.listen, "listen", "", "while the job works: /metrics, /healthz and /status by HTTP on host:port, such as 127.0.0.1:9400")
-	f.DurationVar(&t.stalledAfter, "stalled-after", 10*time.Minute, "time without progress after which /healthz answers 503; 0: never")
-	f.StringVar(&t.lineage, "openlineage", "", "OpenLineage events: a file to append to, or a server's address (default: what OPENLINEAGE_URL says)")
-	f.StringVar(&t.lineageJob, "openlineage-job", "", "the job's name in these events (default bulkload.COMMAND.TABLE with a digest of the key)")
+	settings.Bind(f, settings.To{
+		"metrics-file": &t.metricsFile, "metrics-push": &t.metricsPush, "metrics-label": &t.metricLabels, "listen": &t.listen, "stalled-after": &t.stalledAfter, "openlineage": &t.lineage,
+		"openlineage-job": &t.lineageJob,
+	})
 }
 
 // observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun.
@@ -60,9 +57,6 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 			return usageError{settings.AboutFlags(fmt.Errorf("--metrics-push: %w", err), "metrics-push")}
 		}
 		all.parts = append(all.parts, metricsPush{target, labels, t.subject, all.input})
-	}
-	if t.stalledAfter < 0 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--stalled-after %s is below 0", t.stalledAfter), "stalled-after")}
 	}
 	sink, err := lineage.Open(t.lineage, os.Getenv)
 	if err != nil && t.lineage != "" {

@@ -57,28 +57,14 @@ table: run refuses it.` + "\n" + exitHelp,
 	f := cmd.Flags()
 	o.add(f)
 	addJobOfState(f, &o.state, &o.job)
-	f.StringVar(&o.staging, "staging", "", "directory on HDFS for the files with markers until they are loaded (default /tmp/bulkload-USER)")
-	f.StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
-	f.IntVar(&o.calls, "load-concurrency", 0, "regions of the whole table that take files at a time (default 2 of each region server, 8 while they are quick)")
-	f.StringVar(&o.verify, "verify", "full", "afterwards: full (all of the table is as predicted) or range (no cell of the load is seen), for tables that others write to meanwhile")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be removed, and whether anything would be lost")
-	f.BoolVar(&o.insertOnly, "insert-only", false, "you know that no row of the load was in the table before it")
-	f.DurationVar(&o.lockWait, "lock-wait", 0, "wait up to so long for another process that works on this job, such as 30m (default: exit with 75 at once)")
+	settings.Bind(f, settings.To{"staging": &o.staging, "load-mode": &o.stage, "load-concurrency": &o.calls, "verify": &o.verify, "dry-run": &o.dryRun, "insert-only": &o.insertOnly, "lock-wait": &o.lockWait})
 	return cmd
 }
 
 func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
-	stage, err := loader.ParseStage(o.stage)
+	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
 	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
 		return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
-	}
-	switch {
-	case err != nil:
-		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
-	case o.calls < 0:
-		return usageError{settings.AboutFlags(fmt.Errorf("--load-concurrency %d is below 0", o.calls), "load-concurrency")}
-	case o.lockWait < 0:
-		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.lockWait), "lock-wait")}
 	}
 	env, err := o.open(g)
 	if err != nil {

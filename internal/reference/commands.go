@@ -16,7 +16,7 @@ func Commands(root *cobra.Command, exits []Exit, exitHeading string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Commands
 
-<!-- Made from the program by "make docs"; edit the help texts in cmd/bulkload. -->
+<!-- Made from the program by "make docs"; edit the help texts in cmd/bulkload, those of flags in internal/settings/table.go and pkg/spec/specfields.go. -->
 
 ` + "`bulkload help COMMAND` and `man bulkload-COMMAND` say the same; `bulkload COMMAND --help` is shorter.\n\n| command | what it does |\n|---|---|\n")
 	all := shown(root)

@@ -142,9 +142,6 @@ func templateError(err error) error {
 	return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "template: :"), "template: "))
 }
 
-// verbatim are flags in which {{ is nothing but two bytes: keys, rows, bytes.
-var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "columns", "define", "date", "time-zone"}
-
 // fillDates finds the day of a command and fills in the settings that are
 // texts, and those of the job file.
 func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.Time) error {
@@ -168,7 +165,7 @@ func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 	}
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if field, ok := fieldOf(f); !f.Changed || slices.Contains(verbatim, f.Name) || ok && !field.Dated {
+		if field, ok := fieldOf(f); !f.Changed || entryOf(f).Verbatim || ok && !field.Dated {
 			return
 		}
 		if err := s.fillFlag(f, env); err != nil {

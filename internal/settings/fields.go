@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -25,11 +24,12 @@ func AddFields(f *pflag.FlagSet, parts ...spec.Part) {
 	}
 }
 
-// AddField registers the flag of one field; usage says what it is for where that is not what it is for elsewhere.
-func AddField(f *pflag.FlagSet, name, usage string) {
-	field, _ := spec.FieldOf(name)
-	field.Usage = cmp.Or(usage, field.Usage)
-	addField(f, field)
+// AddField registers the flags of fields by their names.
+func AddField(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		field, _ := spec.FieldOf(name)
+		addField(f, field)
+	}
 }
 
 // fieldOf is the field of a job file that a flag gives.
@@ -41,22 +41,25 @@ func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
 }
 
 func addField(f *pflag.FlagSet, field spec.SpecField) {
-	flag, usage := field.Flag(), setting.Parse(field.Usage).In(Flag)
+	e := Entry{Flag: field.Flag(), Usage: setting.Parse(field.Usage).In(Flag)}
+	if at, _ := find(table, f.Name(), e.Flag); at >= 0 {
+		e.Usage = table[at].Usage // of this command
+	}
 	switch {
 	case field.Type == spec.FieldBool:
-		f.Bool(flag, false, usage)
+		add(f, e, new(bool))
 	case field.Type == spec.FieldNumber:
-		f.Int64(flag, 0, usage)
+		add(f, e, new(int64))
 	case field.Type == spec.FieldSize:
-		f.Var(new(spec.Size), flag, usage)
+		add(f, e, new(spec.Size))
 	case field.Type == spec.FieldTexts && field.Repeated:
-		f.StringSlice(flag, nil, usage)
+		f.StringSlice(e.Flag, nil, e.Usage)
 	case field.Type == spec.FieldTexts && !field.Commas:
-		f.StringArray(flag, nil, usage)
+		add(f, e, new([]string))
 	default:
-		f.String(flag, "", usage)
+		add(f, e, new(string))
 	}
-	f.Lookup(flag).Annotations = map[string][]string{fieldFlag: {field.Name}}
+	f.Lookup(e.Flag).Annotations = map[string][]string{fieldFlag: {field.Name}}
 }
 
 // JobSpec is the job file of a command with what flags, the environment and the configuration file say over it. Of inputs and

@@ -9,7 +9,6 @@ import (
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // readConfig reads the configuration file that a command is given, else the
@@ -66,11 +65,6 @@ func configPlaces(env map[string]string) []string {
 	return append(places, "/etc/bulkload.yaml")
 }
 
-// MarkJobFile says of --job that it names a job file, which settle reads.
-func MarkJobFile(f *pflag.FlagSet) {
-	f.Lookup("job").Annotations = map[string][]string{JobFileFlag: {"true"}}
-}
-
 // JobSpec is the job file, empty if there is none; the caller may change it.
 func (s *Settled) JobSpec() spec.Spec {
 	if s.spec == nil {
@@ -82,7 +76,7 @@ func (s *Settled) JobSpec() spec.Spec {
 // readJob reads the job file, if the command has one.
 func (s *Settled) readJob(cmd *cobra.Command, env map[string]string, known []string) error {
 	f := cmd.Flags().Lookup("job")
-	if f == nil || f.Annotations[JobFileFlag] == nil {
+	if !IsJobFile(f) {
 		return nil
 	}
 	s.jobFile = f.Value.String()

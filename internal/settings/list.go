@@ -33,7 +33,7 @@ func List(cmd *cobra.Command) []Setting {
 	s := Of(cmd)
 	var fields, flags []Setting
 	done := map[string]bool{}
-	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[JobFileFlag] != nil {
+	if IsJobFile(cmd.Flags().Lookup("job")) {
 		fields = s.fields(cmd, done)
 		ofDialect(fields, JobSpec(cmd))
 	}
@@ -42,7 +42,7 @@ func List(cmd *cobra.Command) []Setting {
 		if _, old := asOldName(f); old || f.Name == "help" || done[f.Name] {
 			return
 		}
-		v := Setting{Name: Snake(Name(cmd, f)), Value: flagText(f), Origin: s.originOf(f.Name)}
+		v := Setting{Name: Snake(Name(f)), Value: flagText(f), Origin: s.originOf(f.Name)}
 		switch {
 		case mask.Secret(f):
 			if v.Value != "" {
@@ -73,7 +73,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 			v.Value = "(" + v.Value + ")" // words, no value
 		}
 		f := cmd.Flags().Lookup(field.Flag())
-		if f != nil && FieldName(Name(cmd, f)) != field.Name {
+		if f != nil && FieldName(Name(f)) != field.Name {
 			f = nil // a flag of the same name that means something else
 		}
 		if f != nil {

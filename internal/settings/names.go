@@ -6,45 +6,25 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// JobFileFlag marks the flag --job that names a job file.
-const JobFileFlag = "bulkload_job_file"
-
-// Name is what a flag is called in files and, in capitals, in the
-// environment. It is the flag's name, but where a command's flag has another
-// meaning than the one of that name elsewhere: then the command goes before it.
-func Name(cmd *cobra.Command, f *pflag.Flag) string {
-	own := false
-	path := strings.Fields(cmd.CommandPath())[1:]
-	switch f.Name {
-	case "job":
-		own = f.Annotations[JobFileFlag] == nil
-	case "format", "columns", "memory":
-		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") || // of what is printed, not of the input
-			slices.Contains(path, "export") && f.Name != "memory" // of what is written
-	case "listen":
-		own = slices.Contains(path, "serve") // for callers, not for observers of a job
-	case "verify":
-		own = slices.Contains(path, "load") || slices.Contains(path, "rekey") || slices.Contains(path, "undo") // know fewer ways
-	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
-		own = slices.Contains(path, "rekey") || // of rows of a table, not of records
-			slices.Contains(path, "export") && f.Name == "to" // a directory, not a key
-	case "plan":
-		own = slices.Contains(path, "rekey") // no file of a plan
-	case "splits":
-		own = slices.Contains(path, "run") || slices.Contains(path, "load") // of a table that this one makes
-	case "family":
-		own = slices.Contains(path, "create") // several, with settings
-	}
-	if own {
-		return strings.Join(append(path, f.Name), "-")
+// Name is what a flag is called in files and, in capitals, in the environment.
+func Name(f *pflag.Flag) string {
+	if at := f.Annotations[entryFlag]; at != nil {
+		return at[1]
 	}
 	return f.Name
+}
+
+// IsJobFile reports whether a flag names a job file, and not a job.
+func IsJobFile(f *pflag.Flag) bool {
+	return f != nil && entryOf(f).Flag == "job" && !entryOf(f).Own
 }
 
 // Variable is the environment variable of a setting.
@@ -67,8 +47,10 @@ func IsField(name string) bool {
 	return ok && f.Type != spec.FieldSettings
 }
 
-// OneCommand are settings that are for one command, not for a file.
-var OneCommand = []string{"help", "config", "job", "restart", "force", "yes", "dry-run", "insert-only", "drop-old"}
+// Once reports whether a setting, with underscores, is for one command, not for a file.
+func Once(name string) bool {
+	return name == "help" || slices.ContainsFunc(table, func(e Entry) bool { return e.Once && Snake(e.Flag) == name })
+}
 
 // Known are those of any command, with underscores, sorted.
 func Known(root *cobra.Command) []string {
@@ -80,7 +62,7 @@ func Known(root *cobra.Command) []string {
 		}
 		add := func(f *pflag.Flag) {
 			if f.Name != "help" {
-				names = append(names, Snake(Name(c, f)))
+				names = append(names, Snake(Name(f)))
 			}
 		}
 		c.Flags().VisitAll(add)
@@ -97,7 +79,7 @@ func Known(root *cobra.Command) []string {
 // ForFiles reports whether a file may give a setting: any, or the section of a
 // job file, whose own fields are next to it.
 func ForFiles(name string, section bool) bool {
-	return !slices.Contains(OneCommand, name) && !(section && IsField(FieldName(name)))
+	return !Once(name) && !(section && IsField(FieldName(name)))
 }
 
 // CheckNames refuses settings of a file that no command has.
@@ -105,8 +87,8 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 	for _, o := range options {
 		at := fmt.Sprintf("%s:%d", file, o.Line)
 		switch {
-		case slices.Contains(OneCommand, o.Name):
-			return fmt.Errorf("%s: %s is for one command, not for a file: give it as --%[2]s", at, o.Name)
+		case Once(o.Name):
+			return fmt.Errorf("%s: %s is for one command, not for a file: give it as %s", at, o.Name, Flag(setting.Name(o.Name)))
 		case section && IsField(FieldName(o.Name)):
 			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, FieldName(o.Name))
 		case slices.Contains(known, o.Name):
@@ -148,38 +130,13 @@ func suggest(name string, known []string) string {
 	return " (bulkload config show lists the settings)"
 }
 
-// Nearest is the known name that takes the fewest changes, at most a third of
-// its letters, else "".
+// Nearest is the known name that takes the fewest changes, about a third of its letters, else "".
 func Nearest(name string, known []string) string {
-	best, least := "", max(1, len(name)/3)+1
-	for _, k := range known {
-		if slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k }) {
-			continue
-		}
-		if d := distance(name, k); d < least {
-			best, least = k, d
-		}
+	old := func(k string) bool {
+		return slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k })
 	}
-	return best
-}
-
-// distance is how many letters must be put in, left out or changed (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	if near := keygen.Nearest(name, slices.DeleteFunc(slices.Clone(known), old)); len(near) > 0 {
+		return near[0]
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return ""
 }

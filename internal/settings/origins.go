@@ -37,7 +37,7 @@ func WithOrigins(cmd *cobra.Command, err error) error {
 		if origin == "" || strings.HasPrefix(origin, "flag ") || strings.Contains(text, origin) {
 			return
 		}
-		switch field := FieldName(Name(cmd, f)); {
+		switch field := FieldName(Name(f)); {
 		case slices.Contains(named, "--"+f.Name):
 			e.from = append(e.from, fmt.Sprintf("--%s is from %s", f.Name, origin))
 		case slices.Contains(fields, field):

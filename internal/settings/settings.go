@@ -27,9 +27,7 @@ type Flags struct {
 }
 
 func (s *Flags) Add(f *pflag.FlagSet) {
-	f.StringVar(&s.config, "config", "", "settings of this site, YAML (default ~/.config/bulkload/config.yaml, else /etc/bulkload.yaml, where there is one)")
-	f.StringVar(&s.date, "date", "yesterday", `day for {{ .Date "20060102" }} in paths: 2026-11-20, today, yesterday, or a time such as 2026-11-20T00:00:00+00:00`)
-	f.StringVar(&s.timeZone, "time-zone", "", "whose day that is, such as Asia/Shanghai (default: the machine's)")
+	Bind(f, To{"config": &s.config, "date": &s.date, "time-zone": &s.timeZone})
 }
 
 // Settled is what the sources of settings came to for one command.
@@ -63,13 +61,16 @@ func Of(cmd *cobra.Command) *Settled {
 // The command's context has what was found; log is asked for once they are settled.
 func Command(cmd *cobra.Command, log func() *slog.Logger) error {
 	if Bare(cmd) {
-		return nil
+		return checkValues(cmd)
 	}
 	s, err := Settle(cmd, os.Environ(), time.Now())
 	if err != nil {
 		return err
 	}
 	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
+	if err := checkValues(cmd); err != nil {
+		return err
+	}
 	warnUnknown(log(), cmd.Root(), os.Environ())
 	for _, w := range s.renamed {
 		log().Warn(w.text)
@@ -128,7 +129,7 @@ func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 		s.Origins[f.Name] = cmp.Or(s.Origins[f.Name], "flag --"+f.Name)
 		return nil
 	}
-	name := Name(cmd, f)
+	name := Name(f)
 	if name == "help" {
 		return nil
 	}
@@ -151,11 +152,17 @@ func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 	return nil
 }
 
+// commas reports whether a flag takes several values with commas between.
+func commas(f *pflag.Flag) bool {
+	field, _ := fieldOf(f)
+	return field.Commas || entryOf(f).Commas
+}
+
 // set gives a flag values that were not on the command line.
 func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin string) error {
 	if _, list := f.Value.(pflag.SliceValue); !list && len(values) != 1 {
-		if len(values) == 0 || !slices.Contains([]string{"columns", "query", "splits"}, f.Name) {
-			return fmt.Errorf("%s: %s takes one value, not a list of %d", origin, Snake(Name(cmd, f)), len(values))
+		if len(values) == 0 || !commas(f) {
+			return fmt.Errorf("%s: %s takes one value, not a list of %d", origin, Snake(Name(f)), len(values))
 		}
 		values = []string{strings.Join(values, ",")}
 	}

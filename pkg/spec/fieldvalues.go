@@ -65,40 +65,31 @@ func (s *Spec) Texts(name string) []string {
 
 // FieldOf is the field of a job file that has a name.
 func FieldOf(name string) (SpecField, bool) {
-	i := slices.IndexFunc(SpecFields(), func(f SpecField) bool { return f.Name == name })
-	if i < 0 {
-		return SpecField{}, false
+	for _, f := range specFields {
+		if f.Name == name {
+			return f, true
+		}
 	}
-	return SpecFields()[i], true
+	return SpecField{}, false
 }
 
 // Text is the value of a field as its flag gives it, and as JSON where it has none; empty where it is not given.
 func (s *Spec) Text(f SpecField) string {
-	v := value(reflect.ValueOf(s).Elem(), f.Name)
-	for v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
+	if f.Type == FieldTexts && f.Usage != "" {
+		if f.Commas && !f.Repeated {
+			return strings.Join(s.Texts(f.Name), ",")
+		}
+		return strings.Join(s.Texts(f.Name), ", ")
 	}
-	if list, ok := v.Interface().([]string); ok && f.Usage != "" {
-		return joined(f, list)
-	}
-	switch value := v.Interface().(type) {
-	case Texts:
-		return joined(f, value)
-	case string, bool, int, int64, Size:
-		return fmt.Sprint(value)
-	}
-	if v.IsZero() {
+	v := reflect.Indirect(value(reflect.ValueOf(s).Elem(), f.Name))
+	if !v.IsValid() || v.Kind() == reflect.Slice && v.IsNil() {
 		return ""
+	}
+	if v.Kind() != reflect.Slice && v.Kind() != reflect.Struct {
+		return fmt.Sprint(v.Interface())
 	}
 	b, _ := json.Marshal(v.Interface()) // texts and numbers, which have no error
 	return string(b)
-}
-
-func joined(f SpecField, list []string) string {
-	if f.Commas && !f.Repeated {
-		return strings.Join(list, ",")
-	}
-	return strings.Join(list, ", ")
 }
 
 // by makes the check of a field from the function that parses it.
@@ -111,7 +102,7 @@ func by[T any](parse func(string) (T, error)) func(string) error {
 
 // complete puts defaults in, and says what is wrong with each field by itself.
 func (s *Spec) complete() (errs []error) {
-	for _, f := range SpecFields() {
+	for _, f := range specFields {
 		var err error
 		switch v := value(reflect.ValueOf(s).Elem(), f.Name); {
 		case v.Kind() == reflect.String && v.String() == "":

@@ -113,10 +113,11 @@ type SpecField struct {
 	Check func(text string) error // what else is wrong with a text that is not empty; nil: it has Enum, or is checked with others
 	Dated bool                    // {{ }} in it is filled in
 
-	Usage    string // help text of its flag, settings in backquotes; empty: it has none
-	Part     Part   // that the flag belongs to
-	Commas   bool   // the flag of a list takes several values, separated by commas
-	Repeated bool   // also where Commas: it may be given again
+	Usage    string   // help text of its flag, settings in backquotes; empty: it has none
+	Part     Part     // that the flag belongs to
+	Commas   bool     // the flag of a list takes several values, separated by commas
+	Repeated bool     // also where Commas: it may be given again
+	Such     []string // values that a shell offers, where others are taken too
 }
 
 // A Part is what of a job a field says. A command has the flags of the parts that it works with.
@@ -141,87 +142,62 @@ func (f SpecField) Flag() string {
 	return strings.ReplaceAll(f.Name, "_", "-")
 }
 
-// SpecFields are the fields of a job file in the order of [Spec].
-func SpecFields() []SpecField {
-	fields := []SpecField{
-		{Name: "table", Type: FieldText, Dated: true, Part: OfTable, Usage: "table, namespace:name or name",
-			Doc: "Table: namespace:name, or name in the default namespace."},
-		{Name: "family", Type: FieldText, Dated: true, Fill: true, Part: OfTable, Default: "f", Usage: "column family (default f)",
-			Doc: "Column family of all cells that name none."},
+// SpecFields are the fields of a job file in the order of [Spec]. They are shared: do not change them.
+func SpecFields() []SpecField { return specFields }
 
-		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated",
-			Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
+var specFields = allFields()
+
+func allFields() []SpecField {
+	fields := []SpecField{
+		{Name: "table", Type: FieldText, Dated: true, Part: OfTable, Usage: "table, namespace:name or name", Doc: "Table: namespace:name, or name in the default namespace."},
+		{Name: "family", Type: FieldText, Dated: true, Fill: true, Part: OfTable, Default: "f", Usage: "column family (default f)", Doc: "Column family of all cells that name none."},
+
+		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated", Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
 		{Name: "inputs_from", Type: FieldText, Dated: true, Usage: "file that lists the inputs, one a line, instead of `inputs`; relative paths are relative to the working directory",
 			Doc: "A file, local or hdfs://, that lists the inputs, one a line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # mean nothing."},
 		{Name: "format", Type: FieldText, Default: "by extension and content", Enum: []string{"csv", "dump", "parquet", "json", "avro", "rejects"}, Usage: "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)",
 			Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected."},
-		{Name: "columns", Type: FieldTexts, Commas: true, Default: "those of the CSV header or the Parquet schema", Usage: "column names, separated by commas",
-			Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
+		{Name: "columns", Type: FieldTexts, Commas: true, Default: "those of the CSV header or the Parquet schema", Usage: "column names, separated by commas", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
 		{Name: "header", Type: FieldText, Part: OfText, Default: "yes", Enum: []string{"yes", "no", "first", "match"}, Usage: "text: whether the first record holds the column names: yes, no, first (file only), match (if it is the names)",
 			Doc: "Whether the first record of text holds the column names: in every file, in none, in the first file, or where it is the names of columns."},
-		{Name: "field_sep", Type: FieldText, Part: OfText, Default: `\x01 (dump), a comma (csv), the dialect's`, Usage: `text: between columns, 1 to 8 bytes, such as , or \t or \x01 (default \x01 in a dump, a comma in CSV)`,
-			Doc: `What stands between columns: 1 to 8 bytes, such as , or \t or \x01 or @|@.`},
-		{Name: "record_sep", Type: FieldText, Part: OfText, Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Usage: `text: after each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`,
-			Doc: "What follows a record: 1 to 8 bytes."},
-		{Name: "dialect", Type: FieldText, Check: by(dialect.Preset), Part: OfText, Default: "csv or dump", Enum: dialect.Presets(), Usage: "exporter that wrote the text: " + strings.Join(dialect.Presets(), ", "),
-			Doc: "The exporter that wrote the text: its separators, quotes, escapes, NULL and header, which other fields override."},
-		{Name: "quote", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte around values, or none",
-			Doc: "The byte around values, or none."},
-		{Name: "quotes", Type: FieldText, Part: OfText, Default: "strict", Enum: []string{"strict", "lenient"}, Usage: "text: strict (default) or lenient",
-			Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator."},
-		{Name: "escape", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte before one that is taken as it is, or none",
-			Doc: "The byte before one that is not read as a separator, a quote or an escape; or none."},
-		{Name: "escape_map", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: maps(), Usage: "text: what letters after the escape stand for: literal, mysql, mysql-batch, postgres, hive-crlf, jq",
-			Doc: "What letters after the escape stand for."},
-		{Name: "null_value", Type: FieldTexts, Part: OfText, Default: "the dialect's", Usage: `text: what NULL is written as, such as \N; may be repeated; none`,
-			Doc: "What NULL is written as: one text or several, compared before escapes are read. none: nothing is NULL. NULL is no cell."},
-		{Name: "null_quoted", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: []string{"yes", "no"}, Usage: "text: whether a value in quotes can be NULL: yes or no",
-			Doc: "Whether a value in quotes can be NULL."},
-		{Name: "skip_lines", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the start of each file that are no records",
-			Doc: "Lines at the start of each file of text, before its header, that are no records."},
-		{Name: "skip_end", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the end of each file that are no records",
-			Doc: "Lines at the end of each file of text that are no records."},
-		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #",
-			Doc: "What a line of text begins with that is no record."},
-		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: ends of values without quotes that lose their blanks: no, left, right, both",
-			Doc: "Which ends of values without quotes lose their blanks and tabs."},
+		{Name: "field_sep", Type: FieldText, Part: OfText, Default: `\x01 (dump), a comma (csv), the dialect's`, Usage: `text: between columns, 1 to 8 bytes, such as , or \t or \x01 (default \x01 in a dump, a comma in CSV)`, Doc: `What stands between columns: 1 to 8 bytes, such as , or \t or \x01 or @|@.`},
+		{Name: "record_sep", Type: FieldText, Part: OfText, Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Usage: `text: after each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`, Doc: "What follows a record: 1 to 8 bytes."},
+		{Name: "dialect", Type: FieldText, Check: by(dialect.Preset), Part: OfText, Default: "csv or dump", Enum: dialect.Presets(), Usage: "exporter that wrote the text: " + strings.Join(dialect.Presets(), ", "), Doc: "The exporter that wrote the text: its separators, quotes, escapes, NULL and header, which other fields override."},
+		{Name: "quote", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte around values, or none", Doc: "The byte around values, or none."},
+		{Name: "quotes", Type: FieldText, Part: OfText, Default: "strict", Enum: []string{"strict", "lenient"}, Usage: "text: strict (default) or lenient", Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator."},
+		{Name: "escape", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte before one that is taken as it is, or none", Doc: "The byte before one that is not read as a separator, a quote or an escape; or none."},
+		{Name: "escape_map", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: maps(), Usage: "text: what letters after the escape stand for: literal, mysql, mysql-batch, postgres, hive-crlf, jq", Doc: "What letters after the escape stand for."},
+		{Name: "null_value", Type: FieldTexts, Part: OfText, Default: "the dialect's", Usage: `text: what NULL is written as, such as \N; may be repeated; none`, Doc: "What NULL is written as: one text or several, compared before escapes are read. none: nothing is NULL. NULL is no cell."},
+		{Name: "null_quoted", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: []string{"yes", "no"}, Usage: "text: whether a value in quotes can be NULL: yes or no", Doc: "Whether a value in quotes can be NULL."},
+		{Name: "skip_lines", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the start of each file that are no records", Doc: "Lines at the start of each file of text, before its header, that are no records."},
+		{Name: "skip_end", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the end of each file that are no records", Doc: "Lines at the end of each file of text that are no records."},
+		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #", Doc: "What a line of text begins with that is no record."},
+		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: ends of values without quotes that lose their blanks: no, left, right, both", Doc: "Which ends of values without quotes lose their blanks and tabs."},
 		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)",
 			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
-		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore",
-			Doc: "What becomes of columns that are not among those asked for."},
+		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore", Doc: "What becomes of columns that are not among those asked for."},
 		{Name: "missing", Type: FieldText, Part: OfText, Default: "fail", Enum: []string{"fail", "null"}, Usage: "columns that a file lacks: fail (default) or null",
 			Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails. Text without a header lacks the last columns where its first record has fewer values; in text of Hive they are NULL by default."},
 
 		{Name: "partitions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Default: "auto", Usage: "directories name=value above the files: auto (columns, default), off, or their names",
 			Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
-		{Name: "where", Type: FieldTexts, Dated: true, Part: OfText, Usage: "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold",
-			Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
+		{Name: "where", Type: FieldTexts, Dated: true, Part: OfText, Usage: "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
 		{Name: "read_by", Type: FieldText, Default: "files", Enum: []string{"files", "scan", "auto"}, Usage: "how the rows of a table come: files (of a snapshot on HDFS, default), scan (from region servers) or auto (scan if HDFS denies the files)",
 			Doc: "How the rows of an input table come: from the HFiles of a snapshot on HDFS, from region servers by scans, or by scans only if HDFS denies the files."},
-		{Name: "parse", Type: FieldText, Usage: "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns",
-			Doc: "Key spec by which the row keys of an input table were made. The columns that it stores as they are become columns of the input."},
+		{Name: "parse", Type: FieldText, Usage: "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns", Doc: "Key spec by which the row keys of an input table were made. The columns that it stores as they are become columns of the input."},
 
-		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'",
-			Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
-		{Name: "query", Type: FieldTexts, Commas: true, Part: OfTable, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas",
-			Doc: "Columns that a reader gives to get rows."},
-		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)",
-			Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
+		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
+		{Name: "query", Type: FieldTexts, Commas: true, Part: OfTable, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},
+		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 
-		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL as well, else skip",
-			Doc: "What an empty value becomes: no cell, or an empty one."},
-		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last"}, Usage: "rows with the same key: fail (default), first or last",
-			Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays."},
-		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records to set aside before the job fails: N or P% (default 0)",
-			Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
-		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, headers alone, records that are all bad",
-			Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
+		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL as well, else skip", Doc: "What an empty value becomes: no cell, or an empty one."},
+		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last"}, Usage: "rows with the same key: fail (default), first or last", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays."},
+		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records to set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
+		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, headers alone, records that are all bad", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
 		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded",
 			Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
-		{Name: "verify", Type: FieldText, Fill: true, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "after the load: full, files, sample (default) or off",
-			Doc: "How the table is compared after the load with what was written."},
-		{Name: "timestamp", Type: FieldNumber, Default: "when the job was planned", Usage: "timestamp of every cell in milliseconds (default: now)",
-			Doc: "Timestamp of every cell, milliseconds since 1970."},
+		{Name: "verify", Type: FieldText, Fill: true, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "after the load: full, files, sample (default) or off", Doc: "How the table is compared after the load with what was written."},
+		{Name: "timestamp", Type: FieldNumber, Default: "when the job was planned", Usage: "timestamp of every cell in milliseconds (default: now)", Doc: "Timestamp of every cell, milliseconds since 1970."},
 		{Name: "phoenix_indexes", Type: FieldText, Fill: true, Default: "refuse", Enum: []string{"refuse", "ignore"}, Usage: "table with Phoenix indexes, for which a load writes no entries: refuse (default) or ignore",
 			Doc: "What becomes of a job whose table has Phoenix indexes, for which a bulk load writes no entries: it is refused, or loads all the same."},
 		{Name: "replicate", Type: FieldText, Fill: true, Default: "yes", Enum: []string{"yes", "no"}, Usage: "whether peers of replication get the load: yes (default) or no, where they are loaded too",
@@ -230,8 +206,7 @@ func SpecFields() []SpecField {
 			Doc: "Whether the table has the rows of this job alone afterwards: rows and columns that the inputs do not have get delete markers. Of run."},
 		{Name: "max_deletes", Type: FieldScalar, Check: by(ParseDeleteLimit), Part: OfReplaced, Default: "5%", Usage: "with `replace`, rows of the table that may be deleted: N or P% (default 5%); more, and nothing is loaded",
 			Doc: "How many rows of the table a job with replace may delete: N, or P% of the rows before. More, and nothing is loaded."},
-		{Name: "replace_rejected", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "with `replace`, bad records may be set aside: the table loses the rows that they have there",
-			Doc: "Whether a job with replace may set bad records aside: the table loses the rows that they have there."},
+		{Name: "replace_rejected", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "with `replace`, bad records may be set aside: the table loses the rows that they have there", Doc: "Whether a job with replace may set bad records aside: the table loses the rows that they have there."},
 	}
 	fields = append(fields, mappingFields()...)
 	fields = append(fields, familyFields()...)
@@ -280,16 +255,12 @@ func mappingFields() []SpecField {
 // familyFields are the settings of a family that a job overrides.
 func familyFields() []SpecField {
 	return []SpecField{
-		{Name: "compression", Type: FieldText, Check: by(hfile.ParseCompression), Default: "the table's", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}, Usage: "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD",
-			Doc: "Overrides the family's compression."},
+		{Name: "compression", Type: FieldText, Check: by(hfile.ParseCompression), Default: "the table's", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}, Usage: "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD", Doc: "Overrides the family's compression."},
 		{Name: "compression_level", Type: FieldText, Check: by(hfile.ParseLevel), Default: "default", Enum: []string{"default", "better"}, Usage: "default, or better: smaller files for more work of the processor",
 			Doc: "How much work compression does: better makes smaller files, and takes more of the processor. Readers need not know."},
-		{Name: "encoding", Type: FieldText, Check: by(hfile.ParseEncoding), Default: "the table's", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}, Usage: "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1",
-			Doc: "Overrides the family's data block encoding."},
-		{Name: "bloom", Type: FieldText, Check: by(hfile.ParseBloomType), Default: "the table's", Enum: []string{"NONE", "ROW", "ROWCOL"}, Usage: "overrides the family's: NONE, ROW, ROWCOL",
-			Doc: "Overrides the family's Bloom filter."},
-		{Name: "block_size", Type: FieldSize, Default: "the table's", Usage: "overrides the family's, such as 64KiB",
-			Doc: "Overrides the family's size of a data block, such as 64KiB."},
+		{Name: "encoding", Type: FieldText, Check: by(hfile.ParseEncoding), Default: "the table's", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}, Usage: "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1", Doc: "Overrides the family's data block encoding."},
+		{Name: "bloom", Type: FieldText, Check: by(hfile.ParseBloomType), Default: "the table's", Enum: []string{"NONE", "ROW", "ROWCOL"}, Usage: "overrides the family's: NONE, ROW, ROWCOL", Doc: "Overrides the family's Bloom filter."},
+		{Name: "block_size", Type: FieldSize, Such: []string{"16KiB", "32KiB", "64KiB", "128KiB"}, Default: "the table's", Usage: "overrides the family's, such as 64KiB", Doc: "Overrides the family's size of a data block, such as 64KiB."},
 	}
 }
 
