@@ -70,7 +70,7 @@ func Grouped(f *pflag.FlagSet) []Group {
 		names := strings.Fields(g.flags)
 		add(g.title, func(name string) bool { return slices.Contains(names, name) })
 	}
-	add("Others", func(string) bool { return true })
+	add("More", func(string) bool { return true })
 	return list
 }
 
