@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/fail"
 )
 
-// Exit codes of commands that have not failed. Failures have that of their kind; exitTable says what all mean.
+// Exit codes of commands that have not failed. Failures have that of their kind.
 const (
 	exitDone    = 0
 	exitAlready = 99
@@ -22,31 +24,26 @@ type exitStatus struct {
 	next    string // what its caller does then
 }
 
-// failed is the row of a kind of failure.
-func failed(k fail.Kind, meaning, next string) exitStatus {
-	return exitStatus{k.ExitCode(), meaning, next}
-}
+// exitTable is the one list of exit codes: help texts, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
+var exitTable = exits()
 
-// exitTable is the one list of exit codes: help texts, man pages and docs/commands.md print it.
-var exitTable = [...]exitStatus{
-	{code: exitDone, meaning: "done", next: "nothing"},
-	failed(fail.Unexpected, "unexpected failure", "read the message; the same command resumes the job"),
-	failed(fail.Config, "usage, job file or setting wrong", "fix the input or settings; retrying will not help"),
-	failed(fail.Check, "the table or the cluster is not fit for the job", "fix what the message names; `bulkload check` lists all findings"),
-	failed(fail.BadRows, "more bad records or duplicates than allowed", "fix the export, or allow them; retrying will not help"),
-	failed(fail.Input, "input missing or unreadable", "wait for the export, or fix its path"),
-	failed(fail.HDFS, "HDFS or the local disk refused a write or a read", "retry: the same command resumes the job"),
-	failed(fail.Load, "HBase was out of reach, or did not take the files, which are kept", "retry: the same command resumes the job"),
-	failed(fail.Verify, "the table does not hold what was written", "find out who deleted or overwrote rows, before anything else is loaded"),
-	failed(fail.State, "the table of jobs' state (--state hbase:TABLE) was out of reach", "retry: the same command resumes the job"),
-	failed(fail.Busy, "another process is running this job: try again later", "wait, or leave it to the other process"),
-	{code: exitAlready, meaning: "nothing to do, the job was done before (with --skip-exit-code)", next: "nothing"},
-	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command resumes the job"},
-	{code: exitSignal + 15, meaning: "stopped by SIGTERM", next: "the same command resumes the job"},
+func exits() []exitStatus {
+	list := []exitStatus{
+		{exitDone, "done", "nothing"},
+		{exitAlready, "nothing to do, the job was done before (with --skip-exit-code)", "nothing"},
+		{exitSignal + 2, "stopped by SIGINT", "the same command resumes the job"},
+		{exitSignal + 15, "stopped by SIGTERM", "the same command resumes the job"},
+	}
+	for _, k := range fail.Kinds() {
+		meaning, next := k.Meaning()
+		list = append(list, exitStatus{k.ExitCode(), settings.Spoken(meaning), next})
+	}
+	slices.SortFunc(list, func(a, b exitStatus) int { return a.code - b.code })
+	return list
 }
 
 // exitHelp is the part of every command's help that lists them.
-var exitHelp = exitText(exitTable[:])
+var exitHelp = exitText(exitTable)
 
 // exitHeading is the line above the list, by which the documentation finds it in a help text.
 const exitHeading = "Exit status:"

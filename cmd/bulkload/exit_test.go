@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 )
 
@@ -32,6 +36,33 @@ func TestExitCode(t *testing.T) {
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("%v ends with %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+// TestRetry: the examples and docs/orchestration.md retry the kinds of failure that a retry may help.
+func TestRetry(t *testing.T) {
+	var never []string
+	for _, k := range fail.Kinds() {
+		if !k.Retry() {
+			never = append(never, fmt.Sprint(k.ExitCode()))
+		}
+	}
+	slices.Sort(never)
+	for file, text := range map[string]string{
+		"examples/airflow/bulkload_operator.py":   "FATAL = {" + strings.Join(never, ", ") + "}\n",
+		"examples/systemd/bulkload-check.service": "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
+	} {
+		if b, err := os.ReadFile("../../" + file); err != nil || !strings.Contains(string(b), text) {
+			t.Errorf("%s lacks %q: %v", file, text, err)
+		}
+	}
+	b, err := os.ReadFile("../../docs/orchestration.md")
+	testcheck.Must(t, err)
+	for _, k := range fail.Kinds() {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %d \| [^|]* \| (yes|later|no) \|`, k.ExitCode())).FindSubmatch(b)
+		if row == nil || (string(row[1]) != "no") != k.Retry() {
+			t.Errorf("docs/orchestration.md has for %d: %q", k.ExitCode(), row)
 		}
 	}
 }

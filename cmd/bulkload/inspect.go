@@ -19,7 +19,6 @@ import (
 )
 
 type inspectOptions struct {
-	specFlags
 	clusterFlags
 	sample spec.Size
 	memory spec.Size

@@ -327,25 +327,5 @@ func advice(code int, state bool) string {
 	if !failed {
 		return ""
 	}
-	switch kind {
-	case fail.Config:
-		return "correct the flag, the setting or the job file that the error names, then " + again + "."
-	case fail.Check:
-		return "bulkload check with the same flags lists all that does not fit, with a hint for each. Then " + again + "."
-	case fail.BadRows:
-		return "look at the records that the error names, correct the export or the job file, or allow some with --bad-records or --duplicates."
-	case fail.Input:
-		return "see that the input is there, complete and readable. If it has changed on purpose, --restart discards the checkpoint and starts over."
-	case fail.HDFS:
-		return "look at HDFS and at the disk that the error names (space, quota, permissions, safe mode), then " + again + "."
-	case fail.Load:
-		return "the HFiles are kept. Look at HBase's master and the region servers that the error names, then " + again + "."
-	case fail.Verify:
-		return "do not let readers rely on the table before this is understood: keep this report, the journal and the log."
-	case fail.State:
-		return "look at HBase and at the table that --state names. When it answers, " + again + "."
-	case fail.Busy:
-		return "wait for the process that the error names, or leave the job to it."
-	}
-	return "this should not happen: keep this report and the log, then " + again + "."
+	return settings.Spoken(kind.Advice(again))
 }

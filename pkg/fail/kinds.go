@@ -1,20 +1,37 @@
 package fail
 
-// byKind has what callers of the program see of each kind of failure: a word, and the exit code.
+import "strings"
+
+// byKind has what callers of the program see of each kind of failure. Texts have settings in backquotes; of advice, {again} is how
+// the job is resumed.
 var byKind = [...]struct {
-	word string
-	code int
+	word    string
+	code    int    // exit code
+	retry   bool   // the same command may succeed later
+	meaning string // of the exit code
+	next    string // what its caller does then, in a few words
+	advice  string // what a person looks at
 }{
-	Unexpected: {"unexpected", 1},
-	Config:     {"config", 2},
-	Check:      {"check", 3},
-	BadRows:    {"bad_rows", 4},
-	Input:      {"input", 5},
-	HDFS:       {"hdfs", 6},
-	Load:       {"load", 7},
-	Verify:     {"verify", 8},
-	Busy:       {"busy", 75},
-	State:      {"state", 9},
+	Unexpected: {"unexpected", 1, true, "unexpected failure", "read the message; the same command resumes the job",
+		"this should not happen: keep this report and the log, then {again}."},
+	Config: {"config", 2, false, "usage, job file or setting wrong", "fix the input or settings; retrying will not help",
+		"correct the flag, the setting or the job file that the error names, then {again}."},
+	Check: {"check", 3, false, "the table or the cluster is not fit for the job", "fix what the message names; `bulkload check` lists all findings",
+		"bulkload check with the same flags lists all that does not fit, with a hint for each. Then {again}."},
+	BadRows: {"bad_rows", 4, false, "more bad records or duplicates than allowed", "fix the export, or allow them; retrying will not help",
+		"look at the records that the error names, correct the export or the job file, or allow some with `bad_records` or `duplicates`."},
+	Input: {"input", 5, false, "input missing or unreadable", "wait for the export, or fix its path",
+		"see that the input is there, complete and readable. If it has changed on purpose, `restart` discards the checkpoint and starts over."},
+	HDFS: {"hdfs", 6, true, "HDFS or the local disk refused a write or a read", "retry: the same command resumes the job",
+		"look at HDFS and at the disk that the error names (space, quota, permissions, safe mode), then {again}."},
+	Load: {"load", 7, true, "HBase was out of reach, or did not take the files, which are kept", "retry: the same command resumes the job",
+		"the HFiles are kept. Look at HBase's master and the region servers that the error names, then {again}."},
+	Verify: {"verify", 8, false, "the table does not hold what was written", "find out who deleted or overwrote rows, before anything else is loaded",
+		"do not let readers rely on the table before this is understood: keep this report, the journal and the log."},
+	Busy: {"busy", 75, true, "another process is running this job: try again later", "wait, or leave it to the other process",
+		"wait for the process that the error names, or leave the job to it."},
+	State: {"state", 9, true, "the table of jobs' state (`state` hbase:TABLE) was out of reach", "retry: the same command resumes the job",
+		"look at HBase and at the table that `state` names. When it answers, {again}."},
 }
 
 // Kinds lists all kinds.
@@ -30,6 +47,17 @@ func (k Kind) String() string { return byKind[k].word }
 
 // ExitCode is the exit code of a command that ends with a failure of the kind.
 func (k Kind) ExitCode() int { return byKind[k].code }
+
+// Retry reports whether the same command may succeed later, with nothing else done.
+func (k Kind) Retry() bool { return byKind[k].retry }
+
+// Meaning is what the kind's exit code means, and what its caller does then.
+func (k Kind) Meaning() (meaning, next string) { return byKind[k].meaning, byKind[k].next }
+
+// Advice says what a person does about a failure; again is how the job is resumed.
+func (k Kind) Advice(again string) string {
+	return strings.ReplaceAll(byKind[k].advice, "{again}", again)
+}
 
 // ParseKind returns the kind of a word, and false if there is none.
 func ParseKind(word string) (Kind, bool) {

@@ -1,7 +1,6 @@
 package mapreduce
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,9 +29,6 @@ type verdict struct {
 	at time.Time
 }
 
-// kinds are the names of kinds of failure in verdicts.
-var kinds = map[fail.Kind]string{fail.Unexpected: "unexpected", fail.Config: "config", fail.Check: "check", fail.BadRows: "bad_rows", fail.Input: "input", fail.HDFS: "hdfs"}
-
 // Bounds of what is kept and read of verdicts.
 const (
 	mostVerdict  = 64 << 10
@@ -45,7 +41,7 @@ var verdictFile = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_[mr]_[0-9
 // elsewhere.
 func permanent(err error) bool {
 	k := fail.KindOf(err)
-	return k == fail.BadRows || k == fail.Config || k == fail.Check
+	return !k.Retry() && k != fail.Input
 }
 
 // writeVerdict notes why an attempt failed.
@@ -54,7 +50,7 @@ func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, caus
 	if len(text) > mostVerdict/4 {
 		text = strings.ToValidUTF8(text[:mostVerdict/4], "") + "…"
 	}
-	b, err := json.Marshal(verdict{Attempt: attempt, Kind: cmp.Or(kinds[fail.KindOf(cause)], kinds[fail.Unexpected]), Permanent: permanent(cause), Error: text})
+	b, err := json.Marshal(verdict{Attempt: attempt, Kind: fail.KindOf(cause).String(), Permanent: permanent(cause), Error: text})
 	if err != nil {
 		return err
 	}
@@ -63,12 +59,8 @@ func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, caus
 
 // err is the failure itself.
 func (v *verdict) err() error {
-	for k, name := range kinds {
-		if name == v.Kind {
-			return fail.With(k, fmt.Errorf("%s (%s)", v.Error, v.Attempt))
-		}
-	}
-	return fmt.Errorf("%s (%s)", v.Error, v.Attempt)
+	k, _ := fail.ParseKind(v.Kind)
+	return fail.With(k, fmt.Errorf("%s (%s)", v.Error, v.Attempt))
 }
 
 // verdicts reads what attempts have left, the oldest first. seen are those that need not be read again.
