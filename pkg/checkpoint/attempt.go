@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -75,6 +79,18 @@ func (st *Job) EndSpill(e progress.Events) {
 	if err := st.Resume().DropSpill(); err != nil {
 		e.Warn("sorted rows are left behind", "path", st.Spill, "error", err)
 	}
+}
+
+// ForgetBuild notes that nothing is sorted and no file written, since the rows are read again from another snapshot or with other
+// settings.
+func (st *Job) ForgetBuild() error {
+	if st.Log == nil || st.Sorted == nil && st.Built == nil && st.Spill == "" && len(st.Written) == 0 {
+		return nil
+	}
+	if err := st.Resume().DropSpill(); err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	return st.Record(EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(st.Written)), All: true})
 }
 
 // EndPrepared is [Job.DropPrepared] where a directory that stays is a warning.

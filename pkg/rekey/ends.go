@@ -34,7 +34,7 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 		}
 		return nil
 	}
-	if err := j.forgetBuild(); err != nil {
+	if err := j.st.ForgetBuild(); err != nil {
 		return err
 	}
 	if !j.drop(ctx) {

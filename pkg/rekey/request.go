@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/newkeys"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -60,7 +61,7 @@ func (r Request) resolve() (*resolved, error) {
 		if q.oldKey, err = keygen.Parse(r.OldKey); err != nil {
 			return nil, fail.With(fail.Config, err)
 		}
-		if _, err := checkOldKey(q.oldKey); err != nil {
+		if _, err := newkeys.CheckOldKey(q.oldKey); err != nil {
 			return nil, err
 		}
 		q.OldKey = q.oldKey.String()
@@ -86,13 +87,9 @@ func (r Request) resolve() (*resolved, error) {
 	case r.Since < 0:
 		return nil, fail.Errorf(fail.Config, "%s %d is below 0", setting.Since, r.Since)
 	case r.Since > 0 && q.policy != extsort.Fail:
-		return nil, sinceNeedsFail()
+		return nil, newkeys.SinceNeedsFail()
 	}
 	return q, nil
-}
-
-func sinceNeedsFail() error {
-	return fail.Errorf(fail.Config, "%s first or last with %s: of two rows of one key the first pass has left one out, and its new cells would now be joined with the other's; only fail is safe", setting.Duplicates, setting.Since)
 }
 
 // identity distinguishes the job from every other.

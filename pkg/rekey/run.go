@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/newkeys"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
@@ -109,7 +110,7 @@ func (j *run) record(context.Context) error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
-		if err := j.forgetBuild(); err != nil { // of another snapshot
+		if err := j.st.ForgetBuild(); err != nil { // of another snapshot
 			return err
 		}
 		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
@@ -123,7 +124,7 @@ func (j *run) record(context.Context) error {
 		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
 			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
 	}
-	if err := j.forgetBuild(); err != nil {
+	if err := j.st.ForgetBuild(); err != nil {
 		return err
 	}
 	now := *k
@@ -156,7 +157,7 @@ func (j *run) open(ctx context.Context) error {
 	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
 		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
 		if err == nil && !there {
-			err = j.forgetBuild()
+			err = j.st.ForgetBuild()
 		}
 		if err != nil {
 			return fail.With(fail.Load, err)
@@ -174,7 +175,7 @@ func (j *run) open(ctx context.Context) error {
 	if now.Created = j.source.Created.UnixMilli(); now.Created == k.Created {
 		return nil
 	}
-	if err := j.forgetBuild(); err != nil { // of another snapshot of that name
+	if err := j.st.ForgetBuild(); err != nil { // of another snapshot of that name
 		return err
 	}
 	return j.st.Record(checkpoint.EventRekey, now)
@@ -202,7 +203,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 			return err
 		}
 		p = &checkpoint.PlanRecord{Job: j.st.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
-			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: bytesOf(j.source)}}}
+			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: newkeys.BytesOf(j.source)}}}
 		for _, s := range j.facts.Splits {
 			p.Splits = append(p.Splits, s)
 		}
@@ -224,13 +225,6 @@ func (j *run) plan(ctx context.Context) (err error) {
 	j.dir, err = staging.MakeAt(ctx, j.env, p.Staging)
 	j.result.Staging = p.Staging
 	return err
-}
-
-func bytesOf(s *snapshot.Snapshot) (n int64) {
-	for _, r := range s.Regions {
-		n += r.Bytes
-	}
-	return n
 }
 
 func (j *run) start() progress.Start {

@@ -3,9 +3,7 @@ package rekey
 import (
 	"context"
 	"errors"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"bulkload/internal/cleanup"
@@ -14,6 +12,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/newkeys"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/spec"
@@ -21,7 +20,7 @@ import (
 )
 
 // options are those of the build.
-func (j *run) options() Options {
+func (j *run) options() newkeys.Options {
 	o := j.req.options(j.o.WorkOptions)
 	if o.RejectFile == "" {
 		o.RejectFile = filepath.Join(j.st.Dir, "rejects.keys")
@@ -29,17 +28,17 @@ func (j *run) options() Options {
 	return o
 }
 
-func (q *resolved) options(w build.WorkOptions) Options {
-	return Options{RejectFile: w.RejectFile, Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: q.budget, Events: w.Events, Gate: w.Gate}}
+func (q *resolved) options(w build.WorkOptions) newkeys.Options {
+	return newkeys.Options{RejectFile: w.RejectFile, Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: q.budget, Events: w.Events, Gate: w.Gate}}
 }
 
 // plan is the build's, for families and regions of the new table.
-func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, now time.Time) (*Plan, error) {
+func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, now time.Time) (*newkeys.Plan, error) {
 	ranges, err := partition.New(splits)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	return &Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Since: q.Since, Duplicates: q.policy}, nil
+	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Since: q.Since, Duplicates: q.policy}, nil
 }
 
 // build makes the files, or those that are missing.
@@ -76,7 +75,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 		}
 	}
 	j.proven = false
-	m, err := Build(ctx, j.source, p, out, j.options(), resume)
+	m, err := newkeys.Build(ctx, j.source, p, out, j.options(), resume)
 	if err != nil {
 		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
 			j.st.EndSpill(j.o.Events) // what is not sorted to the end is useless
@@ -98,7 +97,7 @@ func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output)
 		return nil
 	}
 	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // by an earlier version
-		return j.forgetBuild()
+		return j.st.ForgetBuild()
 	}
 	if err := resume.KeepWritten(ctx, out); err != nil || len(j.st.Written) == 0 {
 		return err
@@ -108,18 +107,6 @@ func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output)
 	}
 	j.proven = j.st.Built != nil
 	return nil
-}
-
-// forgetBuild notes that nothing is sorted and no file written, since the rows are read again from another snapshot or with other
-// settings.
-func (j *run) forgetBuild() error {
-	if j.st.Log == nil || j.st.Sorted == nil && j.st.Built == nil && j.st.Spill == "" && len(j.st.Written) == 0 {
-		return nil
-	}
-	if err := j.st.Resume().DropSpill(); err != nil {
-		return fail.With(fail.HDFS, err)
-	}
-	return j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(j.st.Written)), All: true})
 }
 
 // load brings the files into the table, or what is left of them.

@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/newkeys"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
@@ -63,11 +64,11 @@ func familyNames(s *snapshot.Snapshot) (names []string) {
 }
 
 // splits are those of a table that is made.
-func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Time, o Options) ([][]byte, error) {
+func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Time, o newkeys.Options) ([][]byte, error) {
 	if q.Splits != nil {
 		return q.Splits, nil
 	}
-	return Splits(ctx, s, q.key, q.oldKey, now, o)
+	return newkeys.Splits(ctx, s, q.key, q.oldKey, now, o)
 }
 
 // create makes the table, pre-split.

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/newkeys"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
@@ -60,29 +61,29 @@ func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 	}
 	var mu sync.Mutex
 	var scanned atomic.Int64
-	parts := map[int]*rowHash{}
+	parts := map[int]*newkeys.RowHash{}
 	err := j.c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
 		mu.Lock()
 		h := parts[part]
 		if h == nil {
-			h = &rowHash{}
+			h = &newkeys.RowHash{}
 			parts[part] = h
 		}
 		mu.Unlock()
 		for i := range row.Cells {
 			c := &row.Cells[i]
-			h.addBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
+			h.AddBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
 		}
-		h.end()
-		if scanned.Add(1)%reportEvery == 0 {
-			j.o.Events.Read(reportEvery)
+		h.End()
+		if scanned.Add(1)%newkeys.ReportEvery == 0 {
+			j.o.Events.Read(newkeys.ReportEvery)
 		}
 		return nil
 	})
-	j.o.Events.Read(scanned.Load() % reportEvery)
+	j.o.Events.Read(scanned.Load() % newkeys.ReportEvery)
 	var sum manifest.RowSum
 	for _, h := range parts {
-		sum.Add(h.sum)
+		sum.Add(h.Sum)
 	}
 	return sum, err
 }

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"encoding/binary"
@@ -11,10 +11,11 @@ import (
 // hashRoom is how many bytes of a row are gathered before they are hashed.
 const hashRoom = 64 << 10
 
-// rowHash sums up the XXH3 of 128 bits of one row after the other. Tags are not in it: servers do not
+// RowHash sums up the XXH3 of 128 bits of one row after the other. Tags are not in it: servers do not
 // give them. It belongs to one goroutine.
-type rowHash struct {
-	sum   manifest.RowSum
+type RowHash struct {
+	Sum manifest.RowSum // of the rows that have ended
+
 	cells []byte // of the row, those that are not hashed yet
 	long  *xxh3.Hasher
 	cell  int64 // of the row
@@ -22,18 +23,18 @@ type rowHash struct {
 }
 
 // add takes the next cell of the row, in the order of cells.
-func (h *rowHash) add(family string, qualifier []byte, timestamp int64, value []byte) {
+func (h *RowHash) add(family string, qualifier []byte, timestamp int64, value []byte) {
 	h.cells = append(append(h.cells, byte(len(family))), family...)
 	h.rest(qualifier, timestamp, value)
 }
 
-// addBytes is add of a family that is no string.
-func (h *rowHash) addBytes(family, qualifier []byte, timestamp int64, value []byte) {
+// AddBytes is add of a family that is no string.
+func (h *RowHash) AddBytes(family, qualifier []byte, timestamp int64, value []byte) {
 	h.cells = append(append(h.cells, byte(len(family))), family...)
 	h.rest(qualifier, timestamp, value)
 }
 
-func (h *rowHash) rest(qualifier []byte, timestamp int64, value []byte) {
+func (h *RowHash) rest(qualifier []byte, timestamp int64, value []byte) {
 	b := binary.BigEndian.AppendUint32(h.cells, uint32(len(qualifier)))
 	b = append(b, qualifier...)
 	b = binary.BigEndian.AppendUint64(b, uint64(timestamp))
@@ -48,12 +49,12 @@ func (h *rowHash) rest(qualifier []byte, timestamp int64, value []byte) {
 }
 
 // flush hashes what is gathered of a row that is longer than most.
-func (h *rowHash) flush() {
+func (h *RowHash) flush() {
 	h.write(h.cells)
 	h.cells = h.cells[:0]
 }
 
-func (h *rowHash) write(b []byte) {
+func (h *RowHash) write(b []byte) {
 	if h.long == nil {
 		h.long = xxh3.New()
 	}
@@ -64,8 +65,8 @@ func (h *rowHash) write(b []byte) {
 	h.long.Write(b) // never fails
 }
 
-// end adds the row to the sum, unless it has no cells.
-func (h *rowHash) end() {
+// End adds the row to the sum, unless it has no cells.
+func (h *RowHash) End() {
 	if h.cell == 0 {
 		return
 	}
@@ -76,11 +77,11 @@ func (h *rowHash) end() {
 	} else {
 		sum = xxh3.Hash128(h.cells)
 	}
-	h.sum.Add(manifest.RowSum{Rows: 1, Cells: h.cell, High: sum.Hi, Low: sum.Lo})
+	h.Sum.Add(manifest.RowSum{Rows: 1, Cells: h.cell, High: sum.Hi, Low: sum.Lo})
 	h.drop()
 }
 
 // drop forgets the cells of the row.
-func (h *rowHash) drop() {
+func (h *RowHash) drop() {
 	h.cells, h.cell, h.begun = h.cells[:0], 0, false
 }

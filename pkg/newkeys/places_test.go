@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"fmt"
@@ -28,10 +28,10 @@ func (l *lab) predict(s *snapshot.Snapshot, p *Plan, o Options) (*estimate.Estim
 }
 
 // of is what is said of a plan, or of so many regions.
-func (d *prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate, error) {
+func (d *Prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate, error) {
 	t.Helper()
 	var err error
-	d.parts, d.whole, err = d.choose(t.Context(), d.w.Exact)
+	d.parts, d.Whole, err = d.choose(t.Context(), d.w.Exact)
 	testcheck.Must(t, err)
 	if err := d.look(t.Context(), p, regions); err != nil {
 		return nil, err
@@ -39,9 +39,9 @@ func (d *prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate,
 	return d.estimate(t.Context(), p, 0)
 }
 
-func (l *lab) prediction(s *snapshot.Snapshot, o Options) *prediction {
+func (l *lab) prediction(s *snapshot.Snapshot, o Options) *Prediction {
 	o.SpillDir = l.t.TempDir()
-	return &prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: mostPlaces}
+	return &Prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: mostPlaces}
 }
 
 // rowsOf are the rows that a build has in each region.

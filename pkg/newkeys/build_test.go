@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"errors"
@@ -365,14 +365,14 @@ func TestSplits(t *testing.T) {
 // TestRowSum depends on the cells of rows alone, and sees a row that is there twice.
 func TestRowSum(t *testing.T) {
 	sum := func(rows ...[]string) manifest.RowSum {
-		h := &rowHash{}
+		h := &RowHash{}
 		for _, row := range rows {
 			for _, q := range row {
 				h.add("f", []byte(q), 1, []byte("v"))
 			}
-			h.end()
+			h.End()
 		}
-		return h.sum
+		return h.Sum
 	}
 	one, two := []string{"a", "b"}, []string{"c"}
 	if sum(one, two) != sum(two, one) || sum(one, one) == sum(two, two) || sum(one) == sum([]string{"a"}, []string{"b"}) || sum(one, nil) != sum(one) {

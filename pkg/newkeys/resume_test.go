@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"context"
@@ -122,7 +122,7 @@ func TestAnotherSnapshot(t *testing.T) {
 	}
 	st, err := checkpoint.OpenDir(t.Context(), nil, r.state, 0, progress.Events{})
 	testcheck.Must(t, err)
-	testcheck.Must(t, (&run{st: st}).forgetBuild())
+	testcheck.Must(t, st.ForgetBuild())
 	testcheck.Must(t, st.Close())
 	r.snap = l.open()
 	if m, phases, err := r.build(-1); err != nil || m.Records != 2 || m.Digest.Rows != 2 || !slices.Contains(phases, "read") {

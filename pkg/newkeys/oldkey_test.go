@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"fmt"
@@ -121,24 +121,6 @@ func TestOldKeysThatAreNone(t *testing.T) {
 		testcheck.Must(t, err)
 		if m, _, err := l.build(s, p, Options{Options: build.Options{Budget: budget}, RejectFile: t.TempDir() + "/rejects"}); err != nil || m.Rejected != 1 || m.Digest.Rows != 1 {
 			t.Errorf("%s, set aside: %v, %+v", says, err, m)
-		}
-	}
-}
-
-// TestOldKeySpecs refuses specs by which keys cannot be taken apart, before anything is read.
-func TestOldKeySpecs(t *testing.T) {
-	for spec, says := range map[string]string{
-		"a + b":                "where a ends and b begins, no key shows",
-		"salt(a) + b":          "write it as the salt's last argument",
-		"md5hex(a)":            "stores no column as it is",
-		"'x' + $row":           "is the old key itself",
-		"a + md5hex(a) + b":    "no key shows",
-		"salt(a, 10) + (":      "key spec",
-		"id + upper(name) + x": "no key shows",
-	} {
-		r := Request{Key: "id", OldKey: spec}
-		if _, err := r.resolve(); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", spec, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	if err != nil {
 		return nil, err
 	}
-	if splits, ok := saltSplits(key); ok {
+	if splits, ok := SaltSplits(key); ok {
 		return splits, nil
 	}
 	if len(s.Regions) == 1 {
@@ -49,8 +49,8 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	return all.keys.Splits(len(s.Regions), 0), nil
 }
 
-// saltSplits are those of a key that begins with a salt.
-func saltSplits(key keygen.Expr) ([][]byte, bool) {
+// SaltSplits are those of a key that begins with a salt.
+func SaltSplits(key keygen.Expr) ([][]byte, bool) {
 	call, ok := keygen.Parts(key)[0].(keygen.Call)
 	if !ok || len(call.Ints) == 0 {
 		return nil, false
@@ -92,7 +92,7 @@ func (s *sampler) read(ctx context.Context, sc *snapshot.Scan) error {
 			s.end()
 			s.row, s.any, s.size, family = append(s.row[:0], c.Row...), true, 0, 0
 			s.of.begin()
-			if rows++; rows%reportEvery == 0 && ctx.Err() != nil {
+			if rows++; rows%ReportEvery == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 		}

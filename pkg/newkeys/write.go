@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"encoding/binary"
@@ -27,7 +27,7 @@ type decoder struct {
 	names    []column
 	err      error  // there are no names
 	cells    packed // of the current row
-	hash     rowHash
+	hash     RowHash
 
 	earliest, latest int64 // timestamps
 	expires          int64 // when the first cell is gone; 0: none is
@@ -46,10 +46,10 @@ func (d *decoder) Row(payload []byte, add func(family int, c *hfile.Cell) error)
 		if err := add(cells.family, c); err != nil {
 			return err
 		}
-		d.hash.addBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
+		d.hash.AddBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
 		d.time(cells.family, c)
 	}
-	d.hash.end()
+	d.hash.End()
 	return cells.err
 }
 
@@ -64,9 +64,9 @@ func (d *decoder) time(family int, c *hfile.Cell) {
 // Total implements [build.RowDecoder].
 func (d *decoder) Total() (manifest.RowSum, *manifest.CellTimes) {
 	if d.earliest > d.latest {
-		return d.hash.sum, nil
+		return d.hash.Sum, nil
 	}
-	return d.hash.sum, &manifest.CellTimes{Min: d.earliest, Max: d.latest, Expires: d.expires}
+	return d.hash.Sum, &manifest.CellTimes{Min: d.earliest, Max: d.latest, Expires: d.expires}
 }
 
 // tagTTL is HBase's TagType.TTL_TAG_TYPE (2.6.4): its value is 8 bytes of

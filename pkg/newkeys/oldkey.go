@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"bytes"
@@ -32,8 +32,8 @@ type origin struct {
 	column int // of [keyColumns]
 }
 
-// checkOldKey refuses a spec by which no key can be taken apart and checked.
-func checkOldKey(e keygen.Expr) (*keygen.KeyParser, error) {
+// CheckOldKey refuses a spec by which no key can be taken apart and checked.
+func CheckOldKey(e keygen.Expr) (*keygen.KeyParser, error) {
 	if keygen.NeedsRegions(e) {
 		return nil, fail.Errorf(fail.Config, "old key %s: its salt has a modulus of its own: write it as the salt's last argument, as in salt(id, 10)", e)
 	}
@@ -52,7 +52,7 @@ func newOldKey(k *keyColumns) (*oldKey, error) {
 	if k.old == nil {
 		return nil, nil
 	}
-	p, err := checkOldKey(k.old)
+	p, err := CheckOldKey(k.old)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"context"
@@ -58,9 +58,14 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 		return fail.Errorf(fail.Config, "snapshot %s has %s, which are too many", s.Name, setting.Count(len(s.Regions), "region"))
 	}
 	if p.Since > 0 && p.Duplicates != extsort.Fail {
-		return sinceNeedsFail()
+		return SinceNeedsFail()
 	}
 	return nil
+}
+
+// SinceNeedsFail refuses a further pass that would leave a row out.
+func SinceNeedsFail() error {
+	return fail.Errorf(fail.Config, "%s first or last with %s: of two rows of one key the first pass has left one out, and its new cells would now be joined with the other's; only fail is safe", setting.Duplicates, setting.Since)
 }
 
 // Read implements [build.PackedSource].

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"bytes"
@@ -96,7 +96,7 @@ func FuzzPacked(f *testing.F) {
 // TestRowHash gives one sum for a row, whatever its length, and none of a row that was dropped.
 func TestRowHash(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	h := &rowHash{}
+	h := &RowHash{}
 	var want manifest.RowSum
 	for range 200 {
 		var all []byte
@@ -115,11 +115,11 @@ func TestRowHash(t *testing.T) {
 			h.drop()
 			continue
 		}
-		h.end()
+		h.End()
 		sum := xxh3.Hash128(all)
 		want.Add(manifest.RowSum{Rows: 1, Cells: int64(cells), High: sum.Hi, Low: sum.Lo})
 	}
-	if h.sum != want {
-		t.Errorf("%s, not %s", h.sum, want)
+	if h.Sum != want {
+		t.Errorf("%s, not %s", h.Sum, want)
 	}
 }

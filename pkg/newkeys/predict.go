@@ -1,8 +1,7 @@
-package rekey
+package newkeys
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -12,73 +11,10 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/snapshot"
-	"bulkload/pkg/tablesource"
 )
-
-// Estimate says what [Run] would come to: rows and bytes of the new table's regions, by a sample of a snapshot's rows or, of a small table and
-// if w is exact, by all. The regions are the new table's, else those that it would be made with; or so many as w suggests. A snapshot that it takes is deleted
-// again, and nothing else is changed. What a run would refuse of the tables it refuses too. Splits of w are not used.
-func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate.Options) (_ *estimate.Estimate, err error) {
-	q, err := request.resolve()
-	if err != nil {
-		return nil, err
-	}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	ref := tablesource.Ref{Table: q.From}
-	if q.Snapshot != "" {
-		ref = tablesource.Ref{Snapshot: q.Snapshot}
-	}
-	src, err := tablesource.Open(ctx, env, ref, tablesource.Options{FilesOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, src.Close(ctx)) }()
-	s, now, o := src.Snapshot, time.Now(), q.options(w.WorkOptions)
-	if err := q.isOf(s); err != nil {
-		return nil, err
-	}
-	d := &prediction{snap: s, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
-	if d.parts, d.whole, err = d.choose(ctx, w.Exact); err != nil {
-		return nil, err
-	}
-	old, facts, err := q.tables(ctx, env, c, s)
-	var splits [][]byte
-	regions := w.Suggest
-	switch {
-	case err == nil:
-		err = errors.Join(fits(facts, old, q.Splits, q.Since > 0), q.vacant(ctx, c))
-		splits = facts.Splits
-	case old != nil && errors.Is(err, loader.ErrTableNotFound):
-		facts = &cluster.Facts{Table: old}
-		facts.Families, err = cluster.FamiliesOf(env, old, familyNames(s)...)
-		switch _, salted := saltSplits(q.key); {
-		case err != nil || regions > 0:
-		case q.Splits == nil && !salted && !d.whole:
-			regions = len(s.Regions) // as the run finds them, by all rows
-		default:
-			splits, err = q.splits(ctx, s, now, o)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	p, err := q.plan(q.To.String(), facts.Families, splits, now)
-	if err == nil {
-		err = d.look(ctx, p, regions)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d.estimate(ctx, p, facts.Table.MaxFileSize)
-}
 
 const (
 	// placeBytes is how much of HFiles a plan reads at a place, and mostPlaces at how many: 128 MiB. Rows that are sorted by what their
@@ -87,8 +23,8 @@ const (
 	mostPlaces = 256
 )
 
-// prediction is what a plan says by a snapshot.
-type prediction struct {
+// Prediction is what a plan says by a snapshot.
+type Prediction struct {
 	snap   *snapshot.Snapshot
 	o      Options
 	w      estimate.Options
@@ -97,15 +33,15 @@ type prediction struct {
 	places int
 
 	parts []part
-	whole bool              // they are all rows
+	Whole bool              // parts are all rows
 	runs  *partition.Ranges // of new keys: some rows of each are built
 }
 
 // choose picks the parts that are read: all regions where that is not too much, or exact. Else regions are cut into parts of about the
 // same size, these are laid end to end and cut into as many pieces as there are to be places, and of each piece a part is drawn by lot.
 // So every row has the same chance, whatever the sizes of regions and parts are.
-func (d *prediction) choose(ctx context.Context, exact bool) (parts []part, whole bool, err error) {
-	if exact || bytesOf(d.snap) <= d.place*int64(d.places) {
+func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whole bool, err error) {
+	if exact || BytesOf(d.snap) <= d.place*int64(d.places) {
 		return wholeParts(d.snap), true, nil
 	}
 	var all []part
@@ -135,6 +71,21 @@ func (d *prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 	return parts, false, nil
 }
 
+// Predict prepares what a plan says of the new keys of a snapshot's rows: it chooses the rows that are read.
+func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, o Options, w estimate.Options) (d *Prediction, err error) {
+	d = &Prediction{snap: s, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
+	d.parts, d.Whole, err = d.choose(ctx, w.Exact)
+	return d, err
+}
+
+// Estimate says what a build for the plan comes to. If regions are to be found, it gives as many to the plan.
+func (d *Prediction) Estimate(ctx context.Context, p *Plan, regions int, maxRegion int64) (*estimate.Estimate, error) {
+	if err := d.look(ctx, p, regions); err != nil {
+		return nil, err
+	}
+	return d.estimate(ctx, p, maxRegion)
+}
+
 // saltWidth is how many digits a key's salt has, 0 for a key without one.
 func saltWidth(key keygen.Expr) int {
 	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && call.Func == "salt" && len(call.Ints) > 0 {
@@ -145,7 +96,7 @@ func saltWidth(key keygen.Expr) int {
 
 // look reads keys to find from where on rows are built; and if so many regions are to be found, it gives them to the plan: they get about
 // the same bytes.
-func (d *prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
+func (d *Prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
 	parts := d.parts
 	if d.w.Exact && regions < 2 {
 		if parts, _, err = d.choose(ctx, false); err != nil {
@@ -206,7 +157,7 @@ func (t *countTaker) end(p part) {
 }
 
 // count makes the keys of the parts' rows. Where they are asked for it keeps them, and else a sample of the rows.
-func (d *prediction) count(ctx context.Context, p *Plan, parts []part, keys *sharedSample) (*reader, *counter, error) {
+func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sharedSample) (*reader, *counter, error) {
 	r, err := newReader(d.snap, p, d.o)
 	if err != nil {
 		return nil, nil, err
@@ -221,7 +172,7 @@ func (d *prediction) count(ctx context.Context, p *Plan, parts []part, keys *sha
 }
 
 // estimate counts rows for the plan's regions, builds a sample of them, and scales what that took.
-func (d *prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*estimate.Estimate, error) {
+func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*estimate.Estimate, error) {
 	start := time.Now()
 	r, c, err := d.count(ctx, p, d.parts, nil)
 	if err == nil {
@@ -231,7 +182,7 @@ func (d *prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*e
 		return nil, err
 	}
 	s := d.snap
-	b := estimate.RowBuild{Plan: p.buildPlan(s.Families), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.whole, InputBytes: bytesOf(s), Bad: r.bad.Load(),
+	b := estimate.RowBuild{Plan: p.buildPlan(s.Families), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: BytesOf(s), Bad: r.bad.Load(),
 		Part: 1, Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
 	stand := 0
 	for _, part := range d.parts {

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func newKeyColumns(e, old keygen.Expr, families []snapshot.Family) (*keyColumns,
 	}
 	var parsed []string
 	if old != nil {
-		p, err := checkOldKey(old)
+		p, err := CheckOldKey(old)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/snapshot"
 )
 
-// reportEvery is how many rows pass between two looks at what else there is: a power of two.
-const reportEvery = 1 << 12
+// ReportEvery is how many rows pass between two looks at what else there is: a power of two.
+const ReportEvery = 1 << 12
 
 // reader is pass 1: workers take regions of the snapshot in their order.
 type reader struct {
@@ -100,7 +100,7 @@ func (r *reader) run(ctx context.Context) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.rows += w.rows
-		r.sum.Add(w.hash.sum)
+		r.sum.Add(w.hash.Sum)
 		return nil
 	})
 }
@@ -110,7 +110,7 @@ type readWorker struct {
 	*reader
 	maker *keyMaker
 	taker rowTaker
-	hash  rowHash
+	hash  RowHash
 	rows  int64
 
 	number int // of the part
@@ -193,7 +193,7 @@ func (w *readWorker) next(ctx context.Context) error {
 	}
 	w.rows++
 	w.inside++
-	if w.told++; w.told == reportEvery {
+	if w.told++; w.told == ReportEvery {
 		w.tell()
 		return progress.Pass(ctx, w.o.Gate)
 	}
@@ -237,7 +237,7 @@ func (w *readWorker) end() error {
 		w.hash.drop()
 		return w.setAside(err)
 	}
-	w.hash.end()
+	w.hash.End()
 	w.bytes += int64(len(w.pack.cells))
 	region := w.plan.Ranges.Find(key)
 	if w.skip != nil && w.skip(region) {

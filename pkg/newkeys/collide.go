@@ -1,4 +1,4 @@
-package rekey
+package newkeys
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error)
 			if at++; at == row {
 				return bytes.Clone(sc.Cell().Row), nil
 			}
-			if at%reportEvery == 0 && ctx.Err() != nil {
+			if at%ReportEvery == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 		}
