@@ -55,8 +55,8 @@ the manifest. A merge that failed, or was killed, is made again by the same comm
 
 func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	ctx := cmd.Context()
-	if o.plan == "" || o.shares == "" || o.out == "" {
-		return usageError{settings.AboutFlags(errors.New("merge needs --plan, --shares and --out"), "plan", "shares", "out")}
+	if o.plan == "" || o.shares == "" {
+		return usageError{settings.AboutFlags(errors.New("merge needs --plan and --shares"), "plan", "shares")}
 	}
 	of, err := share.ParseOf(o.share)
 	if err != nil {
@@ -72,10 +72,16 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	defer env.Close()
 	p, err := share.Read(ctx, env, o.plan)
 	if err == nil {
+		o.out, err = p.Output(o.out)
+	}
+	if err == nil {
 		err = p.Mount(ctx, env)
 	}
 	if err != nil {
 		return err
+	}
+	if o.out == "" {
+		return usageError{settings.AboutFlags(errors.New("merge needs --out: the directory for the HFiles"), "out")}
 	}
 	job, err := p.Job.Resolve()
 	if err != nil {

@@ -41,13 +41,13 @@ func (o *planFlags) check() error {
 	return nil
 }
 
-// goWith refuses the flags where the one is missing that asks for a plan.
-func (o *planFlags) goWith(cmd *cobra.Command, flag string) (err error) {
+// goWith refuses the flags where the one is missing that asks for a plan, or another one is there.
+func (o *planFlags) goWith(cmd *cobra.Command, flag, but string) (err error) {
 	var own pflag.FlagSet
 	(&planFlags{}).add(&own, "")
 	own.VisitAll(func(one *pflag.Flag) {
 		if settings.Of(cmd).Given(one.Name) {
-			err = errors.Join(err, usageError{settings.AboutFlags(fmt.Errorf("--%s goes with --%s", one.Name, flag), one.Name, flag)})
+			err = errors.Join(err, usageError{settings.AboutFlags(fmt.Errorf("--%s goes with --%s%s", one.Name, flag, but), one.Name, flag)})
 		}
 	})
 	return err

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rekey"
 	"bulkload/pkg/result"
@@ -35,6 +36,7 @@ type rekeyOptions struct {
 	staging            string
 	keep, skipCode     bool
 	plan               bool
+	out                string
 	maxFiles           int
 	state              checkpoint.Options
 }
@@ -61,7 +63,11 @@ deleted meanwhile are missed.
 With --plan nothing is made or loaded: it reads a sample of the snapshot, or with
 --exact all of it, and says how many rows and bytes each region of the new table gets, how long the job takes,
 and what is wrong with the new key. The regions are those that the job would have,
-or with --suggest N, N regions of about the same bytes.` + "\n" + exitHelp,
+or with --suggest N, N regions of about the same bytes.
+
+With --plan --out FILE several processes build the HFiles: the snapshot is taken, the
+table made, and the plan written, by which build --share and merge work. The same
+command without --plan and --out loads their files, and verifies the table.` + "\n" + exitHelp,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
   bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
   bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'
@@ -70,7 +76,7 @@ or with --suggest N, N regions of about the same bytes.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	settings.Bind(f, settings.To{"plan": &o.plan})
+	settings.Bind(f, settings.To{"plan": &o.plan, "out": &o.out})
 	o.planFlags.add(f, "with --plan, ")
 	settings.Bind(f, settings.To{
 		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "since": &o.since, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
@@ -113,8 +119,13 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 		}
 	}
 	o.state.Version = version
-	if !o.plan {
-		err = o.goWith(cmd, "plan")
+	switch {
+	case !o.plan && o.out != "":
+		err = usageError{settings.AboutFlags(errors.New("--out goes with --plan: it is where the plan for shares is written"), "out", "plan")}
+	case !o.plan:
+		err = o.goWith(cmd, "plan", "")
+	case o.out != "":
+		err = o.goWith(cmd, "plan", ", and not with --out: a plan for shares estimates nothing")
 	}
 	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
 }
@@ -144,6 +155,9 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	if o.out != "" {
+		return o.writePlan(cmd, g, env)
+	}
 	if o.plan {
 		work := o.workOptions(logEvents(env.Log))
 		work.Events.OnRows = logRows(env.Log)
@@ -180,6 +194,28 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return errAlready
 	}
 	return nil
+}
+
+// writePlan takes the snapshot, makes the table, and writes the plan for shares.
+func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.Env) (err error) {
+	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+		return err
+	}
+	work := o.workOptions(logEvents(env.Log))
+	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, PlanTo: o.out})
+	if err != nil || g.json() || g.logs.quiet {
+		return err
+	}
+	if r.Already {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "done already, nothing was done now (--restart does it again)")
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), `plan for shares in %[1]s
+1. bulkload build --plan %[1]s --share K/N --out DIR, for each share
+2. bulkload merge --plan %[1]s --shares DIR
+3. this command again, without --plan and --out: it loads the HFiles and verifies table %[2]s
+`, o.out, o.request.To)
+	return err
 }
 
 // printRekey prints the result of a pass, and how readers find the new table.

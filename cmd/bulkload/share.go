@@ -47,7 +47,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	}
 	work := o.workOptions(s.events())
 	if work.RejectFile == "" && p.Job.BadRecords != "" {
-		if work.RejectFile, err = o.shareRejects(env, of); err != nil {
+		if work.RejectFile, err = o.shareRejects(env, p.RejectName(of)); err != nil {
 			return err
 		}
 	}
@@ -97,13 +97,13 @@ func planned(cmd *cobra.Command) error {
 
 // shareRejects is where the bad records of a share go by default: next to its rows, or if those are on HDFS, in the
 // current directory.
-func (o *buildOptions) shareRejects(env *cluster.Env, of share.Of) (string, error) {
+func (o *buildOptions) shareRejects(env *cluster.Env, name string) (string, error) {
 	l, err := env.Conf.Resolve(o.out)
 	if err != nil {
 		return "", err
 	}
 	if l.Local() {
-		return filepath.Join(l.Path, of.RejectName()), nil
+		return filepath.Join(l.Path, name), nil
 	}
-	return filepath.Abs(path.Base(l.Path) + "." + of.RejectName())
+	return filepath.Abs(path.Base(l.Path) + "." + name)
 }

@@ -6,8 +6,8 @@ func rekeyCells() [columns]Cell {
 	return [columns]Cell{
 		Process:      by("pkg/rekey: TestRekey"),
 		Several:      no("rekey gives one table new keys: give the command for each"),
-		Shares:       no("rekey keeps versions, timestamps and tags, for which shares have no reader: one process numbers the columns, and sums up rows without keys"),
-		YARN:         no("rekey keeps versions, timestamps and tags, for which tasks have no reader: one process numbers the columns, and sums up rows without keys"),
+		Shares:       by("pkg/rekey: TestRekeyByShares", "pkg/rekey: TestRekeyTwinsByShares"),
+		YARN:         no("rekey hands no job to YARN: shares on several hosts build its files"),
 		SplitBy:      no("rekey reads a table, which has no directories"),
 		Resume:       by("pkg/rekey: TestRekey", "pkg/newkeys: TestBuildResumes"),
 		Host:         by("pkg/job: TestEveryCommandOnAnotherHost"),

@@ -19,6 +19,8 @@ import (
 type Packed struct {
 	FileName func(family string, region int) string // of the HFile of a region
 	Decoder  func(notes string) RowDecoder          // for the rows of one region
+	// Locate is that of the [PackedSource], for merges of what parts have read.
+	Locate func(ctx context.Context, err error) error
 }
 
 // A RowDecoder unpacks the rows of one region. It belongs to one goroutine.
@@ -96,6 +98,22 @@ func (r packedRows) locate(ctx context.Context, err error) error { return r.src.
 func (r packedRows) recheck(context.Context) error               { return nil }
 func (r packedRows) spilled(err error) error                     { return err }
 func (r packedRows) explain(err error) error                     { return r.src.Explain(err) }
+
+// locate adds to an error of a merge about two rows of one key where they are.
+func (p *Plan) locate(ctx context.Context, err error, places Places) error {
+	if p.packed != nil {
+		return p.packed.Locate(ctx, err)
+	}
+	return Locate(err, places)
+}
+
+// decoder is what unpacks the rows of a region, nil of rows that are not packed.
+func (p *Plan) decoder(notes string) func() RowDecoder {
+	if p.packed == nil {
+		return nil
+	}
+	return func() RowDecoder { return p.packed.Decoder(notes) }
+}
 
 // encodePacked is encode for packed rows.
 func (p *regionPart) encodePacked(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/chunk"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -31,6 +32,8 @@ type PartRead struct {
 	Sums       SplitSums     `json:"sums"`              // of the part's splits
 	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
 	Lacking    []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
+
+	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
 }
 
 // PartRegion is what a part has of a region.
@@ -57,6 +60,50 @@ func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, s
 	if err != nil {
 		return nil, err
 	}
+	if p, err = readPart(ctx, plans, inputPart{inputRows{in, plans, o}, part}, memory, sink, c, o); err != nil {
+		return nil, err
+	}
+	p.Sums, p.Lacking = sumsOf(in)[part.From:part.To], in.Lacking()
+	return p, nil
+}
+
+// ReadPackedPart is [ReadPart] of rows that src packs. It reads those of the part alone, and packs them so that the plan's decoders need no notes.
+func ReadPackedPart(ctx context.Context, plan *Plan, src PackedSource, memory int64, sink Sink, c chunk.Options, o Options) (*PartRead, error) {
+	o = o.WithDefaults()
+	return readPart(ctx, []*Plan{plan}, packedRows{src, o}, memory, sink, c, o)
+}
+
+// inputPart is a part of an input's records.
+type inputPart struct {
+	inputRows
+	part Part
+}
+
+func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
+	in, o := p.in, p.o
+	r := &readers{plans: p.plans, in: in, sort: sorter, end: p.part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
+	r.next.Store(int64(p.part.From))
+	o.Events.Phase("read")
+	if err = r.run(ctx, o.Workers); err == nil {
+		err = o.Budget.Finish(in.RecordsOf(p.part.From, p.part.To))
+	}
+	if err != nil {
+		in.AddLine(err)
+		return t, o.ReadError(r.explainSpill(err))
+	}
+	if err := Recheck(ctx, in); err != nil {
+		return t, err
+	}
+	o.Events.Phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return t, r.explainSpill(err)
+	}
+	stats := sorter.Stats()
+	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
+}
+
+// readPart sorts the rows of a part, and gives those of each region to the sink.
+func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
 	so := sortOptions(o, plans)
@@ -65,31 +112,16 @@ func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, s
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	r := &readers{plans: plans, in: in, sort: sorter, end: part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
-	r.next.Store(int64(part.From))
-	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
+	defer func() { err = rows.explain(errors.Join(err, sorter.Close())) }()
 	start := time.Now()
-	o.Events.Phase("read")
-	if err = r.run(ctx, o.Workers); err == nil {
-		err = o.Budget.Finish(in.RecordsOf(part.From, part.To))
-	}
+	t, err := rows.read(ctx, sorter)
 	if err != nil {
-		in.AddLine(err)
-		return nil, o.ReadError(r.explainSpill(err))
-	}
-	if err := Recheck(ctx, in); err != nil {
 		return nil, err
 	}
-	o.Events.Phase("sort")
-	if err := sorter.Finish(); err != nil {
-		return nil, r.explainSpill(err)
-	}
-	stats := sorter.Stats()
-	p = &PartRead{Records: in.RecordsOf(part.From, part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs,
-		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}, Lacking: in.Lacking()}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, RejectFile: t.RejectFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
-		return nil, Locate(err, in)
+		return nil, rows.locate(ctx, err)
 	}
 	if err := sink.Finish(); err != nil {
 		return nil, fail.With(fail.HDFS, err)

@@ -53,7 +53,7 @@ func newWriters(tables []Table, rows sortedRows, o Options) []*writers {
 	from := 0
 	for i, t := range tables {
 		all[i] = &writers{plan: t.Plan, sort: rows, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate, allowed: o.Allowed,
-			several: len(tables) > 1}
+			several: len(tables) > 1, decoder: t.Plan.decoder("")}
 		from += t.Plan.Ranges.Len()
 	}
 	return all

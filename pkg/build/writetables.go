@@ -18,9 +18,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 	o.Events.Phase("write")
 	all := newWriters(tables, ownSort{sorter}, o)
 	for i, t := range tables {
-		if packed := t.Plan.packed; packed != nil {
-			all[i].decoder = func() RowDecoder { return packed.Decoder(totals.Notes) }
-		}
+		all[i].decoder = t.Plan.decoder(totals.Notes)
 		o.resume.start(all[i])
 	}
 	if err := Prepare(ctx, tables); err != nil {

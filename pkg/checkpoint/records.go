@@ -55,6 +55,7 @@ type RekeyRecord struct {
 	OldKey     string `json:"old_key,omitempty"` // by which the old keys are taken apart
 	Duplicates string `json:"duplicates"`
 	BadRecords string `json:"bad_records,omitempty"`
+	Shares     string `json:"shares,omitempty"` // checksum of the plan by which other processes build the files; empty: this job builds them
 }
 
 // InputRecord is an input file as it was.

@@ -78,7 +78,7 @@ func judge(maps []*MapDone, p *share.Plan) error {
 // local file for bad records, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
 func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects string) (*Adopted, error) {
 	from := path.Join(dir, outName)
-	job, plans, err := w.Plan.Resolve()
+	job, plans, err := w.Plan.Resolve(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -237,7 +237,7 @@ func TestTasksGiveTheSameFiles(t *testing.T) {
 // holds holds what was adopted, and what a journal makes of its records, to the manifests of one build.
 func (p *piped) holds(a *Adopted, want []*manifest.Manifest) {
 	p.Helper()
-	job, plans, err := p.work.Plan.Resolve()
+	job, plans, err := p.work.Plan.Resolve(p.Context())
 	if err != nil {
 		p.Fatal(err)
 	}

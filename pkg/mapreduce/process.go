@@ -89,7 +89,9 @@ func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Con
 	}
 	debug.SetMemoryLimit(int64(memory + memory/8))
 	t.meter = newMeter(p.Err)
-	err = do(t, ctx)
+	if err = t.resolve(ctx); err == nil {
+		err = do(t, ctx)
+	}
 	t.meter.close()
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -116,10 +118,18 @@ func (t *task) open() (err error) {
 			return fail.With(fail.Check, err)
 		}
 	}
-	if t.fs, t.out, err = t.env.Resolve(t.Output); err != nil {
-		return err
+	t.fs, t.out, err = t.env.Resolve(t.Output)
+	return err
+}
+
+// resolve makes what the task builds with. Reduces read tables only where rows get new keys: they know the families of the snapshot.
+func (t *task) resolve(ctx context.Context) (err error) {
+	if t.Task.Map || t.work.Plan.NewKeys != nil {
+		if err := t.work.Plan.Mount(ctx, t.env); err != nil {
+			return err
+		}
 	}
-	t.job, t.plans, err = t.work.Plan.Resolve()
+	t.job, t.plans, err = t.work.Plan.Resolve(ctx)
 	return err
 }
 
@@ -135,9 +145,6 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := t.work.Plan.Mount(ctx, t.env); err != nil {
-		return err
-	}
 	in, err := t.work.Plan.Open(ctx, t.env, w)
 	if err != nil {
 		return err
@@ -146,8 +153,8 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	given := &counted{w: t.Out}
 	out := bufio.NewWriterSize(given, 1<<20)
 	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events}
-	read, err := build.ReadPart(ctx, t.plans, in.Source, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
-		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, o)
+	read, err := t.work.Plan.Read(ctx, t.plans, in, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
+		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, w.RejectFile, o)
 	if err = share.FinishRejects(in, err); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 		return nil, err
 	}
 	r.reject = &rejectFile{path: o.RejectFile}
-	return build.RunPacked(ctx, p.buildPlan(s.Families), r, r.room.sort, out, r.o.Options, resume)
+	return build.RunPacked(ctx, p.Build(s), r, r.room.sort, out, r.o.Options, resume)
 }
 
 // newReader reads the snapshot by the plan.
@@ -41,7 +41,12 @@ func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o, parts: wholeParts(s)}, nil
+	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o, parts: p.parts(s)}
+	r.end = len(r.parts)
+	if p.Divided != nil {
+		r.names, err = numbered(p.Divided.Columns)
+	}
+	return r, err
 }
 
 // check holds the plan to the snapshot.
@@ -54,8 +59,8 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 			return fmt.Errorf("family %s of the plan stands for family %s of snapshot %s", p.Families[i].Name, f.Name, s.Name)
 		}
 	}
-	if len(s.Regions) >= 1<<(64-sequenceRows) {
-		return fail.Errorf(fail.Config, "snapshot %s has %s, which are too many", s.Name, setting.Count(len(s.Regions), "region"))
+	if n := len(p.parts(s)); n >= 1<<(64-sequenceRows) {
+		return fail.Errorf(fail.Config, "snapshot %s has %s, which are too many", s.Name, setting.Count(n, "part"))
 	}
 	if p.Since > 0 && p.Duplicates != extsort.Fail {
 		return SinceNeedsFail()
@@ -84,6 +89,9 @@ func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(reg
 		t.RejectFile = r.o.RejectFile
 	}
 	t.Records, t.Rejected, t.Sum, t.Notes = r.rows, r.bad.Load(), r.sum, r.names.text()
+	if r.o.Budget.Part { // the merge judges
+		return t, nil
+	}
 	return t, fail.With(fail.BadRows, r.o.Budget.Judge(t.Rejected, t.Records))
 }
 

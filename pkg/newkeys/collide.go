@@ -30,14 +30,23 @@ func (r *reader) locate(ctx context.Context, err error) error {
 }
 
 func (r *reader) about(seq uint64, key []byte) error {
-	region, row := placeOf(seq)
-	return fail.AboutData(key, "row %d of region %s of snapshot %s, with an old key of %s", row+1, r.snap.Regions[region].Encoded, r.snap.Name, setting.Count(len(key), "byte"))
+	number, row := placeOf(seq)
+	p, of := r.parts[number], ""
+	if p.start != nil {
+		of = "a part of "
+	}
+	return fail.AboutData(key, "row %d of %sregion %s of snapshot %s, with an old key of %s", row+1, of, r.snap.Regions[p.region].Encoded, r.snap.Name, setting.Count(len(key), "byte"))
 }
 
 // oldKey is the key of the row of a number.
 func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error) {
-	region, row := placeOf(seq)
-	sc, err := r.snap.Scan(ctx, region, r.view)
+	number, row := placeOf(seq)
+	if number >= len(r.parts) {
+		return nil, fail.Errorf(fail.Unexpected, "a row is of part %d of snapshot %s, which has %d", number, r.snap.Name, len(r.parts))
+	}
+	p, view := r.parts[number], r.view
+	view.Start, view.Stop = p.start, p.stop
+	sc, err := r.snap.Scan(ctx, p.region, view)
 	if err != nil {
 		return nil, readError(err)
 	}
@@ -56,5 +65,5 @@ func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error)
 	if err := sc.Err(); err != nil {
 		return nil, readError(err)
 	}
-	return nil, fail.Errorf(fail.Input, "region %s of snapshot %s has no row %d any more", r.snap.Regions[region].Encoded, r.snap.Name, row+1)
+	return nil, fail.Errorf(fail.Input, "region %s of snapshot %s has no row %d any more", r.snap.Regions[p.region].Encoded, r.snap.Name, row+1)
 }

@@ -30,6 +30,7 @@ type columnNames struct {
 	columns []column // by number − 1
 	bytes   int      // of their qualifiers
 	numbers map[string]int
+	fixed   bool // no column gets a number any more
 }
 
 // number is that of a column, 0 when there are too many.
@@ -37,7 +38,7 @@ func (n *columnNames) number(family int, qualifier []byte) int {
 	name := string(append(binary.AppendUvarint(nil, uint64(family)), qualifier...))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if i := n.numbers[name]; i > 0 || len(n.columns) == mostNames || n.bytes+len(qualifier) > mostNameBytes {
+	if i := n.numbers[name]; i > 0 || n.fixed || len(n.columns) == mostNames || n.bytes+len(qualifier) > mostNameBytes {
 		return i
 	}
 	if n.numbers == nil {
@@ -78,6 +79,17 @@ func parseNames(text string) ([]column, error) {
 		columns = append(columns, column{family, p.bytes(p.number())})
 	}
 	return columns, p.err
+}
+
+// numbered are the columns of a text, and no others.
+func numbered(text string) (*columnNames, error) {
+	columns, err := parseNames(text)
+	n := &columnNames{}
+	for _, c := range columns {
+		n.number(c.family, c.qualifier)
+	}
+	n.fixed = true
+	return n, err
 }
 
 // columnGuess gives numbers of the cells of one row after the other: after a

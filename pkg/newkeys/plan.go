@@ -24,6 +24,9 @@ type Plan struct {
 	Now        time.Time // by which cells of the snapshot have expired
 	Since      int64     // cells of earlier timestamps are left out, in milliseconds; 0: none
 	Duplicates extsort.Policy
+
+	// Divided says what processes that read a part of the rows each have in common; nil: one reads all.
+	Divided *Divided
 }
 
 // Options say with what a build works; the files do not depend on them.
@@ -73,14 +76,14 @@ func (p *Plan) fileName(family string, region int) string {
 	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Since, p.Ranges.Start(region))
 }
 
-// sequence numbers rows in the order of their old keys: those of a region, and
-// the regions in theirs. A plan has parts of regions in their place.
-func sequence(region int, row int64) uint64 { return uint64(region)<<sequenceRows | uint64(row) }
+// sequence numbers rows in the order of their old keys: those of a part, and
+// the parts, which are regions or cut out of them, in theirs.
+func sequence(part int, row int64) uint64 { return uint64(part)<<sequenceRows | uint64(row) }
 
-// sequenceRows is how many bits number the rows of a region.
+// sequenceRows is how many bits number the rows of a part.
 const sequenceRows = 40
 
-func placeOf(seq uint64) (region int, row int64) {
+func placeOf(seq uint64) (part int, row int64) {
 	return int(seq >> sequenceRows), int64(seq & (1<<sequenceRows - 1))
 }
 

@@ -166,7 +166,7 @@ func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sha
 	if keys == nil {
 		c.sample = newSample(d.runs, r.sampleRoom())
 	}
-	r.taker, r.parts = c.taker, parts
+	r.taker, r.parts, r.end = c.taker, parts, len(parts)
 	r.o.Events.Phase("count keys")
 	return r, c, r.run(ctx)
 }
@@ -182,7 +182,7 @@ func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*e
 		return nil, err
 	}
 	s := d.snap
-	b := estimate.RowBuild{Plan: p.buildPlan(s.Families), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: BytesOf(s), Bad: r.bad.Load(),
+	b := estimate.RowBuild{Plan: p.Build(s), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: BytesOf(s), Bad: r.bad.Load(),
 		Part: 1, Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
 	stand := 0
 	for _, part := range d.parts {

@@ -28,7 +28,9 @@ type reader struct {
 	plan   *Plan
 	keys   *keyColumns
 	names  *columnNames
-	parts  []part                   // that are read
+	parts  []part                   // of the snapshot; those are read
+	from   int                      // from this one on
+	end    int                      // and before that one
 	taker  func() (rowTaker, error) // of a worker
 	skip   func(region int) bool    // regions of the new table whose files are written already; nil: none
 	room   memory
@@ -83,6 +85,7 @@ func (p *Plan) view() snapshot.View { return snapshot.View{Now: p.Now} }
 
 func (r *reader) run(ctx context.Context) error {
 	var next atomic.Int64
+	next.Store(int64(r.from))
 	return workers.Run(ctx, r.o.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.worker()
 		if err != nil {
@@ -90,7 +93,7 @@ func (r *reader) run(ctx context.Context) error {
 		}
 		for ctx.Err() == nil {
 			i := int(next.Add(1)) - 1
-			if i >= len(r.parts) {
+			if i >= r.end {
 				break
 			}
 			if err := w.part(ctx, i); err != nil {

@@ -141,7 +141,7 @@ func (s *rowSample) build(ctx context.Context, r *reader, all *estimate.Rows, b 
 		}
 	}}
 	out := build.Output{FS: hdfsio.NewMemory(), Dir: "/sample"}
-	m, err := build.RunPacked(ctx, one.buildPlan(r.snap.Families), &sampleSource{rows, r, b}, r.room.sort, out, o, nil)
+	m, err := build.RunPacked(ctx, one.Build(r.snap), &sampleSource{rows, r, b}, r.room.sort, out, o, nil)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,16 @@ import (
 	"bulkload/pkg/snapshot"
 )
 
-// buildPlan is the plan as the build's writers see it.
-func (p *Plan) buildPlan(families []snapshot.Family) *build.Plan {
+// Build is the plan as the build's writers see it.
+func (p *Plan) Build(s *snapshot.Snapshot) *build.Plan {
 	return build.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, build.Packed{FileName: p.fileName,
-		Decoder: func(notes string) build.RowDecoder { return newDecoder(families, notes) }})
+		Decoder: func(notes string) build.RowDecoder {
+			if p.Divided != nil {
+				notes = p.Divided.Columns
+			}
+			return newDecoder(s.Families, notes)
+		},
+		Locate: (&reader{snap: s, view: p.view(), plan: p, parts: p.parts(s)}).locate})
 }
 
 func newDecoder(families []snapshot.Family, notes string) *decoder {

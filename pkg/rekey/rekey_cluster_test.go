@@ -96,13 +96,17 @@ type outcome struct {
 // rekey runs the program. It is killed after an event of the journal, or after a time.
 func (w *world) rekey(stopAfter string, kill time.Duration, flags ...string) outcome {
 	w.t.Helper()
+	return w.program(stopAfter, kill, append([]string{"rekey", "--output=json", "--from=" + w.old, "--state=" + w.state, "--memory=128MiB", "--workers=2", "--spill-dir=" + w.spill}, flags...)...)
+}
+
+// program runs the program with any command.
+func (w *world) program(stopAfter string, kill time.Duration, args ...string) outcome {
+	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
-	args := append([]string{"rekey", "--output=json", "--from=" + w.old, "--state=" + w.state, "--memory=128MiB", "--workers=2", "--spill-dir=" + w.spill}, flags...)
-	cmd := exec.CommandContext(ctx, w.path, args...)
-	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+w.cluster.ConfDir(), "HBASE_CONF_DIR="+w.cluster.ConfDir(), "HADOOP_USER_NAME=tina", "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = w.state, &out, &errs
+	cmd := w.command(ctx, stopAfter, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -124,6 +128,14 @@ func (w *world) rekey(stopAfter string, kill time.Duration, flags ...string) out
 		w.t.Fatal(err)
 	}
 	return o
+}
+
+// command is the program with any command.
+func (w *world) command(ctx context.Context, stopAfter string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.path, args...)
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+w.cluster.ConfDir(), "HBASE_CONF_DIR="+w.cluster.ConfDir(), "HADOOP_USER_NAME=tina", "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
+	cmd.Dir = w.state
+	return cmd
 }
 
 // want is what HBase's own client should see in the new table: the lines of the old one under new keys.

@@ -37,8 +37,9 @@ type RunOptions struct {
 	Staging         string // directory on HDFS, default /tmp/bulkload-USER
 	Keep            bool   // leave the staging directory of a successful run
 	Stage           loader.Stage
-	MaxFiles        int // of a family of a region, default that of the configuration, else 32
-	LoadConcurrency int // regions that load at a time, default 2 of each region server, 8 while they are quick
+	MaxFiles        int    // of a family of a region, default that of the configuration, else 32
+	LoadConcurrency int    // regions that load at a time, default 2 of each region server, 8 while they are quick
+	PlanTo          string // file for a plan for shares: nothing is built or loaded; empty: the whole job
 }
 
 // resolved is a request that is right.

@@ -83,17 +83,22 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 func (j *run) steps() []checkpoint.Step {
 	built := func() bool { return j.st.Built != nil }
 	var m *manifest.Manifest
-	return []checkpoint.Step{
+	steps := []checkpoint.Step{
 		{Name: "record what is read", Gate: true, Run: j.record, TakeBack: j.giveBack},
 		{Name: "open the snapshot", Done: built, Run: j.open},
 		{Name: "make the table", Run: j.plan},
+	}
+	if j.o.PlanTo != "" {
+		return append(steps, checkpoint.Step{Name: "plan shares", Run: j.divide})
+	}
+	return append(steps, []checkpoint.Step{
 		{Name: "begin the attempt", Run: j.begin},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { m, err = j.build(ctx); return err }},
 		{Name: "load them", Gate: true, Run: func(ctx context.Context) error { return j.load(ctx, m) }},
 		{Name: "delete the snapshot", Run: func(ctx context.Context) error { j.drop(ctx); return nil }},
 		{Name: "verify the table", Gate: true, Run: func(ctx context.Context) error { return j.verify(ctx, m) }},
 		{Name: "end the job", Run: j.end},
-	}
+	}...)
 }
 
 // begin begins an attempt.
@@ -120,7 +125,7 @@ func (j *run) record(context.Context) error {
 	} else if k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
 		return nil
 	}
-	if j.st.Built != nil {
+	if j.st.Built != nil || k.Shares != "" {
 		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
 			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
 	}
@@ -156,6 +161,9 @@ func (j *run) open(ctx context.Context) error {
 	}
 	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
 		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
+		if err == nil && !there && k.Shares != "" {
+			return fail.Errorf(fail.Check, "snapshot %s is gone, which shares read (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
+		}
 		if err == nil && !there {
 			err = j.st.ForgetBuild()
 		}
@@ -174,6 +182,9 @@ func (j *run) open(ctx context.Context) error {
 	now := *k
 	if now.Created = j.source.Created.UnixMilli(); now.Created == k.Created {
 		return nil
+	}
+	if k.Shares != "" {
+		return fail.Errorf(fail.Check, "snapshot %s is another one than that which shares read (%s discards the job)", k.Snapshot, setting.Restart)
 	}
 	if err := j.st.ForgetBuild(); err != nil { // of another snapshot of that name
 		return err
@@ -237,7 +248,7 @@ func (j *run) start() progress.Start {
 		}
 	}
 	switch {
-	case j.st.Built != nil:
+	case j.st.Built != nil || j.st.Rekey.Shares != "":
 		s.Phases = s.Phases[3:]
 	case j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0:
 		s.Phases = s.Phases[2:]

@@ -41,13 +41,18 @@ func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, n
 	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Since: q.Since, Duplicates: q.policy}, nil
 }
 
-// build makes the files, or those that are missing.
-func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
+// planned is the build's plan as the journal has it.
+func (j *run) planned() (*newkeys.Plan, error) {
 	var splits [][]byte
 	for _, s := range j.st.Plan.Splits {
 		splits = append(splits, s)
 	}
-	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+	return j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+}
+
+// build makes the files, or those that are missing.
+func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
+	p, err := j.planned()
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +79,12 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 			return nil, err
 		}
 	}
-	j.proven = false
-	m, err := newkeys.Build(ctx, j.source, p, out, j.options(), resume)
+	var m *manifest.Manifest
+	if j.proven = false; j.st.Rekey.Shares != "" {
+		m, err = j.merged(ctx, out)
+	} else {
+		m, err = newkeys.Build(ctx, j.source, p, out, j.options(), resume)
+	}
 	if err != nil {
 		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
 			j.st.EndSpill(j.o.Events) // what is not sorted to the end is useless
@@ -93,7 +102,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 
 // prove reads the files of earlier attempts, unless a load of them has begun. Those that are damaged are built again.
 func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
-	if j.st.Loading {
+	if j.st.Loading || j.st.Rekey.Shares != "" {
 		return nil
 	}
 	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // by an earlier version

@@ -31,7 +31,7 @@ type Result struct {
 // of its own there. The last one of the M also writes the manifests. Merges that are done already write nothing.
 func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of Of, w build.WorkOptions) (r *Result, err error) {
 	m := &merge{plan: p, of: of, w: w, files: files}
-	if m.job, m.plans, err = p.Resolve(); err != nil {
+	if m.job, m.plans, err = p.Resolve(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.findShares(ctx, dir); err != nil {
@@ -86,14 +86,16 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 		return err
 	}
 	var sums struct {
-		Plan string
-		Sums []build.SplitSums
-		Sum  string
+		Plan   string
+		Sums   []build.SplitSums
+		RowSum manifest.RowSum `json:",omitzero"`
+		Sum    string
 	}
 	sums.Plan = m.plan.Checksum
 	var all build.SplitSums
 	for _, s := range m.all {
 		all = append(all, s.Sums...)
+		sums.RowSum.Add(s.RowSum)
 	}
 	sums.Sums = []build.SplitSums{all}
 	if _, err := seal(&sums, &sums.Sum); err != nil {
@@ -192,6 +194,9 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 		return nil, err
 	}
 	out := build.Output{FS: m.out.fs, Dir: m.out.dir, Shared: true, Writing: path.Join(build.WritingDir, m.of.name("merge")+"."+token())}
+	if m.plan.NewKeys != nil { // in a staging directory
+		out.FileMode, out.DirMode, out.Identify = 0o666, 0o777, true
+	}
 	if _, local := m.out.fs.(hdfsio.Local); !local {
 		out.Uploads = upload.NewLimiter(m.w.Uploads)
 	}

@@ -38,8 +38,12 @@ type Plan struct {
 	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
 	// Tables are the further tables, in the order of the job's targets.
 	Tables []PlanTable `json:"tables,omitempty"`
+	// NewKeys says how the rows of the one snapshot get new keys; nil: rows are made of records.
+	NewKeys *NewKeys `json:"new_keys,omitempty"`
 	// Checksum is that of all else. Shares name their plan by it.
 	Checksum string `json:"checksum"`
+
+	files *tablesource.Files // of the snapshot whose rows get new keys; of [Plan.Mount]
 }
 
 // PlanTable is what a plan has of a further table.
@@ -86,8 +90,14 @@ func (f InputFile) differs(now InputFile) string {
 // Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the settings of families as
 // the job has them. Streams are refused, and so are tables that region servers scan.
 func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
+	return plan(ctx, files, s, shapes, nil, w)
+}
+
+// plan is [Make], of rows that get new keys too.
+func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, keys *NewKeys, w build.WorkOptions) (p *Plan, err error) {
 	s.Inputs = slices.Clone(s.Inputs)
 	var snapshots []tablesource.Planned
+	var table *tablesource.Files
 	streamed := build.StreamPlaces(s.Inputs)
 	for i, input := range s.Inputs {
 		if streamed[i] != "" {
@@ -102,7 +112,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 			if err != nil {
 				return nil, err
 			}
-			snapshots = append(snapshots, planned)
+			snapshots, table = append(snapshots, planned), snap
 		} else if source.IsTable(fsys) {
 			return nil, fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Shares))
 		}
@@ -122,7 +132,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli()), Snapshots: snapshots}
+	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli()), Snapshots: snapshots, NewKeys: keys, files: table}
 	p.Job.Options = nil
 	for i, shape := range shapes {
 		t := PlanTable{Families: shape.Families}
@@ -141,7 +151,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	for _, s := range in.Source.Splits() {
 		p.Parts = append(p.Parts, InputSplit{int64(s.File), s.Start, s.End, int64(s.RowGroup)})
 	}
-	if _, _, err := p.Resolve(); err != nil {
+	if _, _, err := p.Resolve(ctx); err != nil {
 		return nil, err
 	}
 	if err := build.Recheck(ctx, in.Source); err != nil {
@@ -159,7 +169,7 @@ func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 }
 
 // Resolve makes what a build is made with: the job, and the plan of each of its targets.
-func (p *Plan) Resolve() (spec.Job, []*build.Plan, error) {
+func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*build.Plan, error) {
 	j, err := p.Job.Resolve()
 	if err == nil {
 		err = j.Divisible(abilities.Shares)
@@ -177,6 +187,10 @@ func (p *Plan) Resolve() (spec.Job, []*build.Plan, error) {
 			shape.Splits = append(shape.Splits, point)
 		}
 		shapes = append(shapes, shape)
+	}
+	if p.NewKeys != nil {
+		_, plan, err := p.newKeys(ctx, shapes[0])
+		return j, []*build.Plan{plan}, err
 	}
 	plans, err := build.NewPlans(j, p.Columns, shapes, p.Timestamp)
 	for _, plan := range plans {

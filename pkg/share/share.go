@@ -71,7 +71,7 @@ func chunkSize(memory int64, shares int) int {
 
 // Build reads a share of the plan's input, and leaves its rows in dir, which is made if it is missing.
 func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
-	_, plans, err := p.Resolve()
+	_, plans, err := p.Resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 			err = errors.Join(err, sink.abort(ctx))
 		}
 	}()
-	read, err := build.ReadPart(ctx, plans, in.Source, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, o)
+	read, err := p.Read(ctx, plans, in, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, w.RejectFile, o)
 	if err = finishRejects(in.Budget, err); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func finishRejects(b *source.Budget, err error) error {
 
 // begin reports the work that begins, of the first table.
 func begin(e progress.Events, in *build.Input, plan *build.Plan, p *Plan, dir string, phases ...string) {
-	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.Job.Key, Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
+	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.key(), Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
 		Columns: len(plan.Columns), Staging: dir, Splits: plan.Ranges.Splits(), Phases: phases}
 	if in != nil {
 		in.AddTo(&s)

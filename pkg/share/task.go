@@ -19,7 +19,8 @@ func (p *Plan) Part(of Of) build.Part { return p.part(of.K, of.N) }
 func (p *Plan) Mount(ctx context.Context, env *cluster.Env) error {
 	j, err := p.Job.Resolve()
 	for _, s := range p.Snapshots {
-		err = errors.Join(err, s.Mount(ctx, env, j.KeyParser))
+		files, mountErr := s.Mount(ctx, env, j.KeyParser)
+		p.files, err = files, errors.Join(err, mountErr)
 	}
 	return err
 }

@@ -67,6 +67,27 @@ func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) (cut
 	return cuts, err
 }
 
+// Part is the rows of a region from Start on and before Stop, nil: from its first or to its last.
+type Part struct {
+	Name        string // of its file
+	Region      int
+	Start, Stop []byte
+}
+
+// Parts are the snapshot, and what its files stand for in their order.
+func (f *Files) Parts(ctx context.Context) (*snapshot.Snapshot, []Part, error) {
+	snap, err := f.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	regions, err := f.layout(ctx, snap)
+	var parts []Part
+	for _, r := range regions {
+		parts = append(parts, Part{r.Name(), r.number, r.start, r.stop})
+	}
+	return snap, parts, err
+}
+
 // Name orders files as rows are.
 func (r region) Name() string {
 	switch {

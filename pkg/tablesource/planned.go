@@ -43,20 +43,20 @@ func (f *Files) Plan(ctx context.Context, input string) (Planned, error) {
 
 // Mount has env read the input through the snapshot. Another one of its name is
 // refused.
-func (p Planned) Mount(ctx context.Context, env *cluster.Env, parser Parser) error {
+func (p Planned) Mount(ctx context.Context, env *cluster.Env, parser Parser) (*Files, error) {
 	ref, _, err := Parse(p.Input)
 	if err != nil {
-		return fail.With(fail.Config, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	s, err := Open(ctx, env, Ref{Snapshot: p.Name}, Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if is := s.Snapshot; is.Table != p.Table || !is.Created.Equal(p.Created) {
-		return fail.Errorf(fail.Input, "snapshot %s is of table %s at %s, the plan's of %s at %s: make another plan", p.Name, is.Table, is.Created.UTC().Format(time.RFC3339Nano), p.Table, p.Created.Format(time.RFC3339Nano))
+		return nil, fail.Errorf(fail.Input, "snapshot %s is of table %s at %s, the plan's of %s at %s: make another plan", p.Name, is.Table, is.Created.UTC().Format(time.RFC3339Nano), p.Table, p.Created.Format(time.RFC3339Nano))
 	}
 	files := NewFiles(s.fsys, s.root, p.Name, ref, parser)
 	files.held, files.cuts = s.Snapshot, p.Cuts
 	env.Mount(p.Input, files, files.Dir())
-	return nil
+	return files, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,7 +51,11 @@ func TestPlanned(t *testing.T) {
 
 	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
 	env.Conf.Set("hbase.rootdir", "file://"+l.Root, "test")
-	testcheck.Must(t, read.Mount(t.Context(), env, nil))
+	mounted, err := read.Mount(t.Context(), env, nil)
+	testcheck.Must(t, err)
+	if _, parts, err := mounted.Parts(t.Context()); err != nil || len(parts) != len(want.Files()) || parts[1].Name != path.Base(want.Files()[1].Path) {
+		t.Errorf("the parts are %+v, %v", parts, err)
+	}
 	got := open(env.Source, input)
 	if len(want.Files()) < 10 || !reflect.DeepEqual(got.Files(), want.Files()) {
 		t.Errorf("the files are %+v, those that were planned %+v", got.Files(), want.Files())
@@ -66,7 +71,7 @@ func TestPlanned(t *testing.T) {
 	} {
 		other := read
 		change(&other)
-		if err := other.Mount(t.Context(), env, nil); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "snapshot "+other.Name) {
+		if _, err := other.Mount(t.Context(), env, nil); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "snapshot "+other.Name) {
 			t.Errorf("another %s: %v", what, err)
 		}
 	}
