@@ -27,6 +27,7 @@ type rekeyOptions struct {
 	clusterFlags
 	limitFlags
 	planFlags
+	engineFlags
 	result   resultFlags
 	progress progressFlags
 
@@ -67,7 +68,8 @@ or with --suggest N, N regions of about the same bytes.
 
 With --plan --out FILE several processes build the HFiles: the snapshot is taken, the
 table made, and the plan written, by which build --share and merge work. The same
-command without --plan and --out loads their files, and verifies the table.` + "\n" + exitHelp,
+command without --plan and --out loads their files, and verifies the table. With
+--engine yarn one MapReduce job builds them.` + "\n" + exitHelp,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
   bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
   bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'
@@ -86,6 +88,7 @@ command without --plan and --out loads their files, and verifies the table.` + "
 	o.clusterFlags.add(f)
 	o.limitFlags.add(f)
 	o.limitFlags.addLoad(f)
+	o.engineFlags.add(f)
 	o.result.add(f)
 	o.progress.add(f)
 	settings.Bind(f, settings.To{"staging": &o.staging, "keep-staging": &o.keep, "max-files": &o.maxFiles, "load-mode": &o.way})
@@ -149,6 +152,13 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.resolve(cmd); err != nil {
 		return err
 	}
+	onYARN, err := o.engineFlags.settings(cmd.Flags())
+	if err == nil && onYARN != nil && o.plan {
+		err = usageError{settings.AboutFlags(errors.New("--plan is of a build by this process, or by shares: give it without --engine"), "plan", "engine")}
+	}
+	if err != nil {
+		return err
+	}
 	stage, _ := loader.ParseStage(o.way) // which is one of the values of its setting
 	env, err := o.open(g)
 	if err != nil {
@@ -183,7 +193,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	work := o.workOptions(s.events())
 	defer o.hold(cmd.Context(), env, &work)()
-	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, Keep: o.keep, Stage: stage, MaxFiles: o.maxFiles, LoadConcurrency: o.calls})
+	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, Keep: o.keep, Stage: stage, MaxFiles: o.maxFiles, LoadConcurrency: o.calls, YARN: onYARN})
 	if err := s.end(r, err); err != nil {
 		return err
 	}

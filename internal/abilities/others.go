@@ -7,7 +7,7 @@ func rekeyCells() [columns]Cell {
 		Process:      by("pkg/rekey: TestRekey"),
 		Several:      no("rekey gives one table new keys: give the command for each"),
 		Shares:       by("pkg/rekey: TestRekeyByShares", "pkg/rekey: TestRekeyTwinsByShares"),
-		YARN:         no("rekey hands no job to YARN: shares on several hosts build its files"),
+		YARN:         by("internal/onyarn: TestQuick/new keys"),
 		SplitBy:      no("rekey reads a table, which has no directories"),
 		Resume:       by("pkg/rekey: TestRekey", "pkg/newkeys: TestBuildResumes"),
 		Host:         by("pkg/job: TestEveryCommandOnAnotherHost"),

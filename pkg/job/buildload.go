@@ -44,7 +44,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	var m []*manifest.Manifest
 	var err error
 	if j.o.YARN != nil {
-		m, err = j.buildOnYARN(ctx)
+		m, j.result.YARN, err = j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.o.RejectFile)
 	} else {
 		work := j.o.WorkOptions
 		work.Allowed = j.preflight.refused
@@ -61,12 +61,12 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
-	submitted := j.submission() // none is left when the record is written
+	submitted := j.yarn().Submission() // none is left when the record is written
 	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
 	j.st.EndSpill(j.o.Events)
-	j.dropSubmission(ctx, submitted)
+	j.yarn().Drop(ctx, submitted)
 	return files, nil
 }
 

@@ -12,10 +12,12 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/mapreduce"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/staging"
 )
 
 // submissions are the part of a job's journal that a job on YARN has.
@@ -33,49 +35,67 @@ func (s submissions) Ended(m mapreduce.Submission, how string) error {
 	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
 }
 
-// submission is the job on YARN that an earlier attempt has begun, nil if there is none.
-func (j *run) submission() *mapreduce.Submission {
-	if j.st.Submission == nil {
+// OnYARN is what a job has of YARN, whatever it builds there.
+type OnYARN struct {
+	Env     *cluster.Env
+	Journal *checkpoint.Job
+	Events  progress.Events
+}
+
+// Submission is the job on YARN that an earlier attempt has begun, nil if there is none.
+func (y OnYARN) Submission() *mapreduce.Submission {
+	if y.Journal.Submission == nil {
 		return nil
 	}
-	s := mapreduce.Submission(*j.st.Submission)
+	s := mapreduce.Submission(*y.Journal.Submission)
 	return &s
 }
 
-// sameEngine refuses to build here what is being built on YARN.
-func (j *run) sameEngine() error {
-	s := j.submission()
-	if s == nil || j.o.YARN != nil || j.st.Finished {
+// SameEngine refuses to build here what is being built on YARN.
+func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
+	s := y.Submission()
+	if s == nil || asked != nil || y.Journal.Finished {
 		return nil
 	}
 	return fail.With(fail.Config, setting.Errorf("an earlier attempt has handed this job to YARN (%s %s): give %s yarn, which resumes it, or %s, which ends it",
 		s.Tag, s.Application, setting.Engine, setting.Restart))
 }
 
-// endSubmission ends what of a job runs on YARN before its checkpoint is discarded.
-func (j *run) endSubmission(ctx context.Context) error {
-	s := j.submission()
+// End ends what of a job runs on YARN before its checkpoint is discarded.
+func (y OnYARN) End(ctx context.Context) error {
+	s := y.Submission()
 	if s == nil {
 		return nil
 	}
-	return mapreduce.Kill(ctx, j.env, *s)
+	return mapreduce.Kill(ctx, y.Env, *s)
 }
 
-// buildOnYARN makes the HFiles of all tables by a job on YARN.
-func (j *run) buildOnYARN(ctx context.Context) ([]*manifest.Manifest, error) {
-	e := &mapreduce.Engine{Settings: *j.o.YARN, Env: j.env, Events: j.o.Events, Journal: submissions{j.st}, Begun: j.submission(), Samples: samplesPerRegion, Rejects: j.o.RejectFile}
-	a, err := e.Build(ctx, j.sharePlan, j.stage.out, j.stage.Location)
+// Build makes the HFiles of all tables, whose manifests are written, by a job on YARN. Rejects is the local file of bad records, empty for none.
+func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(context.Context) (*share.Plan, error), tables []build.Table, st *staging.Dir, rejects string) ([]*manifest.Manifest, *result.YARN, error) {
+	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: submissions{y.Journal}, Begun: y.Submission(), Samples: samplesPerRegion, Rejects: rejects}
+	a, err := e.Build(ctx, plan, stageIn(st).out, st.Location)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	j.result.YARN = onYARN(j.submission(), a)
 	for _, w := range a.Regions {
-		if err := j.st.Record(checkpoint.EventWritten, w); err != nil {
-			return nil, err
+		if err := y.Journal.Record(checkpoint.EventWritten, w); err != nil {
+			return nil, nil, err
 		}
 	}
-	return a.Manifests, fail.With(fail.HDFS, build.WriteManifests(ctx, j.buildTables(), a.Manifests))
+	return a.Manifests, onYARN(y.Submission(), a), fail.With(fail.HDFS, build.WriteManifests(ctx, tables, a.Manifests))
 }
+
+// Drop removes what a job on YARN has left next to its HFiles, when these are taken.
+func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
+	if s == nil {
+		return
+	}
+	if err := mapreduce.Forget(ctx, y.Env, *s); err != nil {
+		y.Events.Warn("what the job on YARN has left stays in the staging directory", "path", s.Dir, "error", err)
+	}
+}
+
+func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
 
 // onYARN is what a result says of a job there.
 func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
@@ -146,26 +166,16 @@ func (j *run) sameFiles(p *share.Plan) error {
 	return nil
 }
 
-// checkEngine refuses what a job on YARN cannot do.
-func checkEngine(env *cluster.Env, o RunOptions, s spec.Job) error {
-	if o.YARN == nil {
+// CheckEngine refuses what a job on YARN cannot do, nil being none.
+func CheckEngine(env *cluster.Env, y *mapreduce.Settings, state checkpoint.Options, s spec.Job) error {
+	if y == nil {
 		return nil
 	}
-	if err := o.YARN.Validate(); err != nil {
+	if err := y.Validate(); err != nil {
 		return err
 	}
-	if o.State.Dir == "" {
+	if state.Dir == "" {
 		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job without a journal would be submitted again", setting.Engine, setting.State))
 	}
 	return mapreduce.RefuseInputs(env, s)
-}
-
-// dropSubmission removes what a job on YARN has left next to its HFiles, when these are taken.
-func (j *run) dropSubmission(ctx context.Context, s *mapreduce.Submission) {
-	if s == nil {
-		return
-	}
-	if err := mapreduce.Forget(ctx, j.env, *s); err != nil {
-		j.o.Events.Warn("what the job on YARN has left stays in the staging directory", "path", s.Dir, "error", err)
-	}
 }

@@ -57,7 +57,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEngine(env, o, s); err != nil {
+	if err := CheckEngine(env, o.YARN, o.State, s); err != nil {
 		return nil, err
 	}
 	if err := checkTables(o, s); err != nil {
@@ -118,7 +118,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		}
 	}
 	if o.State.Restart {
-		if err := (&run{env: env, st: st}).endSubmission(ctx); err != nil {
+		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
 			return known, err
 		}
 		if into != nil {
@@ -146,7 +146,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	defer j.copying.Wait()
-	if err := j.sameEngine(); err != nil {
+	if err := j.yarn().SameEngine(j.o.YARN); err != nil {
 		return j.result, err
 	}
 	if err := j.findTables(ctx); err != nil {

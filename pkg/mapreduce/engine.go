@@ -116,6 +116,11 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	if err != nil {
 		return nil, err
 	}
+	if w.Plan.NewKeys != nil {
+		if err := w.Plan.Mount(ctx, e.Env); err != nil {
+			return nil, err
+		}
+	}
 	if !over {
 		if err := e.watch(ctx, *s, w, l.Path); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ func (j *run) already(ctx context.Context) *result.Result {
 // gives again: the next attempt takes another one. After any other error it stays.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	own, there := j.st.OwnSnapshots[checkpoint.PlaceRekeyed]
-	if !there || j.st.Rekey.Shares != "" {
+	if !there || j.divided() {
 		return nil
 	}
 	ctx, cancel := cleanup.Context(ctx)

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/mapreduce"
 	"bulkload/pkg/newkeys"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -37,9 +38,11 @@ type RunOptions struct {
 	Staging         string // directory on HDFS, default /tmp/bulkload-USER
 	Keep            bool   // leave the staging directory of a successful run
 	Stage           loader.Stage
-	MaxFiles        int    // of a family of a region, default that of the configuration, else 32
-	LoadConcurrency int    // regions that load at a time, default 2 of each region server, 8 while they are quick
-	PlanTo          string // file for a plan for shares: nothing is built or loaded; empty: the whole job
+	MaxFiles        int // of a family of a region, default that of the configuration, else 32
+	LoadConcurrency int // regions that load at a time, default 2 of each region server, 8 while they are quick
+	// YARN builds the files there. Default: here.
+	YARN   *mapreduce.Settings
+	PlanTo string // file for a plan for shares: nothing is built or loaded; empty: the whole job
 }
 
 // resolved is a request that is right.

@@ -68,12 +68,18 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}()
 	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
+		if err := j.yarn().End(ctx); err != nil {
+			return j.result, err
+		}
 		if err := st.Restart(ctx, env); err != nil {
 			return j.result, err
 		}
 	}
 	if st.Finished {
 		return j.already(ctx), nil
+	}
+	if err := j.engine(); err != nil {
+		return j.result, err
 	}
 	defer func() { j.result.Elapsed = time.Since(start) }()
 	return j.result, st.Steps(ctx, o.Gate, j.steps())
@@ -125,7 +131,7 @@ func (j *run) record(context.Context) error {
 	} else if k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
 		return nil
 	}
-	if j.st.Built != nil || k.Shares != "" {
+	if j.st.Built != nil || j.divided() {
 		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
 			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
 	}
@@ -161,8 +167,8 @@ func (j *run) open(ctx context.Context) error {
 	}
 	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
 		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
-		if err == nil && !there && k.Shares != "" {
-			return fail.Errorf(fail.Check, "snapshot %s is gone, which shares read (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
+		if err == nil && !there && j.divided() {
+			return fail.Errorf(fail.Check, "snapshot %s is gone, which other processes read (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
 		}
 		if err == nil && !there {
 			err = j.st.ForgetBuild()
@@ -183,8 +189,8 @@ func (j *run) open(ctx context.Context) error {
 	if now.Created = j.source.Created.UnixMilli(); now.Created == k.Created {
 		return nil
 	}
-	if k.Shares != "" {
-		return fail.Errorf(fail.Check, "snapshot %s is another one than that which shares read (%s discards the job)", k.Snapshot, setting.Restart)
+	if j.divided() {
+		return fail.Errorf(fail.Check, "snapshot %s is another one than that which other processes read (%s discards the job)", k.Snapshot, setting.Restart)
 	}
 	if err := j.st.ForgetBuild(); err != nil { // of another snapshot of that name
 		return err

@@ -13,12 +13,67 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
+	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/newkeys"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
 )
+
+// divided reports whether other processes build the files, from the snapshot as it is.
+func (j *run) divided() bool {
+	return j.st.Rekey != nil && j.st.Rekey.Shares != "" || j.st.Submission != nil
+}
+
+// sharePlan is the job's plan for other processes.
+func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
+	p, err := j.planned()
+	if err != nil {
+		return nil, err
+	}
+	k := j.st.Rekey
+	ref := tablesource.Ref{Snapshot: k.Snapshot}
+	src, err := tablesource.Open(ctx, j.env, ref, tablesource.Options{FilesOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	src.Mount(j.env, ref.String(), nil)
+	return share.MakeRekey(ctx, j.env, spec.Spec{Inputs: []string{ref.String()}, Duplicates: k.Duplicates, BadRecords: k.BadRecords}, src.Snapshot, p, j.st.Plan.Staging, j.o.WorkOptions)
+}
+
+func (j *run) yarn() job.OnYARN { return job.OnYARN{Env: j.env, Journal: j.st, Events: j.o.Events} }
+
+// engine refuses to build in two ways.
+func (j *run) engine() error {
+	if k := j.st.Rekey; j.o.YARN != nil && k != nil && k.Shares != "" {
+		return fail.With(fail.Config, setting.Errorf("the job's shares are planned: give no %s, or %s, which discards the plan", setting.Engine, setting.Restart))
+	}
+	s, err := spec.Spec{Inputs: []string{j.input()}}.ResolveTable()
+	if err != nil {
+		return err
+	}
+	return errors.Join(job.CheckEngine(j.env, j.o.YARN, j.o.State, s), j.yarn().SameEngine(j.o.YARN))
+}
+
+// onYARN makes the files by a job on YARN.
+func (j *run) onYARN(ctx context.Context, p *newkeys.Plan, out build.Output) (*manifest.Manifest, error) {
+	rejects := ""
+	if !j.req.budget.None() {
+		rejects = j.options().RejectFile
+	}
+	m, onYARN, err := j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, []build.Table{{Plan: p.Build(j.source), Out: out}}, j.dir, rejects)
+	if s := j.yarn().Submission(); s != nil && fail.KindOf(err) == fail.BadRows && j.yarn().End(ctx) == nil { // another attempt submits it again
+		err = errors.Join(err, j.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: s.Tag, How: "its rows are refused"}))
+		j.yarn().Drop(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.result.YARN = onYARN
+	return m[0], nil
+}
 
 // divide writes the plan by which other processes build the files. The journal has it from then on: the job builds none itself.
 func (j *run) divide(ctx context.Context) error {
@@ -26,17 +81,7 @@ func (j *run) divide(ctx context.Context) error {
 	if j.st.Built != nil || len(j.st.Attempts) > 0 && k.Shares == "" {
 		return fail.Errorf(fail.Check, "an earlier attempt has begun to build or load: the same command without a plan resumes it, %s discards it", setting.Restart)
 	}
-	p, err := j.planned()
-	if err != nil {
-		return err
-	}
-	ref := tablesource.Ref{Snapshot: k.Snapshot}
-	src, err := tablesource.Open(ctx, j.env, ref, tablesource.Options{FilesOnly: true})
-	if err != nil {
-		return err
-	}
-	src.Mount(j.env, ref.String(), nil)
-	shares, err := share.MakeRekey(ctx, j.env, spec.Spec{Inputs: []string{ref.String()}, Duplicates: k.Duplicates, BadRecords: k.BadRecords}, src.Snapshot, p, j.st.Plan.Staging, j.o.WorkOptions)
+	shares, err := j.sharePlan(ctx)
 	if err != nil {
 		return err
 	}

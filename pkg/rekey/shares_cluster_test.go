@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/newkeys"
 	"bulkload/pkg/partition"
@@ -221,6 +222,9 @@ func TestRekeyTwinsByShares(t *testing.T) {
 		} else {
 			s.cleaned()
 		}
+		if c.name == "bad" {
+			s.otherSnapshot()
+		}
 		w.java("drop", w.new)
 	}
 }
@@ -246,6 +250,32 @@ func (s *shared) cleaned() {
 	if src, err := tablesource.Open(s.t.Context(), s.env, tablesource.Ref{Snapshot: p.Snapshots[0].Name}, tablesource.Options{}); err == nil {
 		s.t.Errorf("snapshot %s is left", src.Snapshot.Name)
 	}
+}
+
+// otherSnapshot: a job whose shares read a snapshot that is gone builds nothing of another one, unless it is discarded; the new plan is another.
+func (s *shared) otherSnapshot() {
+	s.t.Helper()
+	s.ends(0, "", s.replanned(s.plan+"2"))
+	p, err := share.Read(s.t.Context(), s.env, s.plan)
+	testcheck.Must(s.t, err)
+	c, err := s.env.Dial(s.t.Context())
+	testcheck.Must(s.t, err)
+	defer c.Close()
+	table, err := loader.ParseTableName(s.old)
+	testcheck.Must(s.t, err)
+	testcheck.Must(s.t, c.DeleteSnapshot(s.t.Context(), table, p.Snapshots[0].Name))
+	s.ends(3, "is gone, which other processes read", s.rekey("", 0, s.to...))
+	s.ends(5, p.Snapshots[0].Name, s.share("1/2"))
+	s.ends(2, "give no --engine", s.rekey("", 0, append(s.to, "--engine=yarn")...))
+	s.ends(0, "", s.replanned(s.plan+"3", "--restart"))
+	s.ends(5, "is a share of another plan", s.share("1/2"))
+	s.cleaned()
+}
+
+// replanned plans into another file.
+func (s *shared) replanned(plan string, flags ...string) outcome {
+	s.plan = plan
+	return s.rekey("", 0, slices.Concat(s.to, []string{"--plan", "--out=" + s.plan}, flags)...)
 }
 
 // sameTwins loads what was merged.

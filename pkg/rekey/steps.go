@@ -80,9 +80,12 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 		}
 	}
 	var m *manifest.Manifest
-	if j.proven = false; j.st.Rekey.Shares != "" {
+	switch j.proven = false; {
+	case j.st.Rekey.Shares != "":
 		m, err = j.merged(ctx, out)
-	} else {
+	case j.o.YARN != nil:
+		m, err = j.onYARN(ctx, p, out)
+	default:
 		m, err = newkeys.Build(ctx, j.source, p, out, j.options(), resume)
 	}
 	if err != nil {
@@ -91,9 +94,11 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 		}
 		return nil, err
 	}
+	submitted := j.yarn().Submission() // none is left when the record is written
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
+	j.yarn().Drop(ctx, submitted)
 	j.st.EndSpill(j.o.Events)
 	j.st.Publish(ctx, j.dir, j.o.Events)
 	j.result.Manifest = m
@@ -102,7 +107,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 
 // prove reads the files of earlier attempts, unless a load of them has begun. Those that are damaged are built again.
 func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
-	if j.st.Loading || j.st.Rekey.Shares != "" {
+	if j.st.Loading || j.divided() {
 		return nil
 	}
 	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // by an earlier version
