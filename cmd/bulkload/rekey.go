@@ -153,7 +153,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	onYARN, err := o.engineFlags.settings(cmd.Flags())
-	if err == nil && onYARN != nil && o.plan {
+	if err == nil && onYARN != nil && o.plan && settings.Of(cmd).Given("engine") {
 		err = usageError{settings.AboutFlags(errors.New("--plan is of a build by this process, or by shares: give it without --engine"), "plan", "engine")}
 	}
 	if err != nil {

@@ -61,6 +61,10 @@ func (s *site) rekeys() {
 	if e := s.do(slices.Concat(twins, onYARN)...); e.code != 4 || !strings.Contains(e.said, "two rows have the same key") || !strings.Contains(e.said, "of region") {
 		s.Errorf("rows of one key: %d: %s", e.code, e.said)
 	}
+	few := of(old+"_yarn", "md5hex(remarks)", "--duplicates", "first", "--bad-records", "1%", "--splits", "8")
+	if e := s.do(slices.Concat(few, onYARN)...); e.code != 4 || !strings.Contains(e.said, "are bad, more than the 1%") {
+		s.Errorf("rows without a key: %d: %s", e.code, e.said)
+	}
 	left := []string{"--duplicates", "first", "--bad-records", "100%", "--splits", "8", "--reject-file"}
 	var rejects [2][]byte
 	for i, to := range []string{old + "_one", old + "_yarn"} {

@@ -107,7 +107,7 @@ func (j *run) divide(ctx context.Context) error {
 func (j *run) merged(ctx context.Context, out build.Output) (*manifest.Manifest, error) {
 	m, err := share.MergedFiles(ctx, out.FS, out.Dir, j.st.Rekey.Shares)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fail.Errorf(fail.Input, "the files of the job's shares are not all in %s: build the shares, merge, and give the command again", out.Dir)
+		return nil, fail.Errorf(fail.Input, "the files of the job's shares are not all in %s: build the shares, merge, and give the command again", j.st.Plan.Staging)
 	}
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
@@ -124,7 +124,7 @@ func (j *run) merged(ctx context.Context, out build.Output) (*manifest.Manifest,
 		err = errors.Join(err, damaged[i])
 	}
 	if j.proven = err == nil; !j.proven {
-		return nil, fail.With(fail.Input, fmt.Errorf("nothing was loaded: %w (remove what is in %s, and merge again)", err, out.Dir))
+		return nil, fail.With(fail.Input, fmt.Errorf("nothing was loaded: %w (remove what is in %s, and merge again)", err, j.st.Plan.Staging))
 	}
 	return m, nil
 }

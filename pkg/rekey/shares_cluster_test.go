@@ -119,6 +119,7 @@ func TestRekeyByShares(t *testing.T) {
 	}
 	w := newRekeying(t)
 	s := w.shared(w.to...)
+	s.ends(137, "", s.rekey(string(checkpoint.EventPlan), 0, append(s.to, "--plan", "--out="+s.plan)...))
 	s.ends(0, "", s.planned())
 	s.ends(0, "", s.planned()) // the plan stays
 	s.ends(5, "build the shares, merge, and give the command again", s.rekey("", 0, s.to...))

@@ -13,4 +13,7 @@
 // plan, or is not what its description says. It writes the regions of merge K of M; the merge that finds that all others are done writes
 // the manifest. Of a job of several tables a share has the rows of all, and merges write each table into a directory of its own. What
 // merges have done is in _merge of the output, which no load looks into.
+//
+// A plan with [NewKeys] is of the rows of a snapshot, which get new keys by package newkeys. A share has some of the snapshot's regions or parts of
+// them; merges write into the staging directory of the job that has made the plan.
 package share

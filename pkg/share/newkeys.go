@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"time"
 
 	"bulkload/pkg/build"
@@ -71,13 +70,18 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 		return nil, nil, fail.Errorf(fail.Config, "the plan has %d families, snapshot %s has %d", len(shape.Families), s.Name, len(s.Families))
 	}
 	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Now: time.UnixMilli(p.Timestamp), Since: p.NewKeys.Since, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
+	byName := map[string]tablesource.Part{}
+	for _, part := range parts {
+		byName[part.Name] = part
+	}
 	for _, split := range p.Parts { // files without bytes have none
 		name := path.Base(p.Inputs[split[0]].Path)
-		i := slices.IndexFunc(parts, func(part tablesource.Part) bool { return part.Name == name })
-		if i < 0 {
-			return nil, nil, fail.Errorf(fail.Input, "snapshot %s has no part %s", s.Name, name)
+		part, there := byName[name]
+		if !there {
+			return nil, nil, fail.Errorf(fail.Input, "snapshot %s has no part %s, or two have the name", s.Name, name)
 		}
-		k.Divided.Parts = append(k.Divided.Parts, parts[i])
+		delete(byName, name)
+		k.Divided.Parts = append(k.Divided.Parts, part)
 	}
 	j, err := p.Job.Resolve()
 	k.Duplicates = j.Policy()
