@@ -32,6 +32,7 @@ func TestYARNSecured(t *testing.T) {
 	})
 	t.Run("tokens", func(t *testing.T) { s.in(t).tokens() })
 	t.Run("a table as input", func(t *testing.T) { s.in(t).tableInput() })
+	t.Run("new keys", func(t *testing.T) { s.in(t).rekeys() })
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
 }
 
