@@ -28,7 +28,7 @@ func (s *site) rekeys() {
 	if s.cluster.Security().Kerberos {
 		s.mayRead(old)
 	}
-	s.must("run", "--job", s.job("check"), "--table", old, "--input", jobtest.Absolute(s.T, filepath.Join(jobtest.Exports, "check.csv")))
+	s.must("run", "--job", s.job("check"), "--table", old, "--input", jobtest.Export(s.T, "check.csv"))
 	table, err := loader.ParseTableName(old)
 	testcheck.Must(s.T, err)
 	snap, state := table.Qualifier+"_rekeyed", s.TempDir()
