@@ -20,7 +20,7 @@ type Entry struct {
 	Of      string // commands whose flag this is, separated by blanks; empty: all that no other entry of the flag names
 	Own     bool   // it means another thing than elsewhere: files and the environment call it by its command too
 	Usage   string // help text
-	For     For
+	For     For    // help texts of commands that need their own
 	Default string // empty: the value that the command's variable has
 
 	Values []string // all that it takes; empty: any

@@ -39,7 +39,7 @@ func Nearest(name string, known []string) (near []string) {
 		switch d := distance(name, strings.ToLower(k)); {
 		case d < least:
 			near, least = []string{k}, d
-		case d == least:
+		case d == least && near != nil:
 			near = append(near, k)
 		}
 	}
