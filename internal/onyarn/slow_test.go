@@ -55,7 +55,7 @@ func (s *site) speculates(input string, want []string) {
 		// The ApplicationMaster reads what is final from its own class path.
 		yarnFile: {"yarn.application.classpath": path},
 		mapredFile: {"mapreduce.application.classpath": path, "mapreduce.map.speculative": on, "mapreduce.reduce.speculative": on,
-			"mapreduce.job.speculative.retry-after-speculate": "2000"},
+			"mapreduce.job.speculative.retry-after-speculate": "2000", "yarn.app.mapreduce.am.admin-command-opts": ""},
 	})
 	into := s.table(10)
 	e := own.during(func(m *moment) {

@@ -59,8 +59,8 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
 	path := classPath(jarPath(lib), l.daemonConf(), l.web())
-	if role.ofYARN() {
-		path = classPath(l.yarnClasses(), jarPath(lib), l.daemonConf()) // some classes replace Hadoop's
+	if role.ofYARN() && o.Security.Kerberos {
+		path = classPath(l.yarnClasses(), path) // some classes replace Hadoop's
 	} else {
 		argv = append(argv, listClasses(l, lib, role)...)
 	}

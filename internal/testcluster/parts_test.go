@@ -49,14 +49,16 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestYARNClassPath: the classes that replace Hadoop's come before its jars.
+// TestYARNClassPath: with Kerberos the classes that replace Hadoop's come before its jars, else these are first, as an archive of classes needs it.
 func TestYARNClassPath(t *testing.T) {
-	l := layout{t.TempDir()}
+	l, lib := layout{t.TempDir()}, t.TempDir()
 	for _, role := range []Role{ResourceManager, NodeManager, HistoryServer} {
-		argv := daemonCommand("java", t.TempDir(), l, Ports{YARN: &YARNPorts{NodeManager: make([]NodeManagerPort, 1)}}, role, Options{YARN: true})
-		path := argv[slices.Index(argv, "-cp")+1]
-		if first := filepath.SplitList(path)[0]; first != l.yarnClasses() {
-			t.Errorf("%s: the class path begins with %s", role, first)
+		for first, security := range map[string]Security{l.yarnClasses(): {Kerberos: true}, jarPath(lib): {}} {
+			argv := daemonCommand("java", lib, l, Ports{YARN: &YARNPorts{NodeManager: make([]NodeManagerPort, 1)}}, role, Options{YARN: true, Security: security})
+			path := argv[slices.Index(argv, "-cp")+1]
+			if got := filepath.SplitList(path)[0]; got != first {
+				t.Errorf("%s: the class path begins with %s, want %s", role, got, first)
+			}
 		}
 	}
 }

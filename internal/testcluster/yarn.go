@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -162,15 +163,15 @@ func (l layout) writeYARN(ctx context.Context, o Options, lib, java string) erro
 func hadoopScript(l layout, lib, java string) string {
 	return fmt.Sprintf(`#!/bin/sh
 conf=${HADOOP_CONF_DIR:-%s}
-path="$conf:%s"
+path="%s:$conf"
 case $1 in
 classpath) echo "$path"; exit ;;
 jar) shift; set -- org.apache.hadoop.util.RunJar "$@" ;;
 esac
 exec %s -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 --add-opens=java.base/java.lang=ALL-UNNAMED \
-	-Djava.net.preferIPv4Stack=true ${KRB5_CONFIG:+-Djava.security.krb5.conf=$KRB5_CONFIG} \
+	%s -Djava.net.preferIPv4Stack=true ${KRB5_CONFIG:+-Djava.security.krb5.conf=$KRB5_CONFIG} \
 	-Dbulkload.log=INFO $HADOOP_CLIENT_OPTS -cp "$path${HADOOP_CLASSPATH:+:$HADOOP_CLASSPATH}" "$@"
-`, l.conf(), filepath.Join(lib, "*"), java)
+`, l.conf(), jarPath(lib), java, strings.Join(classData(lib), " "))
 }
 
 // mapredScript has the one command of Hadoop's that submits Streaming jobs.

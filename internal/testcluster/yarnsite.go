@@ -3,7 +3,9 @@ package testcluster
 import (
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // NodeMemoryMB is what each NodeManager has for containers, in MiB, and the most that one container can have.
@@ -111,17 +113,16 @@ func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 		return site
 	}
 	y := p.YARN
-	const small = " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 	maps.Copy(site, map[string]string{
 		"mapreduce.framework.name":                   "yarn",
 		"mapreduce.application.classpath":            yarnClassPath(l, lib),
 		"yarn.app.mapreduce.am.staging-dir":          "/user",
 		"yarn.app.mapreduce.am.resource.mb":          "512",
-		"yarn.app.mapreduce.am.command-opts":         "-Xmx256m" + small,
+		"yarn.app.mapreduce.am.command-opts":         "-Xmx256m",
 		"mapreduce.map.memory.mb":                    "512",
-		"mapreduce.map.java.opts":                    "-Xmx192m" + small,
+		"mapreduce.map.java.opts":                    "-Xmx192m",
 		"mapreduce.reduce.memory.mb":                 "512",
-		"mapreduce.reduce.java.opts":                 "-Xmx192m" + small,
+		"mapreduce.reduce.java.opts":                 "-Xmx192m",
 		"mapreduce.task.io.sort.mb":                  "64",
 		"mapreduce.jobhistory.address":               local(y.History),
 		"mapreduce.jobhistory.admin.address":         local(y.HistoryAdmin),
@@ -134,13 +135,30 @@ func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 	})
 	if o.Security.Kerberos {
 		site["mapreduce.jobhistory.principal"] = Principal(historyServerID)
-		// Java asks where the realm is before it looks at tokens.
-		conf := "-Djava.security.krb5.conf=" + l.krb5Conf()
-		for _, key := range []string{"mapreduce.admin.map.child.java.opts", "mapreduce.admin.reduce.child.java.opts", "yarn.app.mapreduce.am.admin-command-opts"} {
-			site[key] = conf
-		}
+	}
+	// What a job says itself comes after these.
+	jvm := containerJVM(l, lib, o.Security)
+	for _, key := range containerOptions() {
+		site[key] = jvm
 	}
 	return site
+}
+
+// containerOptions are the settings of what Hadoop gives each JVM of a container.
+func containerOptions() []string {
+	return []string{"mapreduce.admin.map.child.java.opts", "mapreduce.admin.reduce.child.java.opts", "yarn.app.mapreduce.am.admin-command-opts"}
+}
+
+// containerJVM are the options of JVMs in containers. With Kerberos Java asks where the realm is before it looks at tokens. Without, the class path
+// begins with the jars, as an archive of classes needs it: Hadoop's own begins with the container's directory.
+func containerJVM(l layout, lib string, s Security) string {
+	options := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+	if s.Kerberos {
+		options = append(options, "-Djava.security.krb5.conf="+l.krb5Conf())
+	} else {
+		options = slices.Concat(options, classData(lib), []string{"-cp", classPath(jarPath(lib), l.conf())})
+	}
+	return strings.Join(options, " ")
 }
 
 // capacityScheduler has two queues. Only the administrators and an application's owner may end it.
