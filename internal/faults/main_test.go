@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"bulkload/internal/jobtest"
 )
 
 // The one lab of the tests of this package: nothing else is shared between tests by testing.
@@ -25,10 +27,14 @@ func sharedLab(t *testing.T) *Lab {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.lab == nil && shared.err == nil {
+		program := os.Getenv("BULKLOAD_FAULTS_PROGRAM")
+		if program == "" {
+			program = jobtest.Program(t)
+		}
 		var dir string
 		if dir, shared.err = os.MkdirTemp("", "bulkload-faults-"); shared.err == nil {
 			// Not the test's context: the cluster outlives the test.
-			shared.lab = &Lab{Dir: dir, Program: os.Getenv("BULKLOAD_FAULTS_PROGRAM"), Log: slog.New(slog.DiscardHandler)}
+			shared.lab = &Lab{Dir: dir, Program: program, Log: slog.New(slog.DiscardHandler)}
 			shared.err = shared.lab.Open(context.Background())
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter).
+// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter); it is static, as
+// nodes of YARN need it.
 func Program(t testing.TB) string {
 	t.Helper()
 	name, err := built()
@@ -42,7 +43,9 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	name := filepath.Join(dir, "bulkload")
-	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return name, nil

@@ -38,12 +38,7 @@ type site struct {
 // on starts a cluster and builds the program. Without security the cluster that [testcluster.EnvConf] names is taken, if it has YARN.
 func on(t *testing.T, o testcluster.Options) *site {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "bulkload")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", program, "bulkload/cmd/bulkload")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := jobtest.Program(t)
 	c := attached(t, o)
 	if c == nil {
 		c = testcluster.Own(t, o)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 )
 
@@ -56,7 +57,7 @@ func build(t testing.TB, name string, args ...string) string {
 }
 
 // program is the built program, which can be made to kill itself after a record of its journal.
-func program(t testing.TB) string { return build(t, "bulkload", "-tags", "stopafter") }
+func program(t testing.TB) string { return jobtest.Program(t) }
 
 // site is a cluster with a place for the program's files.
 type site struct {

@@ -139,6 +139,12 @@ func (r *runner) test(ctx context.Context, args []string, mode string, done func
 	cmd.Dir = r.o.Dir
 	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a thousand.
 	cmd.Env = append(os.Environ(), strings.TrimSpace("GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE")))
+	// The race detector needs cgo. Without it programs are static, as YARN's nodes need them: they and the tests are of one compilation.
+	cgo := "CGO_ENABLED=0"
+	if mode == "race" {
+		cgo = "CGO_ENABLED=1"
+	}
+	cmd.Env = append(cmd.Env, cgo)
 	// An interrupt reaches go test by the terminal too, and lets tests take back what they started.
 	cmd.WaitDelay = time.Minute
 	out, err := cmd.StdoutPipe()
