@@ -249,7 +249,9 @@ func TestTablesOfTheSameValues(t *testing.T) {
 		if spilled := m[0].Runs > 0; spilled != (memory < 100<<20) {
 			t.Errorf("%d runs in %s", m[0].Runs, memory)
 		}
-		sameAsAlone(t, s, splits, out, m)
+		if !race.On { // builds of one table have races looked for elsewhere
+			sameAsAlone(t, s, splits, out, m)
+		}
 	}
 }
 
