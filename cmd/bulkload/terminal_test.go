@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bulkload/pkg/fail"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"bulkload/pkg/fail"
 
 	"github.com/creack/pty"
 )

@@ -1,13 +1,14 @@
 package jobtest
 
 import (
-	"bulkload/internal/testcheck"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"bulkload/internal/testcheck"
 
 	"golang.org/x/sys/unix"
 )

@@ -1,7 +1,6 @@
 package testcluster
 
 import (
-	"bulkload/internal/retry"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"os/user"
 	"slices"
 	"strings"
+
+	"bulkload/internal/retry"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/jcmturner/gokrb5/v8/client"

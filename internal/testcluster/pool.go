@@ -1,7 +1,6 @@
 package testcluster
 
 import (
-	"bulkload/internal/retry"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/retry"
 )
 
 // EnvPool names a directory of clusters that test processes hand on to each other: one of each kind, which the first test that asks for

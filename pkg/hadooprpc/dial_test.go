@@ -1,7 +1,6 @@
 package hadooprpc
 
 import (
-	"bulkload/pkg/kerberos"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"bulkload/pkg/kerberos"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )

@@ -1,11 +1,12 @@
 package hadooprpc
 
 import (
-	"bulkload/pkg/kerberos"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"bulkload/pkg/kerberos"
 )
 
 // EnvTokenFile names the file that a container's tokens are in.

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
+
 	"time"
 
 	"github.com/google/go-cmp/cmp"

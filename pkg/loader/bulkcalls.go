@@ -1,11 +1,12 @@
 package loader
 
 import (
-	"bulkload/pkg/kerberos"
 	"context"
 	"fmt"
 	"path"
 	"strings"
+
+	"bulkload/pkg/kerberos"
 
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"

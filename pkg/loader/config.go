@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bulkload/pkg/kerberos"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"bulkload/pkg/kerberos"
 )
 
 // Config says which cluster and how patiently.

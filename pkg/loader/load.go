@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bulkload/pkg/kerberos"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"bulkload/pkg/kerberos"
 )
 
 // Load brings files into the regions of a table. When it returns without an error all are in the table and the staging

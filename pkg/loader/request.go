@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bulkload/pkg/rowkey"
 	"bytes"
 	"cmp"
 	"context"
@@ -11,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"bulkload/pkg/rowkey"
 )
 
 // HFile is a finished file to be loaded.

@@ -11,12 +11,13 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/testcheck"
+	"bulkload/internal/testcluster"
+
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
 	"time"
 )
 

@@ -1,8 +1,9 @@
 package sasl
 
 import (
-	"bulkload/pkg/kerberos"
 	"errors"
+
+	"bulkload/pkg/kerberos"
 )
 
 // Client is one side of one conversation. It belongs to one goroutine until it is done.

@@ -1,7 +1,6 @@
 package sasl
 
 import (
-	"bulkload/pkg/kerberos"
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/rand"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"bulkload/pkg/kerberos"
 )
 
 // Credentials are a name and its password in DIGEST-MD5.

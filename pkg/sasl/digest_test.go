@@ -1,7 +1,6 @@
 package sasl
 
 import (
-	"bulkload/pkg/kerberos"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bulkload/pkg/kerberos"
 )
 
 // peer is the JDK's server of DIGEST-MD5.

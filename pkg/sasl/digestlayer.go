@@ -1,12 +1,13 @@
 package sasl
 
 import (
-	"bulkload/pkg/kerberos"
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/rc4"
 	"encoding/binary"
 	"errors"
+
+	"bulkload/pkg/kerberos"
 )
 
 // Errors of the pieces of DIGEST-MD5.

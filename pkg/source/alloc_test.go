@@ -1,9 +1,10 @@
 package source
 
 import (
-	"bulkload/internal/race"
 	"path/filepath"
 	"testing"
+
+	"bulkload/internal/race"
 
 	"github.com/hamba/avro/v2/ocf"
 )
