@@ -1,6 +1,6 @@
 """One load by several workers: a plan, mapped shares, mapped merges, and the load.
 
-All workers see WORK, a directory on HDFS or on a file system that they share. docs/shares.md says what each step relies on.
+All workers see WORK, a directory on HDFS or on a file system that they share. docs/scale.md says what each step relies on.
 """
 
 from __future__ import annotations

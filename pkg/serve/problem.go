@@ -19,7 +19,7 @@ type kind struct {
 	retry  int // seconds of Retry-After; 0: none
 }
 
-// The kinds of problems. docs/serve.md lists them, and a test holds it to this list.
+// The kinds of problems. docs/reading.md lists them, and a test holds it to this list.
 var (
 	badParameter    = kind{"parameter", "A parameter is wrong", http.StatusBadRequest, 0}
 	badColumn       = kind{"column", "Column not available", http.StatusBadRequest, 0}

@@ -221,9 +221,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestProblemsDocumented: docs/serve.md has each kind with its status, marked where it may be asked again.
+// TestProblemsDocumented: docs/reading.md has each kind with its status, marked where it may be asked again.
 func TestProblemsDocumented(t *testing.T) {
-	b, err := os.ReadFile("../../docs/serve.md")
+	b, err := os.ReadFile("../../docs/reading.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestProblemsDocumented(t *testing.T) {
 			found = found || slices.Contains(strings.Split(names, ", "), k.name) && strings.HasPrefix(strings.TrimSpace(rest)+" |", strings.TrimPrefix(status, "| ")+" |")
 		}
 		if !found {
-			t.Errorf("docs/serve.md has no %s with %q", k.name, status)
+			t.Errorf("docs/reading.md has no %s with %q", k.name, status)
 		}
 	}
 }
