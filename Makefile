@@ -20,7 +20,7 @@ help: ## list the targets
 build: ## build the program: build/bulkload
 	@mkdir -p build
 	go build -trimpath -buildvcs=auto -ldflags '-X main.version=$(VERSION)' -o $(BULKLOAD) ./cmd/bulkload
-	@go build -o $(CLUSTER) ./internal/testcluster/cmd/cluster
+	@go build -o $(CLUSTER) ./internal/test/testcluster/cmd/cluster
 
 demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven): SECURE=1 LEVEL=privacy
 	@scripts/demo $(BULKLOAD) $(CLUSTER)
@@ -39,66 +39,66 @@ test: ## every test, once: units with the race detector, others on a real HDFS a
 	@scripts/test
 
 test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
-	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/conformance
+	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/test/conformance
 
 test-report: ## open reports and the pages of serve in Chromium, if there is one: wide and narrow, light and dark; PICTURES=DIR keeps what it saw
-	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run TestBrowser ./internal/report ./pkg/serve
+	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run TestBrowser ./internal/cli/report ./internal/serve
 
 HFILE_CASES ?= 500
 test-hfiles: ## random HFiles to and from HBase's classes: HFILE_CASES=500
-	BULKLOAD_CONFORMANCE_CASES=$(HFILE_CASES) go test -count=1 -v -timeout 60m -run '^TestRandomCases$$' ./internal/conformance
+	BULKLOAD_CONFORMANCE_CASES=$(HFILE_CASES) go test -count=1 -v -timeout 60m -run '^TestRandomCases$$' ./internal/test/conformance
 
 MUTANTS ?= 3000
 test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reader as judge: MUTANTS=3000 MUTANTS_SEED=…
-	BULKLOAD_MUTANTS=$(MUTANTS) BULKLOAD_MUTANTS_SEED=$(MUTANTS_SEED) go test -count=1 -v -timeout 60m -run '^TestMutants$$' ./internal/conformance
+	BULKLOAD_MUTANTS=$(MUTANTS) BULKLOAD_MUTANTS_SEED=$(MUTANTS_SEED) go test -count=1 -v -timeout 60m -run '^TestMutants$$' ./internal/test/conformance
 
 test-mutations: ## mistakes in the code that the tests must find, one at a time: RUN=pkg/hfile, ON_CLUSTER=1 for those that show on a cluster alone
-	go run ./internal/mutants/cmd/mutants --run '$(RUN)' $(if $(ON_CLUSTER),--cluster)
+	go run ./internal/test/mutants/cmd/mutants --run '$(RUN)' $(if $(ON_CLUSTER),--cluster)
 
 test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, and jobs on them
-	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/testcluster ./pkg/tlsconf
-	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m ./internal/secured
+	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/test/testcluster ./internal/hadoop/tlsconf
+	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m ./internal/test/secured
 
 test-yarn: ## tests on a real YARN, with and without Kerberos (needs a JDK, Maven and a KDC)
-	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/testcluster ./pkg/yarn ./internal/onyarn
+	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/test/testcluster ./internal/hadoop/yarn ./internal/test/onyarn
 
 test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.0, one after the other; up to 20 minutes: VERSIONS=2.4.18,…
-	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/versions
+	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/test/versions
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
-	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader ./pkg/rekey
+	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/test/faults ./pkg/hdfsio ./internal/jobs/job ./pkg/loader ./internal/jobs/rekey
 
 test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
-	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers
+	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/test/callers
 
 test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, two minutes
-	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/callers
+	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/test/callers
 
 test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
-	go test -count=1 -run TestSystemd ./internal/callers
-	cd internal/manifests && go vet . && go test -count=1 .
+	go test -count=1 -run TestSystemd ./internal/test/callers
+	cd internal/test/manifests && go vet . && go test -count=1 .
 
 test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are available
 	@scripts/test-metrics
 
 test-source: ## a table that was changed in every way, read from its snapshot and by HBase's own client: ROWS=20000, COST=3 for the times of both
-	BULKLOAD_SOURCE_ROWS=$(or $(ROWS),20000) BULKLOAD_SOURCE_COST=$(COST) go test -count=1 -v -timeout 40m -run '^TestTableOfHBase$$' ./pkg/tablesource
+	BULKLOAD_SOURCE_ROWS=$(or $(ROWS),20000) BULKLOAD_SOURCE_COST=$(COST) go test -count=1 -v -timeout 40m -run '^TestTableOfHBase$$' ./internal/pipeline/tablesource
 
 test-dialects: ## files of 50 MB of each dialect, with Python, DuckDB and fastavro as judges: RUN=TestDialects/mysql
 	RUN='$(RUN)' scripts/test-dialects
 
 test-exporters: ## new exports of a real MariaDB, PostgreSQL and Spark, read with their settings; fetches 600 MB once
-	BULKLOAD_TEST_EXPORTERS=1 go test -count=1 -v -timeout 40m ./internal/exporters
+	BULKLOAD_TEST_EXPORTERS=1 go test -count=1 -v -timeout 40m ./internal/test/exporters
 
 ROUNDS ?= 200
 SEED ?= 1
 KINDS ?= all
 soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1 KINDS=kill,bit-flip=3 JSON=FILE
-	go run ./internal/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED) --kinds $(KINDS) $(if $(JSON),--json $(abspath $(JSON)))
+	go run ./internal/test/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED) --kinds $(KINDS) $(if $(JSON),--json $(abspath $(JSON)))
 
 KILLS ?= 200
 test-kills: ## each command killed at random, with splits, merges, compactions and restarts of servers in between: KILLS=200 SEED=1
-	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 120m -run '^TestKilledCommands$$' ./internal/faults
+	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 120m -run '^TestKilledCommands$$' ./internal/test/faults
 
 test-short: ## the tests that need no cluster
 	go test -short ./...
@@ -106,11 +106,11 @@ test-short: ## the tests that need no cluster
 check: ## what must pass before a push besides the tests: format, vet, staticcheck, the structure and words of the whole
 	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }
 	go vet ./...
-	go vet -tags stopafter ./pkg/checkpoint
+	go vet -tags stopafter ./internal/engine/checkpoint
 	go tool staticcheck ./...
 	go mod tidy -diff
-	go test -short ./internal/arch/... ./internal/reference/...
-	go test -run TestListFitsTheTree ./internal/mutants
+	go test -short ./internal/test/arch/... ./internal/test/reference/...
+	go test -run TestListFitsTheTree ./internal/test/mutants
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
@@ -124,14 +124,14 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
 
 bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS=importtsv,spark,put; CASES=guard: against the release before
 	@mkdir -p build/bench
-	@go build -o build/bench/bench ./internal/bench/cmd/bench
+	@go build -o build/bench/bench ./internal/test/bench/cmd/bench
 	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
 
 bench-serve: ## measure serve on the test cluster against services in Java: one caller, 200, and fixed rates: SHORT=1
 	BULKLOAD_BENCH_SERVE=$(if $(SHORT),short,1) go test -count=1 -v -timeout 30m -run '^TestServeBench$$' ./cmd/bulkload
 
 soak-serve: ## hold the answers of serve to known rows while the cluster changes under it: TIME=15m
-	BULKLOAD_SOAK=$(or $(TIME),15m) go test -count=1 -v -timeout 60m -run '^TestSoak$$' ./pkg/serve
+	BULKLOAD_SOAK=$(or $(TIME),15m) go test -count=1 -v -timeout 60m -run '^TestSoak$$' ./internal/serve
 
 bench-go: ## the Go benchmarks of every stage
 	go test -short -run '^$$' -bench . ./pkg/...
@@ -144,12 +144,12 @@ cluster-down: build ## stop the test cluster
 
 docs: ## write docs/commands.md, docs/abilities.md and the tables of docs/job-file.md from the code
 	go test -count=1 ./cmd/bulkload -run '^TestCommandsDoc$$' -update
-	go test -count=1 ./internal/reference -run '^TestJobFile$$' -update
-	go test -count=1 ./internal/abilities -run '^TestDocument$$' -update
+	go test -count=1 ./internal/test/reference -run '^TestJobFile$$' -update
+	go test -count=1 ./internal/base/abilities -run '^TestDocument$$' -update
 
 docs-quick-start: build ## run docs/quick-start.md on your cluster, which has no table quick:check, and update its outputs
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; ln -s $(CURDIR)/examples $(CURDIR)/testdata "$$dir"; \
-	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go run ./internal/reference/cmd/outputs docs/quick-start.md "$$dir"
+	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go run ./internal/test/reference/cmd/outputs docs/quick-start.md "$$dir"
 
 man: ## write the man pages: build/man/bulkload.1 and one for each command
 	@mkdir -p build/man
@@ -157,7 +157,7 @@ man: ## write the man pages: build/man/bulkload.1 and one for each command
 
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/arm64
 release: ## archives with SHA256SUMS in build/release: PLATFORMS=linux/amd64,… VERSION=…
-	go run ./internal/release/cmd/release --version $(VERSION) --platforms $(PLATFORMS)
+	go run ./internal/test/release/cmd/release --version $(VERSION) --platforms $(PLATFORMS)
 
 clean: ## remove what was built; the cluster's jars stay in the cache
 	rm -rf build

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/abilities"
-	"bulkload/internal/settings"
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/fail"
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
 )
 
 type cellOf struct {

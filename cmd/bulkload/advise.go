@@ -9,14 +9,14 @@ import (
 	"os"
 	"strings"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/estimate"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/hbase/table"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
-	"bulkload/pkg/table"
 
 	"github.com/spf13/cobra"
 )

@@ -5,10 +5,10 @@ import (
 	"io"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/preflight"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"

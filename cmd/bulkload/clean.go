@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/mapreduce"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/cluster"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 

@@ -5,8 +5,8 @@ import (
 	"os"
 	"slices"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/checkpoint"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/pkg/keygen"
 
 	"github.com/spf13/cobra"

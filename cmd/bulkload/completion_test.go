@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
 
 	"github.com/spf13/pflag"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
 	"bulkload/pkg/hdfsio"
 
 	"github.com/spf13/cobra"

@@ -6,10 +6,10 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/result"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/jobs/undo"
+	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/undo"
 
 	"github.com/spf13/cobra"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/internal/durable"
-	"bulkload/internal/settings"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/result"
+	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

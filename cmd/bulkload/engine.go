@@ -5,12 +5,12 @@ import (
 	"io"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/estimate"
-	"bulkload/pkg/mapreduce"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/pflag"
 )

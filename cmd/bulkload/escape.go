@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // appendText appends bytes as text: UTF-8 without control characters, but for

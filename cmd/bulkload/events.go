@@ -3,7 +3,7 @@ package main
 import (
 	"log/slog"
 
-	"bulkload/pkg/progress"
+	"bulkload/internal/model/progress"
 )
 
 // logEvents reports a job's progress in the log.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 )
 
 // Exit codes of commands that have not failed. Failures have that of their kind.

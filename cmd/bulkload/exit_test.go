@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/fail"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestExitCode: every kind of failure has a row of its own in the table, however deep it is wrapped.

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/export"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/export"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
-	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )

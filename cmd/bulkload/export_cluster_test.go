@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/internal/jobtest"
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
-	"bulkload/pkg/export"
+	"bulkload/internal/jobs/export"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"bulkload/pkg/result"
+	"bulkload/internal/model/result"
 )
 
 // TestFilesText says of how many files it was shown that they are in the stores, and of no compacted one.

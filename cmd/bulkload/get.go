@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/query"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/serve/query"
 
 	"github.com/spf13/cobra"
 )

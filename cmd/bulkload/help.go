@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
 
 	"github.com/spf13/cobra"
 )

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"bulkload/internal/ui"
-	"bulkload/pkg/filecheck"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"

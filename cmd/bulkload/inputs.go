@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/source"
-	"bulkload/pkg/spec"
-	"bulkload/pkg/tablesource"
 )
 
 // needInputs says that a job has something to read.

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bulkload/internal/jobtest"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/spec"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
 )
 
 // TestListedInputsAreTheJob: what a list holds is the job's identity, so that a resumed job may have it from a list of another name, and

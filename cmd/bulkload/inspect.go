@@ -8,12 +8,12 @@ import (
 	"os"
 	"strings"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/inspect"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/jobs/inspect"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )

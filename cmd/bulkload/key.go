@@ -9,13 +9,13 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/build"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )

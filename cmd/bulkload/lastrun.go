@@ -4,9 +4,9 @@ import (
 	"context"
 	"runtime/debug"
 
-	"bulkload/internal/deliver"
-	"bulkload/internal/metrics"
-	"bulkload/pkg/progress"
+	"bulkload/internal/cli/deliver"
+	"bulkload/internal/cli/metrics"
+	"bulkload/internal/model/progress"
 )
 
 // metricsFile writes the metrics of the run that has ended.

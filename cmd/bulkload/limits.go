@@ -7,11 +7,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/build"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/upload"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/upload"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

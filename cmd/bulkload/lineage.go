@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkload/internal/lineage"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/progress"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 )
 
 // lineageObserver emits the events of a run: START when its work begins, and one of how it ended. A run that finds its job

@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/lineage"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/manifest"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
-	"bulkload/pkg/spec"
 )
 
 // pythonEnv names a Python that has openlineage-python, specEnv OpenLineage's own schemas, which are optional.
@@ -121,7 +121,7 @@ func TestOpenLineageClient(t *testing.T) {
 
 func judge(t *testing.T, python string, lines []byte) (string, error) {
 	t.Helper()
-	args := []string{"../../internal/lineage/testdata/judge.py"}
+	args := []string{"../../internal/cli/lineage/testdata/judge.py"}
 	if spec := os.Getenv(specEnv); spec != "" {
 		args = append(args, spec)
 	}

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkload/internal/metrics"
-	"bulkload/pkg/progress"
+	"bulkload/internal/cli/metrics"
+	"bulkload/internal/model/progress"
 )
 
 // closingTime is how long requests under way have to end.

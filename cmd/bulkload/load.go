@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 
-	"bulkload/internal/abilities"
-	"bulkload/internal/settings"
-	"bulkload/pkg/build"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/job"
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/progress"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/progress"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

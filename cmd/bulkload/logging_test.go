@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/pkg/progress"
+	"bulkload/internal/model/progress"
 )
 
 // TestJobAttrs sees on lines what is known of the job, once each.

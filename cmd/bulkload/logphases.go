@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkload/pkg/progress"
+	"bulkload/internal/model/progress"
 )
 
 // phaseLog logs what each phase came to, when it has ended.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"syscall"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"path"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/result"
-	"bulkload/pkg/share"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/share"
 
 	"github.com/spf13/cobra"
 )

@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
-	"bulkload/pkg/checkpoint"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
 )
 
 // migration is a table of its own on the test cluster, and a state directory.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/estimate"
-	"bulkload/pkg/rowkey"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen/rowkey"
 
 	"pgregory.net/rapid"
 )

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/build"
-	"bulkload/pkg/estimate"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition"
-	"bulkload/pkg/rowkey"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

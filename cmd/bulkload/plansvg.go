@@ -12,9 +12,9 @@ import (
 	"text/template"
 	"unicode/utf8"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/estimate"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/setting"
 )
 

@@ -11,10 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bulkload/internal/ui"
-	"bulkload/pkg/estimate"
-	"bulkload/pkg/preflight"
-	"bulkload/pkg/rowkey"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
 
 	"golang.org/x/sys/unix"

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
 
 	"errors"
 	"fmt"

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/progress"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
 )

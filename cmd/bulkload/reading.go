@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"bulkload/internal/report"
-	"bulkload/pkg/progress"
+	"bulkload/internal/cli/report"
+	"bulkload/internal/model/progress"
 	"bulkload/pkg/setting"
 )
 

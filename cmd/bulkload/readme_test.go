@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/spec"
+	"bulkload/internal/model/spec"
 )
 
 // TestReadmeIsComplete: README names every command and every format of inputs, each in the first column of a table.

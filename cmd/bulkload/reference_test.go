@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/reference"
+	"bulkload/internal/test/reference"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/cluster"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/rekey"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/rekey"
-	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )

@@ -7,14 +7,14 @@ import (
 	"io"
 	"strings"
 
-	"bulkload/pkg/build"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/replace"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/replace"
-	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
 )
 
 // replaceText is what the summary of a run with --replace says of the rows that are gone.

@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/durable"
-	"bulkload/internal/report"
-	"bulkload/internal/settings"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/progress"
+	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/report"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/report"
-	"bulkload/pkg/manifest"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
-	"bulkload/pkg/rowkey"
-	"bulkload/pkg/spec"
+	"bulkload/internal/cli/report"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // TestWithoutQuotes leaves out what a reason quotes.

@@ -11,9 +11,9 @@ import (
 	"os"
 	"strings"
 
-	"bulkload/internal/report"
-	"bulkload/internal/settings"
-	"bulkload/pkg/rowkey"
+	"bulkload/internal/cli/report"
+	"bulkload/internal/cli/settings"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // Bounds of the examples in a report.

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bulkload/internal/durable"
-	"bulkload/internal/report"
-	"bulkload/internal/ui"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/result"
+	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/report"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 )
 

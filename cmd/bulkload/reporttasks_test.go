@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/result"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/result"
 )
 
 // TestTasksOfAResult: a result of thousands of tasks stays small, the file has all, and the report begins with stragglers.

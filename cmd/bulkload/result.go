@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkload/pkg/manifest"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 
 	"github.com/spf13/cobra"
 )

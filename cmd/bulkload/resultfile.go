@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/durable"
-	"bulkload/internal/settings"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/progress"
+	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/jobtest"
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // TestRights runs commands as users with exactly the rights on a table that docs/security.md names, and as users who have one fewer: those

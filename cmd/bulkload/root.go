@@ -7,9 +7,9 @@ import (
 	"os"
 	"strings"
 
-	"bulkload/internal/abilities"
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"

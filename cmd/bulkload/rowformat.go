@@ -9,11 +9,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/serve/query"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/query"
-	"bulkload/pkg/rowkey"
-	"bulkload/pkg/spec"
 )
 
 // rowPrinter prints rows in one of the formats.

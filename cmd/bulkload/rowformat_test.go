@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/serve/query"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/query"
-	"bulkload/pkg/rowkey"
-	"bulkload/pkg/spec"
 
 	"pgregory.net/rapid"
 )

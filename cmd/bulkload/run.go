@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/job"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/serve/query"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/query"
-	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/spec"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/spec"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/jobtest"
-	"bulkload/internal/race"
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 

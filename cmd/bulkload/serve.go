@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/serve"
-	"bulkload/pkg/spec"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/serve"
 
 	"github.com/spf13/cobra"
 )

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
-	"bulkload/pkg/spec"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // Of the table that is measured: 300,000 rows of check, 15 of each key, 10 salts.
@@ -30,7 +30,7 @@ const (
 	askedKeys = 1_000
 )
 
-// TestServeBench measures the built program against two services in Java on the test cluster (internal/bench/java/PlainService.java):
+// TestServeBench measures the built program against two services in Java on the test cluster (internal/test/bench/java/PlainService.java):
 // one that holds a connection to HBase, and one that opens one for each request. They take turns; a figure is the median of its
 // rounds. It needs BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
 func TestServeBench(t *testing.T) {
@@ -89,7 +89,7 @@ func startPlain(t *testing.T, conf string, args ...string) (port, pid string) {
 	}
 	path := strings.Join([]string{t.TempDir(), conf, filepath.Join(lib, "*")}, string(filepath.ListSeparator))
 	classes, _, _ := strings.Cut(path, string(filepath.ListSeparator))
-	if out, err := exec.CommandContext(t.Context(), "javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", classes, "../../internal/bench/java/PlainService.java").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", classes, "../../internal/test/bench/java/PlainService.java").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	argv := []string{"-Xmx512m", "-Dsun.net.httpserver.nodelay=true", "-Dsun.net.httpserver.maxIdleConnections=1024", "-Djava.net.preferIPv4Stack=true",

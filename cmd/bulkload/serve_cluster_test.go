@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/internal/jobtest"
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 )
 
 // served is the built program on the test cluster, with job files in a directory.

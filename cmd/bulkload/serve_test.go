@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/serve"
+	"bulkload/internal/serve"
 )
 
 // TestServeExposed: an address that others reach needs clients and TLS, or to be meant.

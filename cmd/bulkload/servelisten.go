@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/settings"
 )
 
 // socketActivation is the address of a socket that systemd passes (sd_listen_fds(3)).

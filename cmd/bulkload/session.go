@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
-	"bulkload/pkg/spec"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
 )

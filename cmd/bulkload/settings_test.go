@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/mask"
-	"bulkload/internal/race"
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/mask"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/test/race"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/result"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/share"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/share"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

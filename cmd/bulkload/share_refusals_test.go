@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // A refusalLab is a plan, with shares of it to damage.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/jobtest"
-	"bulkload/internal/race"
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
 )
 
 // sharedJob is a job that several processes do over a directory.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/jobtest"
+	"bulkload/internal/test/jobtest"
 )
 
 // exampleCommands are the commands of an example in their order, each with how many processes it is for. $N is the number of one,

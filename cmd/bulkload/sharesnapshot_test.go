@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testsnapshot"
-	"bulkload/pkg/fail"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testsnapshot"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/internal/ui"
-	"bulkload/pkg/build"
-	"bulkload/pkg/cluster"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/hdfsio"
 )
 

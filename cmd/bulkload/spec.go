@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/spec"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

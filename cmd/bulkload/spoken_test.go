@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/lineage"
-	"bulkload/internal/settings"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/preflight"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )

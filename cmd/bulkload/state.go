@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/cluster"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
 
 	"github.com/spf13/pflag"
 )

@@ -9,10 +9,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"bulkload/internal/retry"
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
-	"bulkload/pkg/checkpoint"
+	"bulkload/internal/base/retry"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"

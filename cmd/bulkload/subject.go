@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 
-	"bulkload/pkg/cluster"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/spec"
 )
 
 // subject is what a command works on, as far as it is known before it begins.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/ui"
-	"bulkload/pkg/result"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 )
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )

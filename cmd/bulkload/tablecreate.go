@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkload/internal/settings"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/hbase/table"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
-	"bulkload/pkg/table"
 
 	"github.com/spf13/cobra"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 
-	"bulkload/pkg/mapreduce"
+	"bulkload/internal/pipeline/mapreduce"
 
 	"github.com/spf13/cobra"
 )

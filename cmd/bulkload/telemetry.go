@@ -6,10 +6,10 @@ import (
 	"os"
 	"time"
 
-	"bulkload/internal/deliver"
-	"bulkload/internal/lineage"
-	"bulkload/internal/metrics"
-	"bulkload/internal/settings"
+	"bulkload/internal/cli/deliver"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/metrics"
+	"bulkload/internal/cli/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -21,14 +21,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkload/internal/jobtest"
-	"bulkload/internal/lineage"
-	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
-	"bulkload/pkg/spec"
 
 	"github.com/google/uuid"
 )

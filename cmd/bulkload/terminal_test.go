@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/pkg/fail"
+	"bulkload/internal/model/fail"
 
 	"github.com/creack/pty"
 )

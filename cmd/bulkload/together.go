@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/pkg/progress"
+	"bulkload/internal/model/progress"
 )
 
 const (

@@ -5,13 +5,13 @@ import (
 	"io"
 	"time"
 
-	"bulkload/internal/abilities"
-	"bulkload/internal/settings"
-	"bulkload/internal/ui"
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/jobs/undo"
+	"bulkload/internal/model/result"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/undo"
 
 	"github.com/spf13/cobra"
 )

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"sync"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // ErrNoChecksum is matched by errors of a file system that keeps no checksum from which that of a whole file can be made:

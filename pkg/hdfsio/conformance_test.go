@@ -15,7 +15,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestConformance holds the implementations that need no cluster to the rules; hdfs_cluster_test.go does it for HDFS.

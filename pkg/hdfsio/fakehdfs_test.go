@@ -13,8 +13,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
 )
 
 func appendNumber(m []byte, number protowire.Number, value uint64) []byte {

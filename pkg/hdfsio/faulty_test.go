@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 func TestFaulty(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // faultyFS is a cluster of two NameNodes and two DataNodes for a test to break, whose servers close connections that are

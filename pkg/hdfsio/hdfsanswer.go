@@ -1,6 +1,6 @@
 package hdfsio
 
-import "bulkload/pkg/frames"
+import "bulkload/internal/hadoop/frames"
 
 // mostNameNode is the longest answer of a NameNode that is read; ipc.maximum.response.length is 128 MiB as a rule.
 const mostNameNode = 256 << 20

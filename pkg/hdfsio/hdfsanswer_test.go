@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // TestHostileNameNodeIsRefused: answers for which the library would allocate 4 GiB, or panic because a message is longer

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"bulkload/pkg/hadooprpc"
+	"bulkload/internal/hadoop/hadooprpc"
 )
 
 // idleCall is how long a connection for calls of our own may have been idle to be used again. A NameNode closes idle ones

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // completeWatch remembers the last block that a complete of a file names, and adds it to a later complete of the same file that

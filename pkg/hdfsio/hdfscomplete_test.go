@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
 )
 
 // completeCall is a complete of a file. Last may be nil.

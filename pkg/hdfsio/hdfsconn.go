@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // conn puts a deadline on every read and write.

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // defaultsWatch takes out of the answer to getServerDefaults that data is encrypted: the client library would see to it by

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // TestUnsupportedFeatures has Hadoop make an encryption zone and directories of erasure coding policies: files there are

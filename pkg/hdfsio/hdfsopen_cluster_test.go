@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestBeingWritten asks about a file while it is written, when it is closed, while it is appended to, and when its writer

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"github.com/colinmarc/hdfs/v2"
 )

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"github.com/colinmarc/hdfs/v2"
 )

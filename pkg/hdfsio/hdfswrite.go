@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"github.com/colinmarc/hdfs/v2"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"bulkload/internal/durable"
+	"bulkload/internal/base/durable"
 )
 
 // Local is the disk of this machine. A file is written under a hidden temporary name in its directory, and gets its name

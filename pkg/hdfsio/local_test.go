@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestInterimFiles: their name is there from the first byte and goes with Abort, and nothing replaces one.

@@ -3,7 +3,7 @@ package hdfsio
 import (
 	"testing"
 
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcluster"
 )
 
 func TestMain(m *testing.M) { testcluster.Main(m) }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"

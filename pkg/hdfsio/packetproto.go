@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // readRequest is what an OpReadBlockProto asks for.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/pkg/datatransfer"
-	"bulkload/pkg/hadooprpc"
+	"bulkload/internal/hadoop/datatransfer"
+	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/pkg/kerberos"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"bulkload/pkg/hadooprpc"
+	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/pkg/kerberos"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 )
 
 // smallFile is up to which size in bytes an interim file is held until Finish, which then makes, writes and closes it in three

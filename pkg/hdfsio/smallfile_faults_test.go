@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // A smallFault is a fault of the short way that small files take.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // reread is what a finished writer finds of its file.

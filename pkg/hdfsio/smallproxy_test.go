@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
 )
 
 // between stands between a client and a NameNode. It carries one call of a connection at a time.

@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // Reopen implements [Reopener]. One call of the NameNode says that the file is closed, how long it is and that its only block

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/setting"
 )
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"testing"
 
-	"bulkload/internal/race"
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
 )

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"bulkload/internal/race"
+	"bulkload/internal/test/race"
 )
 
 // TestCommonPrefix counts as one does who compares byte by byte: all lengths up to 16 in pairs, at all places of a word, equal up to a bit.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestTimeRangeOfDeletes: a file's time range is what HBase's TimeRangeTracker makes of its cells. A delete of a whole column or family covers

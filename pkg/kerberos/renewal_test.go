@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcluster"
 )
 
 // TestManyAsk has goroutines ask for tickets while all that they have ends every few seconds: none goes without, by keytab

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcluster"
 )
 
 // TestWriteCache: a login by keytab becomes a cache with which MIT's programs get tickets, and so does this package.

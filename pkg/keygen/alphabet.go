@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // An Alphabet is a set of bytes. The zero value is empty.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"bulkload/internal/race"
+	"bulkload/internal/test/race"
 )
 
 // TestMurmur3OfBytes holds the hash to one whose blocks are put together of bytes, and its turns of shifts: all lengths up to 24, at all places of

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestZones holds offsets to package time's, from before the first change of

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // judge runs testdata/Judge.java on requests.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
 )

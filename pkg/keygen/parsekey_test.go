@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 func parserOf(t testing.TB, spec string) *KeyParser {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // sharesOf is the expected share of rows of each region between the split

@@ -13,8 +13,8 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
-	"bulkload/internal/retry"
-	"bulkload/pkg/rowkey"
+	"bulkload/internal/base/retry"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // ErrTableExists is a table that was to be made and is there already.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 
 	"time"
 

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // mostAnswer is the longest answer that is read: a batch of a scan has some megabytes, a cell 10 MiB by HBase's default.

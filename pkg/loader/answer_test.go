@@ -14,8 +14,8 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
 )
 
 // hostile is a server that answers the first call of every connection with the same bytes.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"

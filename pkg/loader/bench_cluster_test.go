@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 	"bulkload/pkg/setting"
 
 	"github.com/tsuna/gohbase/pb"

@@ -13,7 +13,7 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 )
 
 // serverKey names a connection: HBase asks for the service when a connection is made.

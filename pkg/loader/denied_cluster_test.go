@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // TestRightsToCreate makes tables on a cluster with access control and simple authentication: CREATE on a namespace that is there

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // tollGate lets one call through for each value of pass.

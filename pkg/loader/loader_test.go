@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
 )

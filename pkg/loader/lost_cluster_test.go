@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 )
 

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/internal/retry"
-	"bulkload/pkg/frames"
+	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/frames"
 )
 
 // metaRegion is hbase:meta's only region on a server.

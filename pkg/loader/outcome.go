@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"github.com/tsuna/gohbase/pb"
 )

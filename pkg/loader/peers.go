@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"

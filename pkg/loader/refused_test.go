@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestRefusedQuorum ends a first look-up at once where every server of the quorum refuses connections, and names them. A

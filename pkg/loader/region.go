@@ -11,7 +11,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // Region is a range of a table's rows and the server that has it.

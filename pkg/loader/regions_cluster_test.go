@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // plainRewriter writes the rows that it knows again, whatever the file holds.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/pkg/frames"
-	"bulkload/pkg/hbaserpc"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"

@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/frames"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
 )
 
 func serverName(host string, port uint64) []byte {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/pkg/frames"
-	"bulkload/pkg/hbaserpc"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // reaction is what a server's exception asks of the client.

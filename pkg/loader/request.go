@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // HFile is a finished file to be loaded.

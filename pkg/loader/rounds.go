@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"golang.org/x/sync/semaphore"
 )

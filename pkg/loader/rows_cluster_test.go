@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // digestRow adds a row as Adm.java's digest does.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 
-	"bulkload/pkg/hbaserpc"
+	"bulkload/internal/hadoop/hbaserpc"
 )
 
 // ErrSecured is of a cluster that wants a login where the configuration says nothing of it.

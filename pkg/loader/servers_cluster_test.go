@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 )
 
 // daemonOf is the region server that has a region.

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // memFS is a file system of names, each with an id.

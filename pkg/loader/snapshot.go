@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/retry"
+	"bulkload/internal/base/retry"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/go-zookeeper/zk"
 	"google.golang.org/protobuf/encoding/protowire"

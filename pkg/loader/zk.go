@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"bulkload/internal/retry"
-	"bulkload/pkg/hbaserpc"
+	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/hbaserpc"
 	"bulkload/pkg/setting"
 
 	"github.com/go-zookeeper/zk"

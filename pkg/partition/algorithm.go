@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // MaxRegions bounds the regions that [ParsePlan] makes split points for.

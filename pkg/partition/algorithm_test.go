@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/internal/testcluster"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
 
 	"pgregory.net/rapid"
 )

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"pgregory.net/rapid"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/pkg/rowkey"
+	"bulkload/pkg/keygen/rowkey"
 )
 
 // Ranges are the regions of a table: region i holds the keys from split

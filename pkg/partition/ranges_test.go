@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/rowkey"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen/rowkey"
 
 	"pgregory.net/rapid"
 )

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bulkload/internal/race"
+	"bulkload/internal/test/race"
 
 	"github.com/hamba/avro/v2/ocf"
 )

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 
 	hamba "github.com/hamba/avro/v2"
 	"github.com/hamba/avro/v2/ocf"

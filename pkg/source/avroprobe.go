@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/pkg/avro"
+	"bulkload/internal/formats/avro"
 )
 
 // avroMeta is what is kept of an Avro file's header.

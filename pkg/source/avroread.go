@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/pkg/avro"
+	"bulkload/internal/formats/avro"
 )
 
 // readAvro reads the blocks of a split. Batches do not reach beyond a block.

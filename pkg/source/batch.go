@@ -3,7 +3,7 @@ package source
 import (
 	"bytes"
 
-	"bulkload/pkg/span"
+	"bulkload/pkg/source/span"
 )
 
 // Span is a value's place in [Batch.Data], or that there is none.

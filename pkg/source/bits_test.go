@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"bulkload/internal/race"
+	"bulkload/internal/test/race"
 )
 
 // TestASCII holds the look at words to one at each byte: all lengths up to 24 at all places of a word, and every byte at every place, between

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/race"
+	"bulkload/internal/test/race"
 
 	"github.com/ulikunitz/xz"
 )

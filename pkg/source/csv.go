@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"bulkload/internal/formats/swar"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/swar"
 )
 
 // parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are

@@ -8,7 +8,7 @@ import (
 	"io"
 	"runtime"
 
-	"bulkload/pkg/swar"
+	"bulkload/internal/formats/swar"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -8,10 +8,10 @@ import (
 	"io"
 	"slices"
 
-	"bulkload/pkg/charset"
-	"bulkload/pkg/delimited"
-	"bulkload/pkg/dialect"
+	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/delimited"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
 )
 
 // parseDelimited is parseCSV for text of any dialect.

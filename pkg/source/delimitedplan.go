@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/pkg/delimited"
+	"bulkload/internal/formats/delimited"
 )
 
 // planRecords finds where splits of a file of CSV or of a dialect can begin: the beginnings of all and, after them, the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 )
 
 // exporterSample is a file of testdata/source/dialects, how it is read and what must come out: its README says what the fields mean.

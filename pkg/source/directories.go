@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/internal/abilities"
+	"bulkload/internal/base/abilities"
 	"bulkload/pkg/setting"
 )
 

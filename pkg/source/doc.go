@@ -48,7 +48,7 @@
 // quoting ends with the line that the fault is on. The first record is the header (or [HeaderNone] and given names): it
 // must have the columns of the schema, all and no others, in any order.
 //
-// JSON lines are one object on each line, as bulkload/pkg/jsonlines reads them: numbers as they stand, null and what is not
+// JSON lines are one object on each line, as bulkload/internal/formats/jsonlines reads them: numbers as they stand, null and what is not
 // there as NULL, arrays and objects as JSON. Columns are paths such as addr.city. Unless they are given, they are what the
 // first file's first lines have (1000 lines, or 64 KiB): the innermost members, in the order in which they come; a value in
 // one line that is an object in another is one column. Members of later lines beyond those are passed over, as are all that
@@ -87,7 +87,7 @@
 // metadata that they count old dates and timestamps by the hybrid calendar, and are read so. An old value is refused where a file does not
 // say which calendar or time zone it has ([valuetext.Calendars]).
 //
-// JSON is that of pkg/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
+// JSON is that of internal/formats/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
 // file's (those with nested keys lists of {"key":…,"value":…}, by the fields' own names); integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
 // UUIDs strings of the texts above; bytes that are no STRING, ENUM or JSON, base64. A key is a string. Lists of two levels
 // and repeated columns without annotation are lists, MAP_KEY_VALUE is a map, and a map without values the list of its keys.
@@ -98,7 +98,7 @@
 // their page was unpacked, and a dictionary's entries become text once. Checksums of pages are verified where there are
 // any. A reader holds one page and one dictionary of each column.
 //
-// Avro files are object containers, as bulkload/pkg/avro reads them: values become text by the rules above, nested ones
+// Avro files are object containers, as bulkload/internal/formats/avro reads them: values become text by the rules above, nested ones
 // JSON. Columns are the fields of the top record or paths such as addr.city; only those that are wanted are decoded.
 // Without [Options.Columns] they are all fields; a duration, a big-decimal or a type within itself is refused, as above. A reader
 // holds one block, packed and unpacked.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"bulkload/pkg/swar"
+	"bulkload/internal/formats/swar"
 )
 
 // parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -11,10 +11,10 @@ import (
 	"path"
 	"strings"
 
-	"bulkload/pkg/charset"
-	"bulkload/pkg/dialect"
-	"bulkload/pkg/jsonlines"
+	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
 )
 
 // inputFile is one file and what was determined about it when the input was opened.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/jsonlines"
+	"bulkload/internal/formats/jsonlines"
 )
 
 // TestExportersOfJSONAndAvro reads what other programs wrote as JSON lines and Avro, in splits of several sizes.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 )

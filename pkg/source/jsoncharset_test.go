@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/charset"
+	"bulkload/internal/formats/charset"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/encoding/simplifiedchinese"

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/pkg/delimited"
-	"bulkload/pkg/jsonlines"
+	"bulkload/internal/formats/delimited"
+	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/setting"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"math"
 
-	"bulkload/pkg/jsonlines"
-	"bulkload/pkg/swar"
+	"bulkload/internal/formats/jsonlines"
+	"bulkload/internal/formats/swar"
 )
 
 // lineStart is where the first line begins at or after a byte of text that is not its first; -1 if none does.

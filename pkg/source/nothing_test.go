@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 )
 
 // TestNothing: text that holds nothing has no records and no bad ones, whatever it is read as, packed or not, with its columns given, named

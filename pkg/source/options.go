@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"bulkload/pkg/charset"
-	"bulkload/pkg/dialect"
+	"bulkload/internal/formats/charset"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
 )
 
 // Format is the form of an input file, without its compression.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkload/pkg/span"
-	"bulkload/pkg/valuetext"
+	"bulkload/internal/formats/valuetext"
+	"bulkload/pkg/source/span"
 )
 
 // mostFooter bounds a footer where the memory does not.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/race"
-	"bulkload/pkg/valuetext"
+	"bulkload/internal/formats/valuetext"
+	"bulkload/internal/test/race"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"

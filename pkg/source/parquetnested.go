@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkload/pkg/span"
-	"bulkload/pkg/valuetext"
+	"bulkload/internal/formats/valuetext"
+	"bulkload/pkg/source/span"
 )
 
 // nestedReader makes JSON of nested columns.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkload/pkg/valuetext"
+	"bulkload/internal/formats/valuetext"
 )
 
 // shape is a value of a nested column, as its JSON is written.

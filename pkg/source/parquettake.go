@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"bulkload/pkg/span"
+	"bulkload/pkg/source/span"
 )
 
 // take writes the spans of the next n rows, which are all in the page, to every cols-th place of dst.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"bulkload/pkg/valuetext"
+	"bulkload/internal/formats/valuetext"
 )
 
 // appendTimestamp writes an instant, shifted to the zone if the column has one.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/valuetext"
 )
 
 // kind is the rule by which a value becomes text.

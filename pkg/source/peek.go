@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/pkg/avro"
+	"bulkload/internal/formats/avro"
 )
 
 // A Head is the beginning of a file, to find out what it is before it is read. It belongs to one goroutine.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/pkg/delimited"
+	"bulkload/internal/formats/delimited"
 )
 
 // planQuoted is planCSV for dialects whose quotes have escapes: it follows both cases, that a block begins outside and inside

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkload/pkg/avro"
-	"bulkload/pkg/delimited"
-	"bulkload/pkg/jsonlines"
-	"bulkload/pkg/span"
-	"bulkload/pkg/swar"
+	"bulkload/internal/formats/avro"
+	"bulkload/internal/formats/delimited"
+	"bulkload/internal/formats/jsonlines"
+	"bulkload/internal/formats/swar"
+	"bulkload/pkg/source/span"
 )
 
 // Reader reads splits, one after the other, into the same buffers. It belongs to one goroutine; every worker has its

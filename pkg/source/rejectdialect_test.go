@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/testcheck"
-	"bulkload/pkg/dialect"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source/dialect"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

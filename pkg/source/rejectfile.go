@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"bulkload/internal/durable"
+	"bulkload/internal/base/durable"
 )
 
 // RejectFile collects bad records in a local file, one JSON object a line. Its first line says how the records were read:

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 )
 
 // rejectForm is how the records of a reject file were read, the first of its lines.

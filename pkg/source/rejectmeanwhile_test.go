@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestWhatComesMeanwhileIsNotReplaced: a file that comes to the place of the reject file while the records are read stays as it is, unless it is a

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/pkg/delimited"
+	"bulkload/internal/formats/delimited"
 	"bulkload/pkg/setting"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkload/pkg/jsonlines"
+	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/setting"
 )
 

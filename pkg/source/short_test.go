@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 
 	"github.com/google/go-cmp/cmp"
 )

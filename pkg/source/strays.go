@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/pkg/delimited"
-	"bulkload/pkg/dialect"
+	"bulkload/internal/formats/delimited"
+	"bulkload/pkg/source/dialect"
 )
 
 // Reasons of records that stand where files were put together, or that other programs have ended otherwise than their dialect does.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/dialect"
+	"bulkload/pkg/source/dialect"
 
 	"github.com/google/go-cmp/cmp"
 )

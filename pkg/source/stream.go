@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 
-	"bulkload/pkg/charset"
+	"bulkload/internal/formats/charset"
 	"bulkload/pkg/setting"
 )
 

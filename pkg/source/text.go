@@ -6,9 +6,9 @@ import (
 	"io"
 	"math"
 
-	"bulkload/pkg/dialect"
+	"bulkload/internal/formats/swar"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/swar"
+	"bulkload/pkg/source/dialect"
 )
 
 // overlap is how much is read beyond a split at first, to have its last record whole.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"bulkload/internal/testcheck"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestDuplicatesOverManyBlocks: the duplicates of a key take many blocks of a run, so that the block of the row that is kept is read over

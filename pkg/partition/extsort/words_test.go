@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"bulkload/internal/race"
+	"bulkload/internal/test/race"
 )
 
 // TestWords holds what is done with eight bytes of keys at a time to bytes.Compare and to one byte after the other: keys of 0 to 16 bytes,

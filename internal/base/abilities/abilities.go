@@ -1,0 +1,166 @@
+package abilities
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/setting"
+)
+
+// A Row is a kind of work.
+type Row int
+
+// The kinds of work. One of several tables, one that replaces and one that reads a table are runs too.
+const (
+	Run Row = iota
+	Tables
+	Replace
+	Into
+	Rekey
+	Undo
+	Load
+	Export
+	Input
+	rows
+)
+
+// A Column is an ability.
+type Column int
+
+// The abilities.
+const (
+	Process Column = iota
+	Several
+	Shares
+	YARN
+	SplitBy
+	Resume
+	Host
+	Sample
+	Files
+	Full
+	Plan
+	Pause
+	Report
+	Metrics
+	Lineage
+	Status
+	Clean
+	Kerberos
+	Unreplicated
+	columns
+)
+
+// A Cell says whether a kind of work has an ability.
+type Cell struct {
+	Tests []string     // that show it, as internal/jobs/job: TestRun or internal/jobs/job: TestRun/part
+	Why   setting.Text // it is refused or has no meaning; of a cell with tests, why a part of it is refused
+}
+
+// Refused reports whether the work has nothing of the ability.
+func (c Cell) Refused() bool { return len(c.Tests) == 0 && !c.Why.IsZero() }
+
+// Of is a cell of the table. The zero cell is of what no test shows.
+func Of(r Row, c Column) Cell { return table()[r][c] }
+
+// Refusal is why a kind of work lacks an ability, or why a part of one is refused. Otherwise it is nil.
+func Refusal(r Row, c Column) error {
+	if why := Of(r, c).Why; !why.IsZero() {
+		return setting.Errorf("%s", why)
+	}
+	return nil
+}
+
+// Verifies refuses a mode of verification that is not among those of a kind of work.
+func Verifies(r Row, mode string, modes ...string) error {
+	if slices.Contains(modes, mode) {
+		return nil
+	}
+	err := setting.Errorf("%s %q is invalid: want %s", setting.Verify, mode, strings.Join(modes, " or "))
+	for _, c := range []Column{Sample, Files, Full} {
+		if why := Of(r, c).Why; mode == c.mode() && !why.IsZero() {
+			return setting.Errorf("%w (%s)", err, why)
+		}
+	}
+	return err
+}
+
+// Rows are all of them.
+func Rows() []Row { return upTo(rows) }
+
+// Columns are all of them.
+func Columns() []Column { return upTo(columns) }
+
+func upTo[T ~int](n T) (all []T) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+func (r Row) String() string {
+	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table"}[r]
+}
+
+// Command is the one that does such work.
+func (r Row) Command() string {
+	switch r {
+	case Rekey, Undo, Load, Export:
+		return [rows]string{Rekey: "rekey", Undo: "undo", Load: "load", Export: "export"}[r]
+	}
+	return "run"
+}
+
+func (c Column) String() string {
+	return [columns]string{"this process", "several tables", "shares", "YARN", "a job for each directory", "resume", "another host", "verify sample", "verify files", "verify full", "plan",
+		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication"}[c]
+}
+
+// mode is what a verification is called.
+func (c Column) mode() string {
+	mode, _ := strings.CutPrefix(c.String(), "verify ")
+	return mode
+}
+
+// Setting is the one by which an ability is asked for, empty if there is none, with a value that it takes.
+func (c Column) Setting() (name setting.Name, value string) {
+	switch c {
+	case Shares:
+		return setting.Share, "1/2"
+	case YARN:
+		return setting.Engine, "yarn"
+	case SplitBy:
+		return setting.SplitBy, "directory"
+	case Host:
+		return setting.State, "hbase:states"
+	case Sample, Files, Full:
+		return setting.Verify, c.mode()
+	case Pause:
+		return setting.OnlyBetween, "22:00-06:00"
+	case Report:
+		return setting.Report, "report.html"
+	case Metrics:
+		return setting.MetricsFile, "run.prom"
+	case Lineage:
+		return setting.OpenLineage, "events.jsonl"
+	case Unreplicated:
+		return setting.Replicate, "no"
+	}
+	return "", ""
+}
+
+// Lacks is why a command lacks a setting, nil if the table says nothing of that.
+func Lacks(command string, name setting.Name) error {
+	for _, r := range Rows() {
+		for _, c := range Columns() {
+			if of, _ := c.Setting(); r.Command() == command && command != "run" && of == name && Of(r, c).Refused() {
+				return Refusal(r, c)
+			}
+		}
+	}
+	return nil
+}
+
+// key is how a cell is named in lists.
+func key(r Row, c Column) string { return fmt.Sprintf("%s: %s", r, c) }

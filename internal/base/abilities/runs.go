@@ -1,0 +1,124 @@
+package abilities
+
+import "bulkload/pkg/setting"
+
+func runCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("internal/jobs/job: TestRun"),
+		Several: by("internal/jobs/job: TestTablesOnACluster"),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild", "cmd/bulkload: TestClusterScripts/shares"),
+		YARN:    by("internal/test/onyarn: TestQuick", "internal/test/onyarn: TestYARN"),
+		SplitBy: by("cmd/bulkload: TestSplitByDirectoryGoesOn", "cmd/bulkload: TestClusterScripts/migration"),
+		Resume:  by("internal/jobs/job: TestKilledAfterAnyRecordIsResumed"),
+		Host:    by("internal/jobs/job: TestResumedOnAnotherHost", "internal/jobs/job: TestStoppedOwner"),
+		Sample:  by("internal/jobs/job: TestRun"),
+		Files:   by("internal/jobs/job: TestFilesMode", "internal/jobs/job: TestFilesModeAfterRewrites"),
+		Full:    by("internal/jobs/job: TestRun"),
+		Plan:    by("internal/pipeline/estimate: TestEstimate", "internal/pipeline/estimate: TestPlanOfTable"),
+		Pause:   by("cmd/bulkload: TestPauseAndGoOn", "cmd/bulkload: TestOnlyBetween"),
+		Report:  by("cmd/bulkload: TestClusterScripts/result"),
+		Metrics: by("cmd/bulkload: TestClusterScripts/telemetry"),
+		Lineage: by("cmd/bulkload: TestClusterScripts/telemetry"),
+		Status:  by("cmd/bulkload: TestClusterScripts/result"),
+		Clean:   by("internal/jobs/job: TestCleanKilled"),
+
+		Kerberos: by("internal/test/secured: TestLevels"),
+	}
+}
+
+func tablesCells() [columns]Cell {
+	const index = "an index is built by several processes only with %s fail, since one process alone knows all records that are left out: build in one process"
+	return [columns]Cell{
+		Process: by("internal/jobs/job: TestTablesOnACluster"),
+		Several: by("internal/jobs/job: TestTablesOnACluster"),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a table and an index").but(index, setting.Duplicates),
+		YARN:    by("internal/test/onyarn: TestQuick/several tables").but(index, setting.Duplicates),
+		SplitBy: by("internal/jobs/job: TestTablesByDirectory"),
+		Resume:  by("internal/jobs/job: TestTablesOnACluster/killed"),
+		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/tables"),
+		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/tables"),
+		Files:   by("internal/jobs/job: TestTablesOnACluster/verified by files"),
+		Full:    by("internal/jobs/job: TestTablesOnACluster/one run"),
+		Plan:    by("internal/pipeline/estimate: TestEstimateTables", "internal/pipeline/estimate: TestSuggestTables", "cmd/bulkload: TestScripts/tables"),
+		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/tables"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: by("cmd/bulkload: TestLineageOfTables"),
+		Status:  seen(),
+		Clean:   seen(),
+
+		Kerberos: by("internal/test/secured: TestLevels/commands"),
+	}
+}
+
+func replaceCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("internal/jobs/job: TestReplaceTable"),
+		Several: no("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace),
+		Shares:  by("internal/jobs/job: TestReplaceByShares", "cmd/bulkload: TestClusterScripts/shares"),
+		YARN:    by("internal/test/onyarn: TestQuick/replace"),
+		SplitBy: no("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace),
+		Resume:  by("internal/jobs/job: TestReplaceKilled"),
+		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/replace"),
+		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/replace", "internal/jobs/job: TestReplaceCompacted"),
+		Files:   by("internal/jobs/job: TestReplaceVerifiedByFiles"),
+		Full:    by("internal/jobs/job: TestReplaceTable"),
+		Plan:    by("internal/jobs/job: TestReplaceTable", "cmd/bulkload: TestClusterScripts/fresh"),
+		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/replace"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: seen(),
+		Status:  seen(),
+		Clean:   seen(),
+
+		Kerberos: by("internal/test/secured: TestLevels/commands"),
+	}
+}
+
+func intoCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("internal/jobs/job: TestFreshTable"),
+		Several: no("%s makes one table, and the job file has several: replace each by a job of its own", setting.Into),
+		Shares:  by("internal/jobs/job: TestFreshTableByShares", "cmd/bulkload: TestClusterScripts/shares"),
+		YARN:    by("internal/test/onyarn: TestQuick/replace"),
+		SplitBy: no("%s makes one table of one export, and this job is split into one for each directory: give the whole export to one job", setting.Into),
+		Resume:  by("internal/jobs/job: TestFreshTableKilled"),
+		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/into"),
+		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/into"),
+		Files:   by("internal/jobs/job: TestKindsOfRunsVerified/into"),
+		Full:    by("internal/jobs/job: TestFreshTable"),
+		Plan:    by("cmd/bulkload: TestClusterScripts/fresh"),
+		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/replace"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: by("cmd/bulkload: TestLineageOfTables"),
+		Clean:   seen(),
+		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
+
+		Kerberos: by("internal/test/secured: TestLevels/commands"),
+	}
+}
+
+func inputCells() [columns]Cell {
+	return [columns]Cell{
+		Process: by("internal/jobs/job: TestTableAsInput"),
+		Several: seen(),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a snapshot, last", "internal/test/onyarn: TestQuick/a table as input").but("shares read a table through a snapshot that stays: take one (hbase shell: snapshot 'TABLE', 'NAME'), and name it as input, snapshot:NAME"),
+		YARN:    by("internal/test/onyarn: TestQuick/a table as input").but("tasks on YARN read the files of a table, and do not scan it: leave %s out, or build with %s local", setting.ReadBy, setting.Engine),
+		SplitBy: no("a table has no directories: load it as one job"),
+		Resume:  by("internal/jobs/job: TestTableAsInput/hbase", "internal/jobs/job: TestTableAsInput/snapshot", "internal/jobs/job: TestTableAsInput/scan"),
+		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/table"),
+		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/table"),
+		Files:   by("internal/jobs/job: TestKindsOfRunsVerified/table"),
+		Full:    by("internal/jobs/job: TestTableAsInput"),
+		Plan:    seen(),
+		Pause:   by("internal/jobs/job: TestKindsOfWorkAskTheirGate/table"),
+		Report:  seen(),
+		Metrics: seen(),
+		Lineage: seen(),
+		Status:  seen(),
+		Clean:   seen(),
+
+		Kerberos: by("internal/test/secured: TestLevels/commands"),
+	}
+}

@@ -1,0 +1,134 @@
+package abilities
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"bulkload/internal/test/testcheck"
+)
+
+const untestedList = "testdata/untested.txt"
+
+// untested are the cells that work, as far as is known, and that no test shows.
+func untested(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile(untestedList)
+	testcheck.Must(t, err)
+	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+}
+
+// TestCells: every cell has tests, a reason, or a line in the list of those that no test shows yet, which only gets shorter.
+func TestCells(t *testing.T) {
+	const mostMessage = 160
+	list := untested(t)
+	var open []string
+	for _, r := range Rows() {
+		for _, c := range Columns() {
+			cell := Of(r, c)
+			if len(cell.Tests) == 0 && cell.Why.IsZero() {
+				open = append(open, key(r, c))
+			}
+			if why := cell.Why.String(); utf8.RuneCountInString(why) > mostMessage || strings.HasSuffix(why, ".") {
+				t.Errorf("%s: %q is longer than %d characters, or ends with a full stop", key(r, c), why, mostMessage)
+			}
+			if err := Refusal(r, c); (err == nil) != cell.Why.IsZero() || err != nil && err.Error() != cell.Why.String() {
+				t.Errorf("%s: refused with %v, and the cell says %q", key(r, c), err, cell.Why)
+			}
+		}
+	}
+	for _, cell := range open {
+		if !slices.Contains(list, cell) {
+			t.Errorf("%s: it has neither tests nor a reason", cell)
+		}
+	}
+	for _, cell := range list {
+		if !slices.Contains(open, cell) {
+			t.Errorf("%s lists a cell that has tests or a reason: %s", untestedList, cell)
+		}
+	}
+}
+
+// TestVerifies: a mode that a kind of work has not is refused, with the reason of its cell if it is one of others.
+func TestVerifies(t *testing.T) {
+	for mode, want := range map[string]string{"full": "", "off": "", "some": "`verify` \"some\" is invalid: want full or off",
+		"files": "`verify` \"files\" is invalid: want full or off (" + Of(Load, Files).Why.String() + ")"} {
+		if err := Verifies(Load, mode, "full", "off"); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %s", mode, err, want)
+		}
+	}
+}
+
+// TestNamedTests: every test that a cell names is there, and has the part that is named.
+func TestNamedTests(t *testing.T) {
+	known := map[string]testFiles{}
+	for _, r := range Rows() {
+		for _, c := range Columns() {
+			for _, name := range Of(r, c).Tests {
+				pkg, test, ok := strings.Cut(name, ": ")
+				if _, read := known[pkg]; !read && ok {
+					known[pkg] = testsOf(t, filepath.Join("../../..", pkg))
+				}
+				if !ok || !known[pkg].has(test) {
+					t.Errorf("%s: there is no test %s", key(r, c), name)
+				}
+			}
+		}
+	}
+}
+
+// testFiles are the names of tests of a package, the texts in its test files, and its scripts.
+type testFiles struct{ tests, texts, scripts map[string]bool }
+
+func (f testFiles) has(test string) bool {
+	name, part, parted := strings.Cut(test, "/")
+	switch {
+	case !f.tests[name]:
+		return false
+	case name == "TestScripts":
+		return f.scripts[path.Join("testdata", part)]
+	case name == "TestClusterScripts":
+		return f.scripts[path.Join("testdata/cluster", part)]
+	}
+	return !parted || f.texts[part]
+}
+
+func testsOf(t *testing.T, dir string) testFiles {
+	t.Helper()
+	f := testFiles{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	testcheck.Must(t, err)
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		testcheck.Must(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				f.tests[n.Name.Name] = n.Recv == nil && strings.HasPrefix(n.Name.Name, "Test")
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil {
+					f.texts[text] = true
+				}
+			}
+			return true
+		})
+	}
+	for _, pattern := range []string{"testdata/*.txtar", "testdata/cluster/*.txtar"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		testcheck.Must(t, err)
+		for _, name := range names {
+			rel, err := filepath.Rel(dir, strings.TrimSuffix(name, ".txtar"))
+			testcheck.Must(t, err)
+			f.scripts[filepath.ToSlash(rel)] = true
+		}
+	}
+	return f
+}

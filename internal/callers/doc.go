@@ -1,7 +1,0 @@
-// Package callers tries what starts bulkload without a person: Airflow, cron, systemd. The tests take the
-// files of examples/ as they are, and the real thing as the judge: a real apache-airflow in virtual
-// environments of both versions (make test-airflow), the cron daemon of Debian in a mount namespace of its
-// own (make test-cron), and systemd-analyze. Loads go into tables of the test cluster.
-//
-// Kubernetes manifests and the Dockerfile are tried in internal/manifests, a module of its own.
-package callers

@@ -1,0 +1,130 @@
+package lineage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"bulkload/internal/cli/deliver"
+)
+
+// Sink takes events, each as one line of JSON.
+type Sink interface {
+	fmt.Stringer // what it is, without secrets
+	// Send delivers a line, in up to so many tries.
+	Send(ctx context.Context, line []byte, tries int) error
+}
+
+// File is a file to which events are appended.
+type File string
+
+func (f File) String() string { return string(f) }
+
+// Send appends a line with one write, so that lines of several processes do not mix.
+func (f File) Send(_ context.Context, line []byte, _ int) error {
+	out, err := os.OpenFile(string(f), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(bytes.Clone(line), '\n'))
+	return errors.Join(err, out.Close())
+}
+
+// Endpoint is a server that takes events by POST.
+type Endpoint struct {
+	Target deliver.Target
+	Key    string // API key; empty: none is sent
+}
+
+func (e Endpoint) String() string { return e.Target.String() }
+
+// Send posts a line.
+func (e Endpoint) Send(ctx context.Context, line []byte, tries int) error {
+	client := deliver.Client()
+	defer client.CloseIdleConnections()
+	address := e.Target.String()
+	if q := e.Target.Query(); q != "" {
+		address += "?" + q
+	}
+	return deliver.Try(ctx, tries, func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(line))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if user, password, ok := e.Target.User(); ok {
+			r.SetBasicAuth(user, password)
+		}
+		if e.Key != "" {
+			r.Header.Set("Authorization", "Bearer "+e.Key)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		if err := deliver.Check(answer); err != nil {
+			return err
+		}
+		return answer.Body.Close()
+	})
+}
+
+// Emitter delivers events in their order, in the background.
+type Emitter struct {
+	queue  chan Event
+	done   chan error
+	cancel context.CancelFunc
+}
+
+// queued is how many events wait at most: a run has two.
+const queued = 8
+
+// NewEmitter starts an emitter. The caller closes it.
+func NewEmitter(sink Sink) *Emitter {
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &Emitter{queue: make(chan Event, queued), done: make(chan error, 1), cancel: cancel}
+	go func() { e.done <- deliverAll(ctx, sink, e.queue) }()
+	return e
+}
+
+// Emit hands an event over. It does not wait; an event that finds the queue full is lost.
+func (e *Emitter) Emit(ev Event) {
+	select {
+	case e.queue <- ev:
+	default:
+	}
+}
+
+// Close waits until all events are delivered, or until the context ends. No event may be emitted then.
+func (e *Emitter) Close(ctx context.Context) error {
+	close(e.queue)
+	defer e.cancel()
+	select {
+	case err := <-e.done:
+		return err
+	case <-ctx.Done():
+		e.cancel()
+		return <-e.done
+	}
+}
+
+// deliverAll gives a sink that failed once only one try more for each event.
+func deliverAll(ctx context.Context, sink Sink, queue <-chan Event) error {
+	var errs []error
+	tries := deliver.Tries
+	for ev := range queue {
+		line, err := json.Marshal(ev)
+		if err == nil {
+			err = sink.Send(ctx, line, tries)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("event %s: %w", ev.Type, err))
+			tries = 1
+		}
+	}
+	return errors.Join(errs...)
+}

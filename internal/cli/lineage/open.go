@@ -1,0 +1,50 @@
+package lineage
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkload/internal/cli/deliver"
+)
+
+// endpoint is where OpenLineage's servers take events.
+const endpoint = "api/v1/lineage"
+
+// Open finds the sink for a flag's value, a file's name or a server's address; "" means what OpenLineage's own variables of
+// the environment say. It is nil if no events are wanted.
+func Open(to string, env func(string) string) (Sink, error) {
+	if disabled := env("OPENLINEAGE_DISABLED"); to == "" && strings.EqualFold(disabled, "true") {
+		return nil, nil
+	}
+	key := env("OPENLINEAGE_API_KEY")
+	if to == "" {
+		address := env("OPENLINEAGE_URL")
+		if address == "" {
+			return nil, nil
+		}
+		target, err := deliver.ParseTarget(address)
+		if err != nil {
+			return nil, fmt.Errorf("OPENLINEAGE_URL: %w", err)
+		}
+		path := env("OPENLINEAGE_ENDPOINT")
+		if path == "" {
+			path = endpoint
+		}
+		return Endpoint{target.Join(path), key}, nil
+	}
+	if deliver.IsAddress(to) {
+		target, err := deliver.ParseTarget(to)
+		if err != nil {
+			return nil, err
+		}
+		if !target.HasPath() {
+			target = target.Join(endpoint)
+		}
+		return Endpoint{target, key}, nil
+	}
+	name := strings.TrimPrefix(to, "file://")
+	if scheme, _, ok := strings.Cut(name, "://"); ok {
+		return nil, fmt.Errorf("events go to a file or to http:// or https://, not to %s://", scheme)
+	}
+	return File(name), nil
+}

@@ -1,0 +1,46 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"bulkload/internal/cli/deliver"
+
+	"github.com/prometheus/client_golang/prometheus/push"
+)
+
+// PushJob is the value of the label job under which runs are pushed.
+const PushJob = "bulkload"
+
+// Push sends a run's metrics to a Pushgateway, in the group of job "bulkload" and the labels. It replaces metrics of the
+// same names and leaves the others, so that the time of the last success survives a failure, which does not send one.
+func Push(ctx context.Context, to deliver.Target, tries int, r Run, l Labels) error {
+	client := deliver.Client()
+	defer client.CloseIdleConnections()
+	p := push.New(to.String(), PushJob).Collector(r.Collector()).Client(checked{client})
+	for name, value := range l {
+		p.Grouping(name, value)
+	}
+	if user, password, ok := to.User(); ok {
+		p.BasicAuth(user, password)
+	}
+	if err := deliver.Try(ctx, tries, p.AddContext); err != nil {
+		return fmt.Errorf("push metrics to %s: %w", to, err)
+	}
+	return nil
+}
+
+// checked has answers judged before the pusher puts its whole address into an error.
+type checked struct{ client *http.Client }
+
+func (c checked) Do(r *http.Request) (*http.Response, error) {
+	answer, err := c.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := deliver.Check(answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}

@@ -1,0 +1,158 @@
+package metrics
+
+import (
+	"time"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Run is a run that has ended.
+type Run struct {
+	Code     int // exit code
+	Began    time.Time
+	Ended    time.Time
+	Result   *result.Result  // nil if nothing is known
+	Input    progress.Amount // files and bytes, as they are stored
+	Progress progress.Progress
+	Loads    bool      // it is about a table, not only about files
+	Success  time.Time // when the newest success was; zero: not known, or none
+	Build    Build
+}
+
+// Build is which program it was.
+type Build struct{ Version, Revision, Go string }
+
+// phases are those that a run can have, in their order.
+var phases = []string{"read", "sort", "write", "snapshot", "check", "replace", "upload", "load", "verify"}
+
+// lastRun are the metrics of a run that has ended. What a failed run did not get to is 0, so that no rule misses it.
+var lastRun = []metric[*Run]{
+	{name: "bulkload_last_success_timestamp_seconds", help: "Unix time at which a run last ended with its data in place; a failure leaves it as it was, and so does a run that finds its job done before.",
+		tell: func(r *Run, set func(float64, ...string)) {
+			if !r.Success.IsZero() {
+				set(seconds(r.Success))
+			}
+		}},
+	{name: "bulkload_last_run_timestamp_seconds", help: "Unix time at which the last run ended, whatever its outcome.", tell: one(func(r *Run) float64 { return seconds(r.Ended) })},
+	{name: "bulkload_last_run_exit_code", help: "Exit code of the last run: 0 is done, also by an earlier run; the others are in the command's help.", tell: one(func(r *Run) float64 { return float64(r.Code) })},
+	{name: "bulkload_last_run_already_done", help: "1 if the last run found its job done by an earlier one, and did nothing.", tell: one(func(r *Run) float64 { return truth(r.Result != nil && r.Result.Already) })},
+	{name: "bulkload_last_run_attempt", help: "Number of the job's attempt that the last run was, from 1; 0 if it did not begin.", tell: one(func(r *Run) float64 { return float64(r.attempt()) })},
+	{name: "bulkload_last_run_duration_seconds", help: "How long the last run took, from the command's start to its end.", tell: one(func(r *Run) float64 { return r.Ended.Sub(r.Began).Seconds() })},
+	{name: "bulkload_last_run_phase_duration_seconds", help: "How long each phase of the last run took; 0 for phases that it did not have.", labels: []string{"phase"}, tell: (*Run).tellPhases},
+	{name: "bulkload_last_run_input_files", help: "Input files of the last run.", tell: one(func(r *Run) float64 { return float64(r.Input.Files) })},
+	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", tell: one(func(r *Run) float64 { return float64(r.Input.Bytes) })},
+	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", tell: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
+	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", tell: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
+	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", tell: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
+	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
+	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},
+	{name: "bulkload_last_run_hfiles_written", help: "HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().HFiles) })},
+	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", tell: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
+	{name: "bulkload_last_run_spilled_bytes", help: "Sorted rows that the last run put on disk because they did not fit in its memory.", tell: one(func(r *Run) float64 { return float64(r.manifest().SpillBytes) })},
+	{name: "bulkload_last_run_regions_loaded", help: "Regions that took files of the last run.", tell: one(func(r *Run) float64 { return float64(r.result().Regions) })},
+	{name: "bulkload_last_run_further_rows_written", help: "Rows in the HFiles of each further table and index of the last run; the metrics without that label are of the job's own table.", labels: []string{"further"},
+		tell: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Digest.Rows) })},
+	{name: "bulkload_last_run_further_hfiles_bytes", help: "Size of the HFiles of each further table and index.", labels: []string{"further"},
+		tell: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Bytes) })},
+	{name: "bulkload_last_run_further_regions_loaded", help: "Regions of each further table and index that took files.", labels: []string{"further"},
+		tell: furtherTables(func(t result.Table) float64 { return float64(t.Regions) })},
+	{name: "bulkload_last_run_verified", help: "1 if the last run read its tables back and found what was written; 0 if it did not look, verification inconclusive, or something else found. Builds do not have it.", tell: func(r *Run, set func(float64, ...string)) {
+		if r.Loads {
+			set(truth(r.verified()))
+		}
+	}},
+	{name: "bulkload_last_run_warnings", help: "Warnings of the last run.", tell: one(func(r *Run) float64 { return float64(r.Progress.Warnings) })},
+	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", labels: []string{"version", "revision", "goversion"}, tell: func(r *Run, set func(float64, ...string)) { r.Build.tell(set) }},
+}
+
+// RunDocs lists the metrics of a run that has ended.
+func RunDocs() []Doc { return docs(lastRun) }
+
+// Collector collects the run's metrics, without the labels of the job.
+func (r *Run) Collector() prometheus.Collector {
+	all := make([]metric[*Run], len(lastRun))
+	copy(all, lastRun)
+	for i := range all {
+		all[i].kind = prometheus.GaugeValue
+	}
+	return newCollector(all, func() *Run { return r })
+}
+
+func (b Build) tell(set func(float64, ...string)) { set(1, b.Version, b.Revision, b.Go) }
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+func (r *Run) result() *result.Result {
+	if r.Result == nil {
+		return &result.Result{}
+	}
+	return r.Result
+}
+
+// manifest has the amounts: those of the build if it was finished, else as far as it came.
+func (r *Run) manifest() *manifest.Manifest {
+	if m := r.result().Manifest; m != nil {
+		return m
+	}
+	p := r.Progress
+	m := &manifest.Manifest{HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes, Digest: manifest.Digest{Rows: p.HFiles.Rows}}
+	for _, phase := range p.Phases {
+		if phase.Name == "read" {
+			m.Records += phase.Done.Rows
+		}
+	}
+	return m
+}
+
+func (r *Run) attempt() int {
+	if n := r.result().Attempt; n > 0 {
+		return n
+	}
+	return r.Progress.Start.Attempt
+}
+
+func (r *Run) verified() bool {
+	shown := func(v *result.Verification) bool { return v != nil && v.Mode != "off" && !v.Expired }
+	for _, t := range r.result().Tables {
+		if !shown(t.Verify) {
+			return false
+		}
+	}
+	return r.Code == 0 && shown(r.result().Verify)
+}
+
+// furtherTables reports a value of each further table of the run.
+func furtherTables(value func(t result.Table) float64) func(r *Run, set func(float64, ...string)) {
+	return func(r *Run, set func(float64, ...string)) {
+		for _, t := range r.result().Tables {
+			if t.Manifest == nil {
+				t.Manifest = &manifest.Manifest{}
+			}
+			set(value(t), t.Table)
+		}
+	}
+}
+
+func (r *Run) tellPhases(set func(float64, ...string)) {
+	took := durations(r.Progress)
+	for _, name := range phases {
+		set(took[name].Seconds(), name)
+	}
+}
+
+// durations are those of the phases, by name.
+func durations(p progress.Progress) map[string]time.Duration {
+	took := map[string]time.Duration{}
+	for _, phase := range p.Phases {
+		end := phase.Ended
+		if end.IsZero() {
+			end = p.At
+		}
+		took[phase.Name] += end.Sub(phase.Began)
+	}
+	return took
+}

@@ -1,0 +1,249 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+	_ "time/tzdata" // an image with nothing but the program knows time zones too
+
+	"bulkload/internal/cli/mask"
+	"bulkload/internal/model/spec"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A day is a date, or a date and a time of day, as a calendar and a clock on
+// the wall show it. It is kept as UTC, where every day has a midnight.
+type day struct{ T time.Time }
+
+// parseDay reads what --date takes. A time with an offset becomes that of the
+// zone.
+func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
+	midnight := func(t time.Time) day {
+		y, m, d := t.In(zone).Date()
+		return day{T: time.Date(y, m, d, 0, 0, 0, 0, time.UTC)}
+	}
+	switch text {
+	case "", "yesterday":
+		d := midnight(now)
+		d.T = d.T.AddDate(0, 0, -1)
+		return d, nil
+	case "today":
+		return midnight(now), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			t = t.In(zone)
+			return day{T: time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)}, nil
+		}
+	}
+	for _, layout := range []string{time.DateOnly, "20060102", "2006-01-02T15:04:05", time.DateTime, "20060102T150405"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return day{T: t}, nil
+		}
+	}
+	return day{}, fmt.Errorf("%q is not a date; write 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
+}
+
+// String is the day as 2006-01-02.
+func (d day) String() string { return d.T.Format(time.DateOnly) }
+
+// Whole is the day with its time of day, if it has one.
+func (d day) Whole() string {
+	if d.T.Truncate(24 * time.Hour).Equal(d.T) {
+		return d.String()
+	}
+	return d.T.Format("2006-01-02T15:04:05")
+}
+
+// in is the day's text in a layout; without one, the day.
+func (d day) in(layouts []string) (any, error) {
+	if len(layouts) == 0 {
+		return d, nil
+	}
+	if len(layouts) > 1 {
+		return nil, errors.New("one layout is enough")
+	}
+	layout := layouts[0]
+	// Two moments that share no part, and the first elsewhere.
+	a, b := time.Date(1987, 3, 14, 21, 48, 37, 0, time.UTC), time.Date(2031, 12, 25, 8, 16, 59, 0, time.UTC)
+	elsewhere := time.Date(1987, 3, 14, 21, 48, 37, 0, time.FixedZone("X", 3600))
+	if a.Format(layout) == b.Format(layout) {
+		return nil, fmt.Errorf(`layout %q has nothing of a date: it is written as the day 2006-01-02 15:04:05 would be, such as "20060102"`, layout)
+	}
+	if a.Format(layout) != elsewhere.Format(layout) {
+		return nil, fmt.Errorf("layout %q has a time zone: a day has none", layout)
+	}
+	return d.T.Format(layout), nil
+}
+
+// AddDays is the day so many days later, earlier if n is below 0.
+func (d day) AddDays(n int, layout ...string) (any, error) {
+	d.T = d.T.AddDate(0, 0, n)
+	return d.in(layout)
+}
+
+// AddMonths is the same day so many months later, or the last one of a month
+// that is too short for it.
+func (d day) AddMonths(n int, layout ...string) (any, error) {
+	first := d.T.AddDate(0, 0, 1-d.T.Day()).AddDate(0, n, 0)
+	last := first.AddDate(0, 1, -1).Day()
+	d.T = first.AddDate(0, 0, min(d.T.Day(), last)-1)
+	return d.in(layout)
+}
+
+// templateData is what texts with {{ }} may use.
+type templateData struct{ day day }
+
+// Date is the day of the command, in a layout if one is given.
+func (t templateData) Date(layout ...string) (any, error) { return t.day.in(layout) }
+
+// expand fills in a text with {{ }}. What it names must exist.
+func (d day) expand(text string, env map[string]string) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	lookup := func(name string) (string, error) {
+		v := env[name]
+		if v == "" {
+			return "", fmt.Errorf("environment variable %s is not set, or empty", name)
+		}
+		return v, nil
+	}
+	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"env": lookup}).Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", mask.URLs(text), templateError(err))
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, templateData{d}); err != nil {
+		return "", fmt.Errorf("%q: %w", mask.URLs(text), templateError(err))
+	}
+	return out.String(), nil
+}
+
+// templateError is an error of a template without the words that mean nothing
+// outside of the program.
+func templateError(err error) error {
+	if e, ok := errors.AsType[template.ExecError](err); ok {
+		text := e.Error()
+		if _, after, ok := strings.Cut(text, "error calling "); ok {
+			_, text, _ = strings.Cut(after, ": ")
+			return errors.New(text)
+		}
+		if _, after, ok := strings.Cut(text, "can't evaluate field "); ok {
+			name, _, _ := strings.Cut(after, " ")
+			return fmt.Errorf(`there is no .%s: there are {{ .Date "20060102" }}, {{ .Date.AddDays -1 "20060102" }}, {{ .Date.AddMonths -1 "200601" }} and {{ env "NAME" }}`, name)
+		}
+	}
+	return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "template: :"), "template: "))
+}
+
+// fillDates finds the day of a command and fills in the settings that are
+// texts, and those of the job file.
+func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.Time) error {
+	text := func(name string) string {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	zone := time.Local
+	if name := text("time-zone"); name != "" {
+		var err error
+		if zone, err = time.LoadLocation(name); err != nil {
+			return fmt.Errorf("--time-zone (%s): %q is no time zone: such as Asia/Shanghai", s.originOf("time-zone"), name)
+		}
+	}
+	s.Zone = zone
+	var err error
+	if s.Day, err = parseDay(text("date"), zone, now); err != nil {
+		return fmt.Errorf("--date (%s): %w", s.originOf("date"), err)
+	}
+	var errs []error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if field, ok := fieldOf(f); !f.Changed || entryOf(f).Verbatim || ok && !field.Dated {
+			return
+		}
+		if err := s.fillFlag(f, env); err != nil {
+			errs = append(errs, fmt.Errorf("--%s (%s): %w", f.Name, s.originOf(f.Name), err))
+		}
+	})
+	if s.spec != nil {
+		errs = append(errs, s.fillSpec(cmd, env))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		values := slices.Clone(list.GetSlice())
+		if !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, "{{") }) {
+			return nil
+		}
+		for i := range values {
+			var err error
+			if values[i], err = s.Day.expand(values[i], env); err != nil {
+				return err
+			}
+		}
+		s.Dated = s.Dated || ofInputs(f.Name)
+		return list.Replace(values)
+	}
+	if f.Value.Type() != "string" || !strings.Contains(f.Value.String(), "{{") {
+		return nil
+	}
+	v, err := s.Day.expand(f.Value.String(), env)
+	if err != nil {
+		return err
+	}
+	s.Dated = s.Dated || ofInputs(f.Name)
+	return f.Value.Set(v)
+}
+
+// fillSpec fills in the fields of the job file that a command uses and no flag
+// overrides.
+func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
+	used := func(flag string) bool {
+		f := cmd.Flags().Lookup(flag)
+		return f != nil && !f.Changed
+	}
+	var errs []error
+	fill := func(flag, text string) string {
+		v, err := s.Day.expand(text, env)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s (%s): %w", FieldName(flag), s.originOf(flag), err))
+			return text
+		}
+		return v
+	}
+	for _, field := range spec.SpecFields() {
+		if !field.Dated || !used(field.Flag()) {
+			continue
+		}
+		texts := slices.Clone(s.spec.Texts(field.Name))
+		for i, text := range texts {
+			s.Dated = s.Dated || ofInputs(field.Flag()) && strings.Contains(text, "{{")
+			texts[i] = fill(field.Flag(), text)
+		}
+		errs = append(errs, s.spec.Set(field.Name, texts))
+	}
+	for i := range s.spec.Tables {
+		s.spec.Tables[i].Table = fill("tables", s.spec.Tables[i].Table)
+	}
+	return errors.Join(errs...)
+}
+
+// ofInputs reports whether a flag says what is read.
+func ofInputs(flag string) bool { return flag == "input" || flag == "inputs-from" }
+
+// originOf is where a flag's value comes from.
+func (s *Settled) originOf(flag string) string {
+	if o := s.Origins[flag]; o != "" {
+		return o
+	}
+	return "default"
+}

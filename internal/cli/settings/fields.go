@@ -1,0 +1,102 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// fieldFlag marks the flags of fields of the job file.
+const fieldFlag = "bulkload_job_field"
+
+// AddFields registers the flags of the fields of a job file that parts of a job have. No flag is given until it is on the
+// command line, in a file or in the environment.
+func AddFields(f *pflag.FlagSet, parts ...spec.Part) {
+	for _, field := range spec.SpecFields() {
+		if field.Usage != "" && slices.Contains(parts, field.Part) {
+			addField(f, field)
+		}
+	}
+}
+
+// AddField registers the flags of fields by their names.
+func AddField(f *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		field, _ := spec.FieldOf(name)
+		addField(f, field)
+	}
+}
+
+// fieldOf is the field of a job file that a flag gives.
+func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
+	if f == nil || f.Annotations[fieldFlag] == nil {
+		return spec.SpecField{}, false
+	}
+	return spec.FieldOf(f.Annotations[fieldFlag][0])
+}
+
+func addField(f *pflag.FlagSet, field spec.SpecField) {
+	e := Entry{Flag: field.Flag(), Usage: setting.Parse(field.Usage).In(Flag)}
+	if at, _ := find(table, f.Name(), e.Flag); at >= 0 {
+		e.Usage = table[at].Usage // of this command
+	}
+	switch {
+	case field.Type == spec.FieldBool:
+		add(f, e, new(bool))
+	case field.Type == spec.FieldNumber:
+		add(f, e, new(int64))
+	case field.Type == spec.FieldSize:
+		add(f, e, new(spec.Size))
+	case field.Type == spec.FieldTexts && field.Repeated:
+		f.StringSlice(e.Flag, nil, e.Usage)
+	case field.Type == spec.FieldTexts && !field.Commas:
+		add(f, e, new([]string))
+	default:
+		add(f, e, new(string))
+	}
+	f.Lookup(e.Flag).Annotations = map[string][]string{fieldFlag: {field.Name}}
+}
+
+// JobSpec is the job file of a command with what flags, the environment and the configuration file say over it. Of inputs and
+// a list of them the stronger source has its own, so that a flag overrides both of a job file.
+func JobSpec(cmd *cobra.Command) spec.Spec {
+	s := Of(cmd)
+	job := s.JobSpec()
+	for _, field := range spec.SpecFields() {
+		f := cmd.Flags().Lookup(field.Flag())
+		if _, ok := fieldOf(f); !ok || !f.Changed {
+			continue
+		}
+		texts := []string{f.Value.String()}
+		switch list, ok := f.Value.(pflag.SliceValue); {
+		case ok:
+			texts = list.GetSlice()
+		case field.Commas && texts[0] == "":
+			continue
+		case field.Commas:
+			texts = SplitList(texts[0])
+		}
+		_ = job.Set(field.Name, texts) // the flag has taken them
+	}
+	switch s.Overridden() {
+	case "input":
+		job.Inputs = nil
+	case "inputs-from":
+		job.InputsFrom = ""
+	}
+	return job
+}
+
+// SplitList is a list of names that are separated by commas.
+func SplitList(text string) []string {
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}

@@ -1,0 +1,201 @@
+package settings
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/internal/cli/mask"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A Setting is what one setting of a command came to, and why.
+type Setting struct {
+	Name   string `json:"name"`   // as in files: a field of the job file, or a flag with underscores
+	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none
+	Origin string `json:"origin"` // default, or the file with its line, the variable or the flag
+}
+
+// List lists the settings of a command that runs: the fields of a job in
+// their order, then the other flags by name.
+func List(cmd *cobra.Command) []Setting {
+	s := Of(cmd)
+	var fields, flags []Setting
+	done := map[string]bool{}
+	if IsJobFile(cmd.Flags().Lookup("job")) {
+		fields = s.fields(cmd, done)
+		ofDialect(fields, JobSpec(cmd))
+	}
+	conf, user, keytab := hadoop(cmd), valueOf(cmd, "user"), valueOf(cmd, "keytab")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, old := asOldName(f); old || f.Name == "help" || done[f.Name] {
+			return
+		}
+		v := Setting{Name: Snake(Name(f)), Value: flagText(f), Origin: s.originOf(f.Name)}
+		switch {
+		case mask.Secret(f):
+			if v.Value != "" {
+				v.Value = mask.Text
+			}
+		case f.Name == "date":
+			v.Value = s.Day.Whole()
+		case v.Origin == "default":
+			v = s.fromDefault(v, f, conf, user, keytab)
+		}
+		v.Value = mask.URLs(v.Value)
+		flags = append(flags, v)
+	})
+	slices.SortFunc(flags, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
+	return append(fields, flags...)
+}
+
+// fields are the settings that are fields of a job file.
+func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
+	var list []Setting
+	js := s.JobSpec()
+	for _, field := range spec.SpecFields() {
+		if field.Type == spec.FieldSettings {
+			continue
+		}
+		v := Setting{Name: field.Name, Value: field.Default, Origin: "default"}
+		if strings.Contains(v.Value, " ") {
+			v.Value = "(" + v.Value + ")" // words, no value
+		}
+		f := cmd.Flags().Lookup(field.Flag())
+		if f != nil && FieldName(Name(f)) != field.Name {
+			f = nil // a flag of the same name that means something else
+		}
+		if f != nil {
+			done[f.Name] = true
+		}
+		line, inFile := s.lines[field.Name]
+		switch {
+		case f != nil && f.Changed:
+			v.Value, v.Origin = flagText(f), s.originOf(f.Name)
+		case inFile && s.spec != nil:
+			v.Value, v.Origin = js.Text(field), "job file "+s.jobFile+":"+strconv.Itoa(line)
+		}
+		if f != nil && f.Name == s.Overridden() {
+			v.Value, v.Origin = "", "default" // it is not read
+		}
+		v.Value = mask.URLs(v.Value)
+		list = append(list, v)
+	}
+	return list
+}
+
+// flagText is a flag's value in one line.
+func flagText(f *pflag.Flag) string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return strings.Join(list.GetSlice(), ", ")
+	}
+	return f.Value.String()
+}
+
+// hadoop is the configuration of the clusters that a command works with, nil
+// if it cannot be read or the command works with none.
+func hadoop(cmd *cobra.Command) *hdfsio.Conf {
+	if cmd.Flags().Lookup("zookeeper") == nil {
+		return nil
+	}
+	conf, err := hdfsio.LoadConf(os.LookupEnv)
+	if err != nil {
+		return nil
+	}
+	return conf
+}
+
+// valueOf is the value of a flag, empty where a command has no such flag.
+func valueOf(cmd *cobra.Command, name string) string {
+	if f := cmd.Flags().Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// ofTicketCache is the user that logs in, or the ticket cache, where neither is given.
+func ofTicketCache(v Setting, name, keytab string) Setting {
+	switch {
+	case keytab != "" && name == "ticket-cache":
+		v.Value = "(none: the keytab is used)"
+	case keytab != "":
+	case name == "principal":
+		v.Value = "(that of the ticket cache, where the cluster wants Kerberos)"
+	default:
+		v.Value = kerberos.DefaultCache()
+		if os.Getenv(kerberos.EnvCache) != "" {
+			v.Origin = "environment variable " + kerberos.EnvCache
+		}
+	}
+	return v
+}
+
+// fromDefault is what a setting means that is not given; user is what --user
+// says, keytab what --keytab does.
+func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user, keytab string) Setting {
+	hadoopValue := func(key, value string) {
+		if p, ok := conf.Lookup(key); ok {
+			v.Value, v.Origin = value, p.File+" ("+key+")"
+		}
+	}
+	switch f.Name {
+	case "config":
+		v.Value = s.configFile
+	case "time-zone":
+		name, _ := time.Now().Zone()
+		v.Value = "(the machine's, now " + name + ")"
+	case "workers":
+		if f.Value.String() == "0" {
+			v.Value = strconv.Itoa(runtime.GOMAXPROCS(0))
+		}
+	case "spill-dir":
+		v.Value = os.TempDir()
+	case "reject-file":
+		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, next to --out)"
+	case "state":
+		v.Value, _ = checkpoint.DefaultState()
+	case "principal", "ticket-cache":
+		return ofTicketCache(v, f.Name, keytab)
+	}
+	if conf == nil {
+		return v
+	}
+	switch f.Name {
+	case "hdfs":
+		hadoopValue("fs.defaultFS", conf.Value("fs.defaultFS"))
+	case "zookeeper":
+		hadoopValue("hbase.zookeeper.quorum", conf.Quorum())
+	case "znode":
+		v.Value = conf.Znode()
+		hadoopValue("zookeeper.znode.parent", v.Value)
+	case "max-files":
+		v.Value = "32"
+		const key = "hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily"
+		hadoopValue(key, conf.Value(key))
+	case "user", "staging":
+		name, err := conf.User()
+		if err != nil {
+			return v
+		}
+		switch {
+		case f.Name == "staging":
+			v.Value = "/tmp/bulkload-" + cmp.Or(user, name)
+		case os.Getenv("HADOOP_USER_NAME") != "":
+			v.Value, v.Origin = name, "environment variable HADOOP_USER_NAME"
+		default:
+			v.Value = name
+		}
+	}
+	return v
+}

@@ -1,0 +1,142 @@
+package settings
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Name is what a flag is called in files and, in capitals, in the environment.
+func Name(f *pflag.Flag) string {
+	if at := f.Annotations[entryFlag]; at != nil {
+		return at[1]
+	}
+	return f.Name
+}
+
+// IsJobFile reports whether a flag names a job file, and not a job.
+func IsJobFile(f *pflag.Flag) bool {
+	return f != nil && entryOf(f).Flag == "job" && !entryOf(f).Own
+}
+
+// Variable is the environment variable of a setting.
+func Variable(name string) string { return "BULKLOAD_" + strings.ToUpper(Snake(name)) }
+
+// Snake is a setting's name in files.
+func Snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+// FieldName is the field of a job file that a setting would override.
+func FieldName(name string) string {
+	if name == "input" {
+		return "inputs"
+	}
+	return Snake(name)
+}
+
+// IsField reports whether a job file has such a field, the settings aside.
+func IsField(name string) bool {
+	f, ok := spec.FieldOf(name)
+	return ok && f.Type != spec.FieldSettings
+}
+
+// Once reports whether a setting, with underscores, is for one command, not for a file.
+func Once(name string) bool {
+	return name == "help" || slices.ContainsFunc(table, func(e Entry) bool { return e.Once && Snake(e.Flag) == name })
+}
+
+// Known are those of any command, with underscores, sorted.
+func Known(root *cobra.Command) []string {
+	var names []string
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if Bare(c) {
+			return
+		}
+		add := func(f *pflag.Flag) {
+			if f.Name != "help" {
+				names = append(names, Snake(Name(f)))
+			}
+		}
+		c.Flags().VisitAll(add)
+		c.PersistentFlags().VisitAll(add)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ForFiles reports whether a file may give a setting: any, or the section of a
+// job file, whose own fields are next to it.
+func ForFiles(name string, section bool) bool {
+	return !Once(name) && !(section && IsField(FieldName(name)))
+}
+
+// CheckNames refuses settings of a file that no command has.
+func CheckNames(file string, options spec.Options, known []string, section bool) error {
+	for _, o := range options {
+		at := fmt.Sprintf("%s:%d", file, o.Line)
+		switch {
+		case Once(o.Name):
+			return fmt.Errorf("%s: %s is for one command, not for a file: give it as %s", at, o.Name, Flag(setting.Name(o.Name)))
+		case section && IsField(FieldName(o.Name)):
+			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, FieldName(o.Name))
+		case slices.Contains(known, o.Name):
+		case IsField(o.Name) && !section:
+			return fmt.Errorf("%s: %s is a field of job files%s", at, o.Name, suggest(o.Name, known))
+		default:
+			return fmt.Errorf("%s: no setting is called %q%s", at, o.Name, suggest(o.Name, known))
+		}
+	}
+	return nil
+}
+
+// warnUnknown reports variables that look like settings and are not.
+func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
+	known := Known(root)
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		rest, ours := strings.CutPrefix(name, "BULKLOAD_")
+		if !ours || slices.Contains(known, strings.ToLower(rest)) && rest == strings.ToUpper(rest) {
+			continue
+		}
+		// Those of the program's own tests, and those that Kubernetes makes for a service named bulkload.
+		if slices.ContainsFunc([]string{"TEST_", "CLUSTER_", "COMPAT", "FAULTS", "CONFORMANCE_", "SERVICE_", "PORT"}, func(p string) bool { return strings.HasPrefix(rest, p) }) {
+			continue
+		}
+		hint := ""
+		if near := Nearest(strings.ToLower(rest), known); near != "" {
+			hint = Variable(near)
+		}
+		log.Warn("environment variable names no setting", "variable", name, "did_you_mean", hint)
+	}
+}
+
+// suggest is the end of a message about a name that is not known.
+func suggest(name string, known []string) string {
+	if near := Nearest(strings.ReplaceAll(name, "-", "_"), known); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return " (bulkload config show lists the settings)"
+}
+
+// Nearest is the known name that takes the fewest changes, about a third of its letters, else "".
+func Nearest(name string, known []string) string {
+	old := func(k string) bool {
+		return slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k })
+	}
+	if near := keygen.Nearest(name, slices.DeleteFunc(slices.Clone(known), old)); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}

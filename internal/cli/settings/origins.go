@@ -1,0 +1,100 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// originError adds to an error where the settings that it names come from.
+type originError struct {
+	err  error
+	from []string
+}
+
+func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
+func (e originError) Unwrap() error { return e.err }
+
+// WithOrigins is an error in the words of the command line, which says of the
+// settings that it names which file or variable they come from: the flag that
+// is named was perhaps never given.
+func WithOrigins(cmd *cobra.Command, err error) error {
+	err = SpokenError(err)
+	if err == nil || cmd == nil {
+		return err
+	}
+	s, text := Of(cmd), err.Error()
+	named, fields := flagsOf(err), fieldsOf(err)
+	e := originError{err: err}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		origin := s.Origins[f.Name]
+		if origin == "" || strings.HasPrefix(origin, "flag ") || strings.Contains(text, origin) {
+			return
+		}
+		switch field := FieldName(Name(f)); {
+		case slices.Contains(named, "--"+f.Name):
+			e.from = append(e.from, fmt.Sprintf("--%s is from %s", f.Name, origin))
+		case slices.Contains(fields, field):
+			e.from = append(e.from, fmt.Sprintf("%s is from %s", field, origin))
+		}
+	})
+	if len(e.from) == 0 {
+		return err
+	}
+	return e
+}
+
+// flagsOf are the flags of the settings that an error names, with dashes.
+func flagsOf(err error) []string {
+	var flags []string
+	for _, n := range setting.Of(err) {
+		flags = append(flags, Flag(n))
+	}
+	return flags
+}
+
+// fieldsOf are the fields of a job file that errors of a tree are about.
+func fieldsOf(err error) []string {
+	var fields []string
+	if e, ok := err.(*spec.FieldError); ok {
+		fields = append(fields, e.Field)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		fields = append(fields, fieldsOf(e.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			fields = append(fields, fieldsOf(inner)...)
+		}
+	}
+	return fields
+}
+
+// flagError is an error of the command line itself, whose message has the flags.
+type flagError struct {
+	error
+	flags []string // without dashes
+}
+
+// AboutFlags is an error whose message names flags, with them as fields.
+func AboutFlags(err error, flags ...string) error { return flagError{err, flags} }
+
+func (e flagError) Unwrap() error { return e.error }
+
+// Settings are those that the flags give.
+func (e flagError) Settings() []setting.Name {
+	names := make([]setting.Name, len(e.flags))
+	for i, f := range e.flags {
+		names[i] = setting.Name(FieldName(f))
+	}
+	return names
+}
+
+// In is the message: it is for the command line alone.
+func (e flagError) In(func(setting.Name) string) string { return e.error.Error() }

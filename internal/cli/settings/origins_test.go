@@ -1,0 +1,81 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+
+	"github.com/spf13/cobra"
+)
+
+// TestOrigins: an error says where the settings come from that it has as fields, whatever else its text has.
+func TestOrigins(t *testing.T) {
+	cmd := &cobra.Command{Use: "run"}
+	for _, name := range []string{"memory", "workers", "empty", "input", "spill-dir", "verify"} {
+		cmd.Flags().String(name, "", "")
+	}
+	cmd.SetContext(context.WithValue(t.Context(), settledKey{}, &Settled{Origins: map[string]string{
+		"memory": "config file c.yaml:3", "workers": "flag --workers", "empty": "job file j.yaml:2", "input": "environment variable BULKLOAD_INPUT", "verify": "config file c.yaml:4",
+	}}))
+	cause := errors.New("too little")
+	spilled := setting.Errorf("%w: give more %s, or fewer %s, or another %s", cause, setting.Memory, setting.Workers, setting.SpillDir)
+	field := func(name string) error { return &spec.FieldError{Field: name, Err: cause} }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{spilled, "too little: give more --memory, or fewer --workers, or another --spill-dir (--memory is from config file c.yaml:3)"},
+		{fail.With(fail.Config, errors.Join(field("verify"), fmt.Errorf("x: %w", field("empty")))),
+			"verify: too little\nx: empty: too little (empty is from job file j.yaml:2; verify is from config file c.yaml:4)"},
+		{field("inputs"), "inputs: too little (inputs is from environment variable BULKLOAD_INPUT)"},
+		{AboutFlags(fmt.Errorf("--memory and --verify: %w", cause), "memory", "verify"),
+			"--memory and --verify: too little (--memory is from config file c.yaml:3; --verify is from config file c.yaml:4)"},
+		{AboutFlags(fmt.Errorf("--input: %w", spilled), "input"), "--input: too little: give more --memory, or fewer --workers, or another --spill-dir " +
+			"(--input is from environment variable BULKLOAD_INPUT; --memory is from config file c.yaml:3)"},
+		{fmt.Errorf("empty: a file is called --memory: %w", cause), "empty: a file is called --memory: too little"},
+		{setting.Errorf("config file c.yaml:3: %s: %w", setting.Memory, cause), "config file c.yaml:3: --memory: too little"},
+	} {
+		got := WithOrigins(cmd, c.err)
+		if got.Error() != c.want {
+			t.Errorf("%q becomes\n%q, want\n%q", c.err, got, c.want)
+		}
+		if !errors.Is(got, cause) || fail.KindOf(got) != fail.KindOf(c.err) {
+			t.Errorf("%q does not wrap its cause, or has another kind", got)
+		}
+		if again := WithOrigins(nil, got); again.Error() != c.want {
+			t.Errorf("said twice, %q becomes %q", c.want, again)
+		}
+	}
+	if WithOrigins(cmd, nil) != nil {
+		t.Error("an error where there was none")
+	}
+}
+
+// TestSpoken: errors, texts and what journals keep have settings as flags, and other values stay.
+func TestSpoken(t *testing.T) {
+	for _, c := range []struct{ v, want any }{
+		{setting.Errorf("give %s", setting.SaltBuckets), "give --salt-buckets"},
+		{setting.Textf("give %s", setting.JobID), "give --job-id"},
+		{errors.New("`memory`"), "`memory`"},
+		{"`memory`", "`memory`"},
+		{slog.LevelInfo, slog.LevelInfo},
+	} {
+		if got := SpokenValue(c.v); fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%v is said as %v, want %v", c.v, got, c.want)
+		}
+	}
+	if got := Spoken("`restart` discards `x`"); got != "--restart discards `x`" {
+		t.Errorf("%q", got)
+	}
+	for n, want := range map[setting.Name]string{"inputs": "--input", "cells": "cells", setting.RecordSep: "--record-sep", setting.OlderThan: "--older-than"} {
+		if got := Flag(n); got != want {
+			t.Errorf("%s is %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+
+	"bulkload/internal/model/spec"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A Rename is a flag that got another name. The old name works for one more
+// release, in files and in the environment too.
+type Rename struct {
+	Old, Now string
+	values   map[string]string // the values that got another name
+}
+
+// Renames are all of them. Each leaves this list with the release after the one that brought it.
+func Renames() []Rename {
+	return []Rename{
+		{Old: "regions", Now: "salt-buckets"},
+		{Old: "stage", Now: "load-mode", values: map[string]string{"token": "secure"}},
+	}
+}
+
+// value is the name that a value has today.
+func (r Rename) value(v string) string {
+	if now, ok := r.values[v]; ok {
+		return now
+	}
+	return v
+}
+
+// warning says under which name a setting is to be given, the old and the new
+// one as their source writes them.
+func (r Rename) warning(old, now string, values ...string) string {
+	text := fmt.Sprintf("%s is now %s", old, now)
+	for _, v := range values {
+		if r.value(v) != v {
+			text += fmt.Sprintf(", its value %s is now %s", v, r.value(v))
+		}
+	}
+	return text + "; the old name goes away in the next release"
+}
+
+// oldName is the flag's value under its old name: both set the same variable.
+type oldName struct {
+	pflag.Value
+	rename Rename
+	given  string
+}
+
+// Set sets what the flag of today's name sets.
+func (o *oldName) Set(v string) error {
+	o.given = v
+	return o.Value.Set(o.rename.value(v))
+}
+
+// AddOldNames registers the old names of flags, for a command and those below it.
+func AddOldNames(cmd *cobra.Command) {
+	for _, r := range Renames() {
+		if now := cmd.Flags().Lookup(r.Now); now != nil {
+			f := cmd.Flags().VarPF(&oldName{Value: now.Value, rename: r}, r.Old, "", "old name of --"+r.Now)
+			f.Hidden = true
+		}
+	}
+	for _, c := range cmd.Commands() {
+		AddOldNames(c)
+	}
+}
+
+// asOldName reports whether a flag is the old name of another one.
+func asOldName(f *pflag.Flag) (*oldName, bool) {
+	o, ok := f.Value.(*oldName)
+	return o, ok
+}
+
+// renameGiven moves what flags and the environment give under old names to
+// today's. A source that gives both is refused.
+func (s *Settled) renameGiven(cmd *cobra.Command, env map[string]string) error {
+	for _, r := range Renames() {
+		f, now := cmd.Flags().Lookup(r.Old), cmd.Flags().Lookup(r.Now)
+		if f == nil || now == nil {
+			continue
+		}
+		old, ok := asOldName(f)
+		if !ok {
+			continue
+		}
+		if f.Changed {
+			if now.Changed {
+				return fmt.Errorf("--%s is the old name of --%s: give --%[2]s only", r.Old, r.Now)
+			}
+			now.Changed, s.Origins[r.Now] = true, "flag --"+r.Old
+			s.warn(r, r.warning("--"+r.Old, "--"+r.Now, old.given))
+		}
+		was, is := Variable(r.Old), Variable(r.Now)
+		if v := env[was]; v != "" {
+			if env[is] != "" {
+				return fmt.Errorf("environment variable %s is the old name of %s: set %[2]s only", was, is)
+			}
+			env[is], s.variables[is] = r.value(v), was
+			s.warn(r, r.warning(was, is, v))
+		}
+	}
+	return nil
+}
+
+// renameOptions gives settings of a file their names of today.
+func (s *Settled) renameOptions(file string, options spec.Options) (spec.Options, error) {
+	options = slices.Clone(options)
+	for _, r := range Renames() {
+		was, is := Snake(r.Old), Snake(r.Now)
+		i := slices.IndexFunc(options, func(o spec.Option) bool { return o.Name == was })
+		if i < 0 {
+			continue
+		}
+		at := fmt.Sprintf("%s:%d", file, options[i].Line)
+		if _, both := option(options, r.Now); both {
+			return nil, fmt.Errorf("%s: %s is the old name of %s: give %[3]s only", at, was, is)
+		}
+		s.warn(r, at+": "+r.warning(was, is, options[i].Values...))
+		values := slices.Clone(options[i].Values)
+		for j, v := range values {
+			values[j] = r.value(v)
+		}
+		options[i].Name, options[i].Values = is, values
+	}
+	return options, nil
+}
+
+// renameFields gives the fields of the job file that was read their names of today.
+func (s *Settled) renameFields() {
+	for _, r := range Renames() {
+		was, is := FieldName(r.Old), FieldName(r.Now)
+		line, ok := s.lines[was]
+		if !ok || !IsField(is) {
+			continue
+		}
+		s.warn(r, fmt.Sprintf("job file %s:%d: %s", s.jobFile, line, r.warning(was, is)))
+		s.lines[is] = line
+		delete(s.lines, was)
+	}
+}
+
+// warn keeps the first warning of each old name, for when there is a log.
+func (s *Settled) warn(r Rename, text string) {
+	if !slices.ContainsFunc(s.renamed, func(w renameWarning) bool { return w.old == r.Old }) {
+		s.renamed = append(s.renamed, renameWarning{r.Old, text})
+	}
+}
+
+// A renameWarning is what a log says of an old name.
+type renameWarning struct{ old, text string }
+
+// NameNow is the setting that has a flag as its old name.
+func NameNow(f *pflag.Flag) (name string, old bool) {
+	o, old := asOldName(f)
+	if !old {
+		return "", false
+	}
+	return Snake(o.rename.Now), true
+}

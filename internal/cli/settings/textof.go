@@ -1,0 +1,49 @@
+package settings
+
+import (
+	"strings"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/source/dialect"
+)
+
+// ofDialect fills in what a dialect says of settings that are not given.
+func ofDialect(list []Setting, s spec.Spec) {
+	s = spec.Spec{Format: s.Format, Header: s.Header, FieldSep: s.FieldSep, RecordSep: s.RecordSep, Empty: s.Empty, Reading: s.Reading}
+	j, err := s.ResolveTable()
+	if err != nil || j.Text() == nil {
+		return // what is wrong is said when the job is to run
+	}
+	d := j.Text()
+	yes := map[bool]string{true: "yes", false: "no"}
+	quotes := "strict"
+	if d.Lenient {
+		quotes = "lenient"
+	}
+	var nulls []string
+	for _, null := range d.Null {
+		nulls = append(nulls, "'"+null+"'")
+	}
+	none := func(text string) string {
+		if text == "" {
+			return "none"
+		}
+		return text
+	}
+	record := dialect.Text(d.RecordSep)
+	if record == "" {
+		record = `\n or \r\n`
+	}
+	empty := "skip"
+	if j.StoresEmpty(len(d.Null) > 0) {
+		empty = "store"
+	}
+	effective := map[string]string{"field_sep": dialect.Text(d.FieldSep), "record_sep": record, "quote": none(dialect.Text(d.Quote)), "quotes": quotes,
+		"escape": none(dialect.Text(d.Escape)), "escape_map": string(d.Map), "null_value": none(strings.Join(nulls, ", ")), "null_quoted": yes[d.NullQuoted],
+		"header": string(d.Header), "trim": string(d.Trim), "empty": empty}
+	for i := range list {
+		if v, ok := effective[list[i].Name]; ok && list[i].Origin == "default" {
+			list[i].Value, list[i].Origin = v, "dialect "+d.Name
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
+)
+
+// Begin notes that this process begins to work on the job, and returns the number of its attempt, from 1. It takes the version of
+// the program.
+func (st *Job) Begin(version string) (attempt int, err error) {
+	host, _ := os.Hostname()
+	attempt = len(st.Attempts) + 1
+	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: os.Getpid(), Host: host, Version: version})
+}
+
+// End notes that nothing is left to do, and what the job came to. Then it removes the staging directory, or copies the journal
+// there if the directory is kept. A job without one has nil.
+func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep bool, e progress.Events) error {
+	done := DoneRecord{Result: new(*r.Summary()), Staging: StagingRemoved}
+	if keep {
+		done.Staging = StagingKept
+	}
+	if err := st.Record(EventDone, done); err != nil {
+		return err
+	}
+	switch {
+	case keep:
+		st.Publish(ctx, dir, e)
+	case dir != nil:
+		LeftStaging(e, dir.Location.String(), dir.Remove(ctx))
+	}
+	return nil
+}
+
+// Answer puts what a job that was done before came to into r. Then it removes the staging directory that a process has left which
+// was killed between that end and the removal. What the job was asked to keep stays, and so does a directory of another version's
+// job, which does not say what becomes of it.
+func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e progress.Events) {
+	if st.Result != nil {
+		*r = *st.Result
+	}
+	r.Already, r.Job, r.DoneAt = true, st.Dir, st.FinishedAt
+	if st.StagingEnd != StagingRemoved || st.Plan.Staging == "" {
+		return
+	}
+	dir, err := staging.At(env, st.Plan.Staging)
+	if err == nil {
+		_, err = dir.FS.Stat(ctx, dir.Location.Path)
+	}
+	if err == nil {
+		err = dir.Remove(ctx)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		LeftStaging(e, st.Plan.Staging, err)
+	}
+}
+
+// LeftStaging warns of a staging directory that stays because of err, if that is not nil.
+func LeftStaging(e progress.Events, path string, err error) {
+	if err != nil {
+		e.Warn("staging directory is left behind", "path", path, "error", err)
+	}
+}
+
+// EndSpill removes sorted rows that are not needed any more. Rows that stay are a warning.
+func (st *Job) EndSpill(e progress.Events) {
+	if err := st.Resume().DropSpill(); err != nil {
+		e.Warn("sorted rows are left behind", "path", st.Spill, "error", err)
+	}
+}
+
+// ForgetBuild notes that nothing is sorted and no file written, since the rows are read again from another snapshot or with other
+// settings.
+func (st *Job) ForgetBuild() error {
+	if st.Log == nil || st.Sorted == nil && st.Built == nil && st.Spill == "" && len(st.Written) == 0 {
+		return nil
+	}
+	if err := st.Resume().DropSpill(); err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	return st.Record(EventLost, build.LostRecord{Regions: slices.Sorted(maps.Keys(st.Written)), All: true})
+}
+
+// EndPrepared is [Job.DropPrepared] where a directory that stays is a warning.
+func (st *Job) EndPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, e progress.Events) {
+	if err := st.DropPrepared(ctx, env, c); err != nil {
+		e.Warn("a directory of a load that was cut off is left behind", "error", err)
+	}
+}

@@ -1,0 +1,281 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// CleanOptions say what Clean looks at and what it removes.
+type CleanOptions struct {
+	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
+	Staging   string        // directory on HDFS where jobs have theirs, default /tmp/bulkload-USER
+	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
+	OlderThan time.Duration // jobs that changed since stay; default 7 days
+	Force     bool          // also jobs with files that HBase may or may not have taken
+	Remove    bool          // remove; default: only say what would be removed
+	// EndYARN ends the job on YARN of a tag, which may have ended before, and returns when it has ended. Default: a job that has one
+	// stays.
+	EndYARN func(ctx context.Context, tag string) error
+}
+
+// DefaultCleanAge is how long a job is left alone that is not named.
+const DefaultCleanAge = 7 * 24 * time.Hour
+
+// Leftover is a directory that a job has left.
+type Leftover struct {
+	Kind    string       `json:"kind"` // state, on this machine, or staging, on HDFS
+	Path    string       `json:"path"`
+	Job     string       `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
+	Table   string       `json:"table,omitempty"`
+	Status  Status       `json:"status"`
+	Last    time.Time    `json:"last"`   // when it changed last
+	Bytes   int64        `json:"bytes"`  // in its files
+	Remove  bool         `json:"remove"` // it was removed, or would be
+	Because setting.Text `json:"because"`
+}
+
+// Status is what became of a job.
+type Status string
+
+// The states of a job.
+const (
+	JobDone       Status = "done"       // to its end
+	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
+	JobRunning    Status = "running"    // its lock is held
+	JobUnresolved Status = "unresolved" // HBase may or may not have taken some of its files
+	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read
+)
+
+// Cleaning is what was found, and removed.
+type Cleaning struct {
+	Schema  int        `json:"schema"`  // version of this form: 1
+	Removed bool       `json:"removed"` // false: nothing was, the list says what would be
+	Dirs    []Leftover `json:"dirs"`
+}
+
+// Clean finds the directories that jobs have left on this machine and in the
+// staging directory on HDFS, and removes those of finished and abandoned jobs.
+// It touches nothing without the marks of this program, nothing of a job that
+// is running here, and, but for Force, nothing of a job with files where it
+// is not known whether HBase has them: to remove those may lose rows. With an
+// error the list says how far it came.
+func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
+	if o.State == "" {
+		var err error
+		if o.State, err = DefaultState(); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	o.OlderThan = cmp.Or(o.OlderThan, DefaultCleanAge)
+	c := &cleaner{env: env, o: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{Schema: 1, Removed: o.Remove}}
+	var err error
+	if c.shared, err = dialShared(ctx, env, o.State); err != nil {
+		return nil, err
+	}
+	if c.shared != nil {
+		defer c.shared.Close()
+	}
+	return c.result, errors.Join(c.states(ctx), c.stagings(ctx))
+}
+
+// cleaner is one Clean.
+type cleaner struct {
+	env    *cluster.Env
+	o      CleanOptions
+	now    time.Time
+	seen   map[string]bool // staging directories of jobs of this machine, by URI
+	shared *loader.Cluster // that has the jobs' state, nil: none
+	result *Cleaning
+}
+
+// stateName is the form of a job's directory: its table, and twelve digits of
+// what it is.
+var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
+
+// wanted reports whether a job's directory is to be looked at.
+func (c *cleaner) wanted(name string) bool {
+	return stateName.MatchString(name) && (c.o.Job == "" || name == c.o.Job || strings.HasSuffix(name, "-"+c.o.Job))
+}
+
+// states goes through the jobs of this machine.
+func (c *cleaner) states(ctx context.Context) error {
+	list, err := os.ReadDir(c.o.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	var errs []error
+	for _, d := range list {
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, context.Cause(ctx))...)
+		}
+		if d.IsDir() && c.wanted(d.Name()) {
+			if err := c.state(ctx, d.Name()); err != nil {
+				errs = append(errs, fmt.Errorf("job %s: %w", d.Name(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// state is one job of this machine. The lock is held while it is removed, so
+// that no run of it can begin. What is on HDFS goes first: should that fail,
+// the journal that leads to it is still there.
+func (c *cleaner) state(ctx context.Context, name string) (err error) {
+	dir := filepath.Join(c.o.State, name)
+	trace, err := ReadTrace(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no journal: not a job's
+	}
+	if err != nil {
+		return err
+	}
+	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table(), Status: trace.Status(), Last: trace.Last}
+	lock := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
+	err = lock.try(ctx, c.shared, progress.Events{})
+	release := lock.Release
+	holder, running := holderOf(err)
+	switch {
+	case running:
+		left.Status, left.Because = JobRunning, setting.Plain("it is running: "+strings.Join(strings.Fields(holder), " "))
+	case err != nil:
+		return err
+	default:
+		defer func() { err = errors.Join(err, release()) }()
+		if trace, err = ReadTrace(dir); err != nil { // it may have continued until now
+			return err
+		}
+		left.Status, left.Last = trace.Status(), trace.Last
+	}
+	if left.Bytes, err = treeSize(dir); err != nil {
+		return err
+	}
+	for _, r := range trace.Resources() {
+		if r.Kind == ResourceSpill || r.Kind == ResourceStream {
+			if n, err := treeSize(r.Name); err == nil {
+				left.Bytes += n
+			}
+		}
+	}
+	c.decide(&left, trace)
+	if err = c.endYARN(ctx, &left, trace); err == nil {
+		if err = c.stagingOf(ctx, left, trace); err != nil {
+			left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
+		}
+	}
+	if err == nil {
+		err = c.preparedOf(ctx, &left, trace)
+	}
+	if left.Remove && c.o.Remove {
+		var e error
+		for _, r := range trace.Resources() {
+			e = errors.Join(e, c.remove(ctx, dir, r))
+		}
+		if e == nil {
+			release, e = lock.remove, os.RemoveAll(dir)
+		}
+		if e != nil {
+			left.Remove, left.Because, err = false, setting.Plain("it could not be removed"), e
+		}
+	}
+	c.result.Dirs = append(c.result.Dirs, left)
+	return err
+}
+
+// endYARN ends the job on YARN that works for a job which is removed, before its directory goes. With Force one that could not be ended is
+// no reason to stay.
+func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) error {
+	for _, r := range trace.Resources() {
+		if r.Kind != ResourceYARN || !left.Remove || !c.o.Remove {
+			continue
+		}
+		err := errors.New("YARN is not asked")
+		if c.o.EndYARN != nil {
+			err = c.o.EndYARN(ctx, r.Name)
+		}
+		if err != nil && !c.o.Force {
+			left.Remove, left.Because = false, setting.Textf("its job on YARN, %s, is not ended (%s removes it nevertheless)", r.Name, setting.Force)
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes a resource of a job that is not on HDFS.
+func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
+	switch r.Kind {
+	case ResourceSpill, ResourceStream:
+		return build.RemoveSpill(dir, r.Name)
+	case ResourceSnapshot:
+		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) }, 1)
+	}
+	return nil
+}
+
+// decide reports whether a leftover goes, and why or why not.
+func (c *cleaner) decide(left *Leftover, trace *Trace) {
+	age := c.now.Sub(left.Last)
+	switch {
+	case left.Status == JobRunning:
+	case trace.broken != nil && !c.o.Force:
+		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
+	case trace.undoUnderWay() && !c.o.Force:
+		left.Because = setting.Textf("an undo of it is under way: run that again, which resumes it (%s removes what leads to it)", setting.Force)
+	case left.Status == JobUnresolved && !c.o.Force:
+		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
+	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
+		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
+		left.Because = setting.Textf("last changed %s ago; kept (%s)", roundAge(age), setting.OlderThan)
+	default:
+		left.Remove = true
+		left.Because = setting.Plain("last changed " + roundAge(age) + " ago")
+		if c.o.Job != "" {
+			left.Because = setting.Plain("it was named")
+		}
+	}
+}
+
+// roundAge prints a time span with its largest unit.
+func roundAge(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(int(d.Seconds()), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// treeSize is the bytes in all files below a directory.
+func treeSize(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,220 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// stagingOf removes the directories on HDFS that a job's journal names, when
+// the job itself is removed. The error says why one is still there.
+func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
+	var errs []error
+	if trace.stagingDir() != "" { // also one that was removed: another job's may have its name
+		errs = append(errs, c.stagingAt(ctx, job, trace.stagingDir()))
+	}
+	for _, r := range trace.Resources() {
+		if r.Kind == ResourceStaging && r.Name != trace.stagingDir() {
+			errs = append(errs, c.stagingAt(ctx, job, r.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stagingAt is stagingOf for one directory.
+func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error {
+	l, err := c.env.Conf.Resolve(uri)
+	if err != nil {
+		return err
+	}
+	c.seen[l.URI()] = true
+	if l.Local() || !staging.IsName(path.Base(l.Path)) {
+		if !job.Remove {
+			return nil
+		}
+		return fmt.Errorf("its journal names the staging directory %s, which is not one: remove it yourself", uri)
+	}
+	fsys, err := c.env.FS(l)
+	if err != nil {
+		return err
+	}
+	seen, err := lookAround(ctx, fsys, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	left := job
+	left.Kind, left.Path, left.Bytes = "staging", l.String(), seen.bytes
+	return c.removeStaging(ctx, fsys, l.Path, left)
+}
+
+// removeStaging removes a directory on HDFS that is to go, and lists it.
+func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
+	var err error
+	if left.Remove && c.o.Remove {
+		if err = fsys.RemoveAll(ctx, name); err != nil {
+			left.Remove, left.Because = false, setting.Plain("it could not be removed")
+			err = fail.With(fail.HDFS, err)
+		}
+	}
+	c.result.Dirs = append(c.result.Dirs, left)
+	return err
+}
+
+// stagings goes through the directories on HDFS that no job of this machine
+// has: those of other machines, and of jobs whose state was lost.
+func (c *cleaner) stagings(ctx context.Context) error {
+	user, err := c.env.User()
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	l, err := staging.Base(c.env, c.o.Staging)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	fsys, err := c.env.FS(l)
+	if err != nil {
+		return err
+	}
+	list, err := fsys.ReadDir(ctx, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	var errs []error
+	for _, info := range list {
+		if !info.IsDir() || c.seen[l.Join(info.Name()).URI()] || !ownedBy(info, user) {
+			continue
+		}
+		if staging.IsName(info.Name()) || staging.IsProbe(info.Name()) {
+			errs = append(errs, c.strange(ctx, fsys, l.Join(info.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// strange is a directory on HDFS without a state directory here. Its copy of
+// the journal, if it has one, reports the job.
+func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
+	seen, err := lookAround(ctx, fsys, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its job has ended meanwhile
+	}
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
+	trace, err := ReadStaged(ctx, fsys, l.Path)
+	switch {
+	case err == nil:
+		left.Table, left.Status = trace.table(), trace.Status()
+	case errors.Is(err, fs.ErrNotExist):
+		trace = &Trace{} // its job was killed before it had a copy here
+	default:
+		return fmt.Errorf("%s: %w", l, err)
+	}
+	if c.o.Job != "" && (trace.ID() == "" || trace.ID() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.ID())) {
+		return nil
+	}
+	c.decide(&left, trace)
+	return errors.Join(c.endYARN(ctx, &left, trace), c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
+}
+
+// preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
+// with one that holds a file stays.
+func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
+	var errs []error
+	decided := *job
+	for _, token := range slices.Sorted(maps.Keys(trace.Prepared)) {
+		left, err := c.prepared(ctx, decided, token, trace.Prepared[token])
+		if left != nil {
+			c.result.Dirs = append(c.result.Dirs, *left)
+			if job.Remove && !left.Remove {
+				job.Remove, job.Because = false, setting.Plain("its directory below HBase's staging directory is not removed")
+			}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// prepared is one of HBase's staging directories; nil if it is gone.
+func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
+	l, err := c.env.Conf.Resolve(token)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := c.env.FS(l)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := lookAround(ctx, fsys, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	left := job
+	left.Kind, left.Path, left.Table, left.Bytes = "staging", l.String(), table, seen.bytes
+	if err == nil && left.Remove && c.o.Remove {
+		err = withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
+			return removePrepared(ctx, c.env, hbase, token, table)
+		}, 1)
+	}
+	if err != nil {
+		left.Remove, left.Because = false, setting.Plain("it could not be removed")
+	}
+	return &left, err
+}
+
+// surroundings are what is in a directory and below it.
+type surroundings struct {
+	last  time.Time // the newest change
+	bytes int64
+}
+
+func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s surroundings, err error) {
+	info, err := fsys.Stat(ctx, dir)
+	if err != nil {
+		return s, err
+	}
+	s.last = info.ModTime()
+	list, err := fsys.ReadDir(ctx, dir)
+	if err != nil {
+		return s, err
+	}
+	for _, info := range list {
+		below := surroundings{last: info.ModTime(), bytes: info.Size()}
+		if info.IsDir() {
+			if below, err = lookAround(ctx, fsys, path.Join(dir, info.Name())); errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return s, err
+			}
+		}
+		s.bytes += below.bytes
+		if below.last.After(s.last) {
+			s.last = below.last
+		}
+	}
+	return s, nil
+}
+
+func ownedBy(info fs.FileInfo, user string) bool {
+	owner, _ := hdfsio.Owner(info)
+	return owner == user
+}

@@ -1,0 +1,126 @@
+package checkpoint
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+)
+
+// Event is what a record of a job's journal reports.
+type Event string
+
+// The events, in the order in which a job has them.
+const (
+	EventDiscarded    Event = "discarded"
+	EventStream       Event = "stream"
+	EventRekey        Event = "rekey"
+	EventReadSnapshot Event = "read_snapshot"
+	EventFresh        Event = "fresh"
+	EventPlan         Event = "plan"
+	EventAttempt      Event = "attempt"
+	EventChecking     Event = "checking"
+	EventSpill        Event = "spill"
+	EventSorted       Event = "sorted"
+	EventSubmitting   Event = "submitting"
+	EventSubmitted    Event = "submitted"
+	EventEnded        Event = "ended"
+	EventWritten      Event = "written"
+	EventLost         Event = "lost"
+	EventBuilt        Event = "built"
+	EventSnapshotting Event = "snapshotting"
+	EventSnapshot     Event = "snapshot"
+	EventTable        Event = "table"
+	EventReplaced     Event = "replaced"
+	EventLoading      Event = "loading"
+	EventCut          Event = "cut"
+	EventMerged       Event = "merged"
+	EventPrepared     Event = "prepared"
+	EventSending      Event = "sending"
+	EventLoaded       Event = "loaded"
+	EventReturned     Event = "returned"
+	EventUnknown      Event = "unknown"
+	EventFencing      Event = "fencing"
+	EventFenced       Event = "fenced"
+	EventCleaned      Event = "cleaned"
+	EventVerified     Event = "verified"
+	EventFailed       Event = "failed"
+	EventDone         Event = "done"
+	EventDropping     Event = "dropping"
+	EventDropped      Event = "dropped"
+	EventUndoing      Event = "undoing"
+	EventMarkers      Event = "markers"
+	EventTableUndone  Event = "table_undone"
+	EventUndone       Event = "undone"
+)
+
+// eventReplacing is what earlier versions wrote of a snapshot of place [PlaceCompared]. It is only read.
+const eventReplacing Event = "replacing"
+
+// EventInfo says of an event what its record has, when it is written, and
+// whether it is on disk before the job continues.
+type EventInfo struct {
+	Event  Event
+	Record any // a zero value
+	Synced bool
+	When   string
+}
+
+// EventInfos are those of all events that are written. Each is written by
+// [Job.Record], and read in one place, which that and [HistoryOf] have.
+func EventInfos() []EventInfo {
+	return []EventInfo{
+		{EventDiscarded, DiscardedRecord{}, true, "after all that the job had done was discarded, its journal too: it begins again"},
+		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
+		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
+		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more"},
+		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
+		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
+		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
+		{EventChecking, CheckingRecord{}, true, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
+		{EventSpill, build.SpillRecord{}, false, "before a directory for sorted runs is made; without one, after it is gone"},
+		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
+		{EventSubmitting, SubmissionRecord{}, true, "before a job is handed to YARN: the tag and the directory that it alone has"},
+		{EventSubmitted, SubmissionRecord{}, true, "after its application is known"},
+		{EventEnded, EndedRecord{}, true, "after its application is certain to have ended without its output: another one may be submitted"},
+		{EventWritten, build.WrittenRecord{}, false, "after the HFiles of a region have their names"},
+		{EventLost, build.LostRecord{}, true, "after files of regions proved not to be there as they were written: these, and what was built of them, are to be written again"},
+		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
+		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
+		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
+		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0"},
+		{EventReplaced, ReplacedRecord{}, true, "after the files with delete markers are written, which are loaded with the job's"},
+		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
+		{EventCut, RewrittenRecord{}, true, "after a file with rows of several regions was cut, before its parts are sent"},
+		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
+		{EventPrepared, TokenRecord{}, true, "after HBase made its own staging directory for the load"},
+		{EventSending, SendingRecord{}, true, "before files are sent: from now on HBase may have them"},
+		{EventLoaded, FilesRecord{}, false, "after HBase has taken files, by its answer or because they were found in the table"},
+		{EventReturned, FilesRecord{}, false, "after it is certain that HBase has not taken files: refused, or found at their source"},
+		{EventUnknown, FilesRecord{}, false, "after an answer was lost: HBase may have the files"},
+		{EventFencing, FencingRecord{}, true, "before a file gets another name (to), so that a request that still waits cannot find it"},
+		{EventFenced, FencingRecord{}, false, "after it has that name; from is the one before"},
+		{EventCleaned, TokenRecord{}, false, "after HBase removed its staging directory"},
+		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
+		{EventFailed, FailedRecord{}, true, "when an attempt ends with an error"},
+		{EventDone, DoneRecord{}, true, "when nothing is left to do"},
+		{EventDropping, DropRecord{}, true, "before the table is dropped in whose place the job's has come"},
+		{EventDropped, DropRecord{}, true, "after it is dropped"},
+		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
+		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then"},
+		{EventTableUndone, TurnRecord{}, true, "after the load is out of a table, and that was verified; the next one's files follow"},
+		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
+	}
+}
+
+// infoOf finds what is written of an event.
+func infoOf(e Event, data any) (EventInfo, error) {
+	all := EventInfos()
+	i := slices.IndexFunc(all, func(i EventInfo) bool { return i.Event == e })
+	if i < 0 || reflect.TypeOf(all[i].Record) != reflect.TypeOf(data) {
+		return EventInfo{}, fmt.Errorf("journal: unknown event %s with a record %T", e, data)
+	}
+	return all[i], nil
+}

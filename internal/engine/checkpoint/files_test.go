@@ -1,0 +1,103 @@
+package checkpoint
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/formats/spool"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+)
+
+// TestFilesThatWereReplacedAreNotLoaded: after each record of a load, the files that are to be loaded are those that the plain list on the
+// right has. A file that was cut, merged or renamed must not stay next to what has its rows.
+func TestFilesThatWereReplacedAreNotLoaded(t *testing.T) {
+	file := func(name string) loader.HFile { return loader.HFile{Family: "f", Path: "/d/f/" + name} }
+	files := func(names ...string) (list []loader.HFile) {
+		for _, name := range names {
+			list = append(list, file(name))
+		}
+		return list
+	}
+	h := NewHistory()
+	for i, step := range []struct {
+		event    Event
+		data     any
+		files    []string
+		replaced []string
+	}{
+		{EventLoading, FilesRecord{Files: files("a", "b", "c", "d")}, []string{"a", "b", "c", "d"}, nil},
+		{EventCut, RewrittenRecord{Parents: files("a"), Children: files("a1", "a2")}, []string{"a1", "a2", "b", "c", "d"}, []string{"a"}},
+		{EventMerged, RewrittenRecord{Parents: files("b", "a2"), Children: files("m")}, []string{"a1", "c", "d", "m"}, []string{"a", "b", "a2"}},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "r", Files: files("c", "d")}}}, []string{"a1", "c", "d", "m"}, []string{"a", "b", "a2"}},
+		{EventFencing, FencingRecord{File: file("c"), To: "/d/f/c.r1"}, []string{"a1", "c", "d", "m"}, []string{"a", "b", "a2"}},
+		{EventFenced, FencingRecord{File: file("c.r1"), From: "/d/f/c"}, []string{"a1", "c.r1", "d", "m"}, []string{"a", "b", "a2"}},
+		{EventLoaded, FilesRecord{Region: "r", Files: files("d")}, []string{"a1", "c.r1", "d", "m"}, []string{"a", "b", "a2"}},
+	} {
+		r, err := journal.NewRecord(int64(i+1), string(step.event), step.data)
+		testcheck.Must(t, err)
+		testcheck.Must(t, h.apply(r))
+		var want, replaced []string
+		for _, f := range files(step.files...) {
+			want = append(want, f.Path)
+		}
+		for _, f := range files(step.replaced...) {
+			replaced = append(replaced, f.Path)
+		}
+		if got := slices.Sorted(maps.Keys(h.Leaves)); !slices.Equal(got, want) {
+			t.Errorf("after record %d, %s, the files to load are %v, not %v", i+1, step.event, got, want)
+		}
+		if got := slices.Sorted(maps.Keys(h.Files)); !slices.Equal(got, want) {
+			t.Errorf("after record %d, %s, the states are of %v, not of %v", i+1, step.event, got, want)
+		}
+		if !slices.Equal(h.Replaced, replaced) {
+			t.Errorf("after record %d, %s, replaced are %v, not %v", i+1, step.event, h.Replaced, replaced)
+		}
+	}
+	if got := h.Files; got["/d/f/d"] != FileLoaded || got["/d/f/c.r1"] != FileReady || got["/d/f/m"] != FileReady {
+		t.Errorf("the states are %v", got)
+	}
+}
+
+// TestInputThatChangedInOneWayDiffers: each part of an input's record alone says that it is not as it was.
+func TestInputThatChangedInOneWayDiffers(t *testing.T) {
+	at := time.UnixMilli(1_700_000_000_123)
+	one := InputRecord{Input: "x.csv", Size: 3, Time: at, FileID: 7, Change: at}
+	if what := one.Differs(one); what != "" {
+		t.Errorf("an input differs from itself: %s", what)
+	}
+	sum, other := spool.Sum(1), spool.Sum(2)
+	stream := InputRecord{Input: "-", Size: 3, CRC32C: &sum}
+	for what, tt := range map[string]struct {
+		was    InputRecord
+		change func(*InputRecord)
+	}{
+		"longer":             {one, func(r *InputRecord) { r.Size++ }},
+		"shorter":            {one, func(r *InputRecord) { r.Size-- }},
+		"written later":      {one, func(r *InputRecord) { r.Time = at.Add(time.Nanosecond) }},
+		"written earlier":    {one, func(r *InputRecord) { r.Time = at.Add(-time.Nanosecond) }},
+		"another file":       {one, func(r *InputRecord) { r.FileID++ }},
+		"changed later":      {one, func(r *InputRecord) { r.Change = at.Add(time.Nanosecond) }},
+		"changed earlier":    {one, func(r *InputRecord) { r.Change = at.Add(-time.Nanosecond) }},
+		"a stream":           {one, func(r *InputRecord) { r.CRC32C = &sum }},
+		"a file":             {stream, func(r *InputRecord) { r.CRC32C = nil }},
+		"a longer stream":    {stream, func(r *InputRecord) { r.Size++ }},
+		"a stream's content": {stream, func(r *InputRecord) { r.CRC32C = &other }},
+	} {
+		now := tt.was
+		tt.change(&now)
+		if tt.was.Differs(now) == "" {
+			t.Errorf("%s: it is taken for the same", what)
+		}
+	}
+	// An earlier version recorded neither.
+	old, now := one, one
+	old.FileID, old.Change = 0, time.Time{}
+	now.FileID, now.Change = 8, at.Add(time.Hour)
+	if what := old.Differs(now); what != "" {
+		t.Errorf("what was not recorded is compared: %s", what)
+	}
+}

@@ -1,0 +1,134 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/engine/journal"
+)
+
+var update = flag.Bool("update", false, "write the table of events in format.md again")
+
+const formatName = "../journal/format.md"
+
+// fieldNames are a record's fields as JSON names them.
+func fieldNames(t reflect.Type) (names []string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			names = append(names, fieldNames(f.Type)...)
+		case f.IsExported() && name != "-":
+			names = append(names, "`"+name+"`")
+		}
+	}
+	return names
+}
+
+// between is the text of a document between two comments.
+func between(t *testing.T, text, name string) (from, to int) {
+	t.Helper()
+	begin := regexp.MustCompile(`<!-- ` + name + `\b[^>]*-->\n`).FindStringIndex(text)
+	end := strings.Index(text, "<!-- /"+name+" -->")
+	if begin == nil || end < begin[1] {
+		t.Fatalf("%s has no part %q", formatName, name)
+	}
+	return begin[1], end
+}
+
+// TestFormat holds the table of events in format.md to the events.
+func TestFormat(t *testing.T) {
+	b, err := os.ReadFile(formatName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	var table strings.Builder
+	table.WriteString("| event | written | synced | fields |\n|---|---|---|---|\n")
+	for _, e := range EventInfos() {
+		synced := ""
+		if e.Synced {
+			synced = "yes"
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", e.Event, e.When, synced, strings.Join(fieldNames(reflect.TypeOf(e.Record)), ", "))
+	}
+	from, to := between(t, text, "events")
+	if text[from:to] == table.String() {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is not what the events are: go test ./internal/engine/checkpoint -run TestFormat -update writes it", formatName)
+	}
+	if err := os.WriteFile(formatName, []byte(text[:from]+table.String()+text[to:]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFormatExample replays the example of format.md. Its records have only
+// fields that their events have, and each event of a load is in it.
+func TestFormatExample(t *testing.T) {
+	b, err := os.ReadFile(formatName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := between(t, string(b), "example")
+	lines := strings.TrimSpace(strings.Trim(strings.TrimSpace(string(b)[from:to]), "`"))
+	records, err := journal.Read(strings.NewReader(lines + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unresolved := map[int64]int{10: 1, 11: 1, 12: 1, 13: 0, 14: 1, 15: 0, 18: 0}
+	for i, r := range records {
+		h, err := HistoryOf(records[:i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, ok := unresolved[r.Seq]; ok && len(h.unresolved()) != want {
+			t.Errorf("after record %d the outcome of %q is unknown, not of %d files", r.Seq, h.unresolved(), want)
+		}
+		if h.Finished != (i == len(records)-1) {
+			t.Errorf("after record %d done is %t", r.Seq, h.Finished)
+		}
+		at := slices.IndexFunc(EventInfos(), func(e EventInfo) bool { return string(e.Event) == r.Event })
+		if at < 0 {
+			t.Errorf("record %d: there is no event %s", r.Seq, r.Event)
+			continue
+		}
+		known := append(fieldNames(reflect.TypeOf(EventInfos()[at].Record)), "`seq`", "`time`", "`event`")
+		var fields map[string]any
+		if err := json.Unmarshal(r.Data, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for name := range fields {
+			if !slices.Contains(known, "`"+name+"`") {
+				t.Errorf("record %d: %s has no field %s", r.Seq, r.Event, name)
+			}
+		}
+	}
+}
+
+// TestRecordOfAnotherEventIsRefused appends records that are not the event's.
+func TestRecordOfAnotherEventIsRefused(t *testing.T) {
+	for _, e := range EventInfos() {
+		if _, err := infoOf(e.Event, e.Record); err != nil {
+			t.Error(err)
+		}
+		if _, err := infoOf(e.Event, 7); err == nil {
+			t.Errorf("%s takes a number", e.Event)
+		}
+	}
+	if _, err := infoOf("sung", FilesRecord{}); err == nil {
+		t.Error("an event that is not known is written")
+	}
+}

@@ -1,0 +1,75 @@
+package checkpoint
+
+import (
+	"errors"
+	"time"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/keygen/rowkey"
+)
+
+// FreshRecord is a table that the job makes, and the one whose place it takes.
+type FreshRecord struct {
+	Table    string         `json:"table"` // the new one; empty: one of that name is another's
+	From     string         `json:"from"`  // the old one
+	Splits   []rowkey.Key   `json:"splits"`
+	Old      *TableRecord   `json:"old_made"`           // by which the old one is known again
+	Made     *TableRecord   `json:"table_made"`         // likewise the new one; null: it may not be there yet
+	Compared *result.Before `json:"compared,omitempty"` // what the old one has that the export lacks; nil: that is not known yet
+}
+
+// DropRecord is the old table of a job whose own takes its place.
+type DropRecord struct {
+	Table string `json:"table"`
+
+	At   time.Time `json:"-"` // of the record
+	Done bool      `json:"-"` // it is gone
+}
+
+// FreshState is what is known of a table that takes the place of another.
+type FreshState struct {
+	From     string         `json:"from"`               // the old table
+	Made     bool           `json:"made"`               // the new one is there, or was
+	Compared *result.Before `json:"compared,omitempty"` // what the old one has that the export lacks
+	Old      string         `json:"old"`                // what became of the old one: kept, dropping, dropped
+	At       time.Time      `json:"dropped_at,omitzero"`
+}
+
+// What becomes of the old table.
+const (
+	OldKept     = "kept"
+	OldDropping = "dropping" // begun; the same command finishes it
+	OldDropped  = "dropped"
+)
+
+func (h *History) replayFresh(r journal.Record) error {
+	if Event(r.Event) == EventFresh {
+		f, err := Decode[FreshRecord](r)
+		if h.Fresh = nil; f.Table != "" {
+			h.Fresh = &f
+		}
+		return err
+	}
+	if h.Fresh == nil || !h.Finished {
+		return errors.New("the job has no finished table that takes the place of another")
+	}
+	d, err := Decode[DropRecord](r)
+	d.At, d.Done = r.Time, Event(r.Event) == EventDropped
+	h.Drop = d
+	return err
+}
+
+func (h *History) freshState() *FreshState {
+	if h.Fresh == nil {
+		return nil
+	}
+	s := &FreshState{From: h.Fresh.From, Made: h.Fresh.Made != nil, Compared: h.Fresh.Compared, Old: OldKept}
+	switch {
+	case h.Drop.Done:
+		s.Old, s.At = OldDropped, h.Drop.At
+	case h.Drop.Table != "":
+		s.Old = OldDropping
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package checkpoint
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/loader"
+)
+
+// TestFreshIsReplayed: what a journal says at each step of a job whose table takes the place of another.
+func TestFreshIsReplayed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "t2-0123456789ab-cdef01234567")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	made := &TableRecord{State: 5}
+	before := &result.Before{Rows: 100, Missing: 2, Limit: "5%"}
+	for _, step := range []struct {
+		event Event
+		data  any
+		want  *FreshState
+	}{
+		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made}, &FreshState{From: "t", Old: OldKept}},
+		{EventFresh, FreshRecord{}, nil},
+		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made}, &FreshState{From: "t", Old: OldKept}},
+		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made, Made: made}, &FreshState{From: "t", Made: true, Old: OldKept}},
+		{EventFresh, FreshRecord{Table: "t2", From: "t", Old: made, Made: made, Compared: before}, &FreshState{From: "t", Made: true, Compared: before, Old: OldKept}},
+		{EventDone, DoneRecord{Result: &result.Result{}}, &FreshState{From: "t", Made: true, Compared: before, Old: OldKept}},
+		{EventDropping, DropRecord{Table: "t"}, &FreshState{From: "t", Made: true, Compared: before, Old: OldDropping}},
+		{EventDropped, DropRecord{Table: "t"}, &FreshState{From: "t", Made: true, Compared: before, Old: OldDropped}},
+	} {
+		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Record(step.event, step.data); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := s.Fresh, step.want
+		if (got == nil) != (want == nil) {
+			t.Errorf("%s: %+v, not %+v: %s", step.event, got, want, s.Error)
+			continue
+		}
+		if got == nil {
+			continue
+		}
+		if got.From != want.From || got.Made != want.Made || got.Old != want.Old || (got.Compared == nil) != (want.Compared == nil) || got.At.IsZero() == (want.Old == OldDropped) || s.Table != "t2" {
+			t.Errorf("%s: %+v of table %s, not %+v", step.event, got, s.Table, want)
+		}
+	}
+}
+
+// TestRestartedJobKeepsItsTable: a journal that starts over has the table that the job has made.
+func TestRestartedJobKeepsItsTable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "t2-0123456789ab-cdef01234567")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []FreshRecord{{Table: "t2", From: "t", Made: &TableRecord{State: 5}, Compared: &result.Before{}}} {
+		if err := st.Record(EventFresh, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Restart(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if st, err = OpenDir(t.Context(), nil, dir, 0, progress.Events{}); err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if f := st.Fresh; f == nil || f.Table != "t2" || f.Made == nil || f.Made.State != 5 || f.Compared != nil || st.records != 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestJobsInPlaceOf are other jobs than those that add to the table, and than those in place of another one.
+func TestJobsInPlaceOf(t *testing.T) {
+	name := func(text string) loader.TableName {
+		n, err := loader.ParseTableName(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	plain := IdentifyParts(name("t2"), "a")
+	seen := map[string]bool{}
+	for _, i := range []Identity{plain, plain.InPlaceOf(name("t")), plain.InPlaceOf(name("u"))} {
+		seen[i.On("c").ID], seen[i.Old] = true, true
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d digests of three jobs", len(seen))
+	}
+	if plain.InPlaceOf(name("t")).On("c") != plain.InPlaceOf(name("default:t")).On("c") {
+		t.Error("one job is two")
+	}
+}

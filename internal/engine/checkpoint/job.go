@@ -1,0 +1,307 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Options say where a job keeps what it needs to continue after a crash.
+type Options struct {
+	Dir     string // of all jobs; empty: nothing is kept
+	JobID   string // distinguishes jobs that are equal otherwise: a date, a run's id
+	Restart bool   // discard what there is of the job
+	Version string // of the program, for the journal
+
+	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
+}
+
+// Job is the journal of a job with the history that it gives. Nothing but a record changes the history, see [Job.Record].
+// Without a directory nothing is kept.
+type Job struct {
+	Identity
+	Dir  string
+	lock *Lock
+	Log  *journal.Journal
+	History
+	stop      stopAfter
+	begun     bool       // an attempt, by this process
+	torn      bool       // a record was not written
+	fresh     bool       // there was no journal, or an empty one: nothing can have been lost with it
+	recording sync.Mutex // one record after the other
+}
+
+// MakeDir makes the directory of all jobs.
+func (o Options) MakeDir() error {
+	if o.Dir == "" {
+		return nil
+	}
+	if err := durable.MakePrivateDir(o.Dir); err != nil {
+		return fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
+	}
+	return nil
+}
+
+// Open takes the job's lock and reads its journal. The holder of the lock is
+// in the error, of kind [fail.Busy]. The cluster, which may have the state, is the caller's, and outlives the job.
+func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e progress.Events) (_ *Job, err error) {
+	st := &Job{Identity: id, History: NewHistory()}
+	if o.Dir == "" {
+		return st, nil
+	}
+	st.Dir = o.StateDir(id)
+	info, err := os.Stat(filepath.Join(st.Dir, journal.FileName))
+	st.fresh = errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
+	if err := durable.MakePrivateDir(st.Dir); err != nil {
+		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
+	}
+	if st.lock, err = WaitLock(ctx, c, st.Dir, o.LockWait, e); err != nil {
+		return nil, err
+	}
+	if err := st.reopen(); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	st.stop = newStopAfter()
+	return st, nil
+}
+
+// reopen reads the journal.
+func (st *Job) reopen() error {
+	log, records, err := st.lock.Open()
+	if err != nil {
+		return fail.Errorf(fail.Config, "%w (%s discards the checkpoint and starts over)", err, setting.Restart)
+	}
+	st.Log = log
+	if st.History, err = HistoryOf(records); err != nil {
+		return fail.Errorf(fail.Config, "journal of the job in %s, %w (%s discards the checkpoint and starts over)", st.Dir, err, setting.Restart)
+	}
+	return nil
+}
+
+// Restart removes the journal, and what it leads to. A job whose files HBase
+// may hold is loaded again then, which readers do not see if the
+// timestamp is the same, and see as newer cells if it is not. A table that the
+// job has made stays, and stays its own.
+func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
+	if st.Log == nil {
+		return nil
+	}
+	if err := st.Check(ctx); err != nil {
+		return err
+	}
+	if st.Plan != nil && !st.Finished {
+		if l, err := env.Conf.Resolve(st.Plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
+			fsys, err := env.FS(l)
+			if err != nil {
+				return err
+			}
+			for _, name := range []string{l.Path, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path))} {
+				if err := fsys.RemoveAll(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", name, err))
+				}
+			}
+		}
+	}
+	own := st.snapshots()
+	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropSnapshots(ctx, c, own...) }, len(own)); err != nil {
+		return err
+	}
+	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // what stays is noted again
+	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	if err := errors.Join(st.Log.Close(), st.lock.Discard()); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	made, prepared := st.Fresh, st.Prepared
+	if err := st.reopen(); err != nil {
+		return err
+	}
+	if err := st.Record(EventDiscarded, DiscardedRecord{}); err != nil {
+		return err
+	}
+	for _, token := range slices.Sorted(maps.Keys(prepared)) {
+		if err := st.Record(EventChecking, CheckingRecord{Table: prepared[token], Token: token}); err != nil {
+			return err
+		}
+	}
+	if made == nil {
+		return nil
+	}
+	kept := *made // the table is still the job's own
+	kept.Compared = nil
+	return st.Record(EventFresh, kept)
+}
+
+// Record appends to the journal, and applies the record to the history as a replay would: so what the process knows is what the
+// next one will read. A job without a directory has the history alone. Any number of goroutines may call it, while none reads
+// what their records change.
+func (st *Job) Record(e Event, data any) error {
+	st.recording.Lock()
+	defer st.recording.Unlock()
+	return st.record(e, data)
+}
+
+// RecordMade makes a thing and records what make gives of it. No other record is written meanwhile: so at no record there is a
+// thing that the journal does not know.
+func (st *Job) RecordMade(e Event, make func() (any, error)) error {
+	st.recording.Lock()
+	defer st.recording.Unlock()
+	data, err := make()
+	if err != nil {
+		return err
+	}
+	return st.record(e, data)
+}
+
+func (st *Job) record(e Event, data any) error {
+	info, err := infoOf(e, data)
+	if err != nil {
+		return err
+	}
+	var r journal.Record
+	if st.Log != nil {
+		r, err = st.Log.Add(string(e), data, info.Synced)
+	} else {
+		r, err = journal.NewRecord(int64(st.records)+1, string(e), data)
+	}
+	if err != nil {
+		st.torn = true
+		return fail.With(fail.HDFS, err)
+	}
+	if err := st.apply(r); err != nil {
+		return fail.With(fail.Unexpected, &recordError{r, err})
+	}
+	st.begun = st.begun || e == EventAttempt
+	st.stop.seen(st, r)
+	return nil
+}
+
+// Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a
+// verification is of that one from now on, and so is what the history says of a load.
+func (st *Job) Turn(number int, table string) error {
+	if number == st.table {
+		return nil
+	}
+	return st.Record(EventTable, TurnRecord{number, table})
+}
+
+// Publish copies the journal next to the files on HDFS, for people and for
+// clean on other machines. That it could not is no reason to fail.
+func (st *Job) Publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
+	if st.Log == nil {
+		return
+	}
+	if err := st.copyTo(ctx, stage); err != nil {
+		e.Warn("the journal could not be copied to the staging directory", "path", stage.Location.String(), "error", err)
+	}
+}
+
+func (st *Job) copyTo(ctx context.Context, stage *staging.Dir) error {
+	name := path.Join(stage.Location.Path, staging.JournalName)
+	fsys := stage.FS
+	if err := fsys.Remove(ctx, name+".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := fsys.Create(ctx, name+".new", hdfsio.CreateOptions{Perm: 0o600})
+	if err != nil {
+		return err
+	}
+	if _, err := st.Log.WriteTo(f); err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err := f.Finish(); err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err := fsys.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fsys.Rename(ctx, name+".new", name)
+}
+
+// Close ends the journal and releases the lock. Of a job that has done nothing, and has left nothing, no directory stays.
+func (st *Job) Close() error {
+	var errs []error
+	if st.Log != nil {
+		errs = append(errs, fail.With(fail.HDFS, st.Log.Close()))
+	}
+	if st.lock != nil {
+		release, err := st.forget()
+		errs = append(errs, err, release())
+	}
+	return errors.Join(errs...)
+}
+
+// forget removes the directory of a job that has done nothing, unless others have put something into it. It gives what ends the lock.
+func (st *Job) forget() (release func() error, err error) {
+	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity: by its directory alone
+		return st.lock.Release, nil
+	}
+	list, err := os.ReadDir(st.Dir)
+	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
+		return st.lock.Release, err
+	}
+	for _, name := range []string{journal.FileName, journal.LockName, ""} { // a waiting process sees that the lock's file is gone
+		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
+			return st.lock.Release, fail.With(fail.Config, err)
+		}
+	}
+	st.Dir = ""
+	return st.lock.remove, nil
+}
+
+// Decode reads a record's own fields.
+func Decode[T any](r journal.Record) (v T, err error) {
+	err = json.Unmarshal(r.Data, &v)
+	return v, err
+}
+
+// Resume makes a build resume from what the journal says, and keep on.
+func (st *Job) Resume() *build.Resume {
+	return &build.Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.Dir)}
+}
+
+// buildRecords is a job's journal as a build sees it.
+type buildRecords struct{ st *Job }
+
+func (r buildRecords) Spilling(s build.SpillRecord) error   { return r.st.Record(EventSpill, s) }
+func (r buildRecords) Streaming(s build.StreamRecord) error { return r.st.Record(EventStream, s) }
+func (r buildRecords) Sorted(s build.SortedRecord) error    { return r.st.Record(EventSorted, s) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error    { return r.st.Record(EventWritten, w) }
+func (r buildRecords) Lost(l build.LostRecord) error        { return r.st.Record(EventLost, l) }
+
+// DefaultState is where jobs have their state when nothing else is said:
+// $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
+func DefaultState() (string, error) {
+	if dir := os.Getenv("BULKLOAD_STATE"); dir != "" {
+		return dir, nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "bulkload"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", setting.Errorf("find the directory of jobs' state (name it with %s): %w", setting.State, err)
+	}
+	return filepath.Join(home, ".local", "state", "bulkload"), nil
+}

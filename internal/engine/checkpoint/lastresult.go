@@ -1,0 +1,42 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/result"
+)
+
+// LastResult is the result at the end of a journal, by the name of its file; nil
+// if that is none. It reads the last record alone.
+func LastResult(name string) *result.Result {
+	const tail = 64 << 10 // the last record is a few hundred bytes
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	b := make([]byte, min(info.Size(), tail))
+	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	b = bytes.TrimRight(b, "\n")
+	var r journal.Record
+	r.Data = b[bytes.LastIndexByte(b, '\n')+1:]
+	if json.Unmarshal(r.Data, &r) != nil || Event(r.Event) != EventDone {
+		return nil
+	}
+	done, err := Decode[DoneRecord](r)
+	if err != nil {
+		return nil
+	}
+	return done.Result
+}

@@ -1,0 +1,128 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/model/progress"
+)
+
+// Names in a job's state directory, next to the journal.
+const (
+	LiveName   = "progress.json" // what a running job says of itself
+	EndingName = "result.json"   // what the last run that did something came to
+	TasksName  = "tasks.json"    // every task of the job on YARN that has built the HFiles
+)
+
+// Live is what a running job says of itself every few seconds, for others to
+// read.
+type Live struct {
+	Schema      int               `json:"schema"` // version of this form: 1
+	PID         int               `json:"pid"`
+	Host        string            `json:"host"`
+	Version     string            `json:"version,omitempty"`
+	Updated     time.Time         `json:"updated"`
+	Phase       string            `json:"phase,omitempty"`
+	Percent     *float64          `json:"percent,omitempty"`          // of the phase, 0 to 100; absent: not known
+	RowsRate    float64           `json:"rows_per_second,omitempty"`  // of the phase, from its beginning
+	BytesRate   float64           `json:"bytes_per_second,omitempty"` // likewise
+	SecondsLeft *float64          `json:"seconds_left,omitempty"`     // of the phase; absent: not known
+	JobLeft     *float64          `json:"job_seconds_left,omitempty"` // of the whole job; absent: not known
+	Progress    progress.Progress `json:"progress"`
+}
+
+// NewLive is what a progress says of the process that makes it.
+func NewLive(p progress.Progress, version string) Live {
+	host, _ := os.Hostname()
+	l := Live{Schema: 1, PID: os.Getpid(), Host: host, Version: version, Updated: p.At, Progress: p}
+	if len(p.Phases) == 0 {
+		return l
+	}
+	phase := p.Phases[len(p.Phases)-1]
+	l.Phase = phase.Name
+	took := p.At.Sub(phase.Began).Seconds()
+	if !phase.Ended.IsZero() {
+		took = phase.Ended.Sub(phase.Began).Seconds()
+	}
+	if took > 0 {
+		l.RowsRate, l.BytesRate = float64(phase.Done.Rows)/took, float64(phase.Done.Bytes)/took
+	}
+	if p.Left.PhaseKnown {
+		l.SecondsLeft = new(p.Left.Phase.Seconds())
+	}
+	if p.Left.JobKnown {
+		l.JobLeft = new(p.Left.Job.Seconds())
+	}
+	if f, ok := phase.Fraction(); ok {
+		percent := 100 * f
+		l.Percent = &percent
+	}
+	return l
+}
+
+// Write puts it into a job's state directory, over what was there.
+func (l Live) Write(dir string) error {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return durable.ReplaceVolatile(filepath.Join(dir, LiveName), append(b, '\n'))
+}
+
+// readLive reads what a job says of itself; nil if there is nothing that this
+// version understands.
+func readLive(dir string) *Live {
+	l, err := readState[Live](filepath.Join(dir, LiveName))
+	if err != nil || l.Schema != 1 {
+		return nil
+	}
+	return l
+}
+
+// Ending is what [State] needs of the file named [EndingName].
+type Ending struct {
+	Schema   int       `json:"schema"`
+	Status   string    `json:"status"`
+	ExitCode int       `json:"exit_code"`
+	Error    string    `json:"error"`
+	Kind     string    `json:"error_kind"`
+	Table    string    `json:"table"`
+	JobID    string    `json:"job_id"`
+	Attempt  int       `json:"attempt"`
+	Began    time.Time `json:"began"`
+	Ended    time.Time `json:"ended"`
+	PID      int       `json:"pid"`
+	Host     string    `json:"host"`
+}
+
+func ReadEnding(dir string) *Ending {
+	e, err := readState[Ending](filepath.Join(dir, EndingName))
+	if err != nil || e.Schema != 1 {
+		return nil
+	}
+	return e
+}
+
+// mostState is the largest file of a state directory that is read whole,
+// journals aside.
+const mostState = 1 << 20
+
+func readState[T any](name string) (*T, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > mostState {
+		return nil, fmt.Errorf("%s is no file of a job's state", name)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	v := new(T)
+	return v, json.Unmarshal(b, v)
+}

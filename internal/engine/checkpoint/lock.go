@@ -1,0 +1,192 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/base/retry"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/statetable"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// lockPoll is how often a lock that another process holds is tried again.
+const lockPoll = 250 * time.Millisecond
+
+// Lock keeps other processes from a directory of a job's state: on this machine, and if the state is shared, on every other.
+type Lock struct {
+	dir   string
+	file  *journal.Lock
+	owner *statetable.Owner // nil: the state is not shared
+	own   *loader.Cluster   // that is closed with the lock; nil: it is the caller's
+	ctx   context.Context   // of its records, which are not cut off
+}
+
+// WaitLock takes the lock of a job's directory. While another process has it, it is tried again for that long; zero: not at all.
+// An error of kind [fail.Busy] names the process that holds it. A shared directory is brought up to date; its cluster stays connected
+// until the lock is released.
+func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Duration, e progress.Events) (*Lock, error) {
+	l := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
+	began, noted := time.Now(), false
+	for {
+		err := l.try(ctx, c, e)
+		if err == nil {
+			return l, nil
+		}
+		holder, busy := holderOf(err)
+		if !busy {
+			return nil, fail.With(fail.Config, err)
+		}
+		left := wait - time.Since(began)
+		switch {
+		case wait <= 0:
+			return nil, fail.With(fail.Busy, err)
+		case left <= 0:
+			return nil, fail.With(fail.Busy, fmt.Errorf("%w; waited %s for it", err, wait))
+		case !noted:
+			e.Note("another process runs this job: waiting for it", "holder", holder, "at_most", wait)
+			noted = true
+		}
+		if err := retry.Sleep(ctx, min(left, lockPoll)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// holderOf returns the process that holds a lock which could not be taken.
+func holderOf(err error) (holder string, busy bool) {
+	if e, ok := errors.AsType[*journal.BusyError](err); ok {
+		return e.Holder, true
+	}
+	if e, ok := errors.AsType[*statetable.BusyError](err); ok {
+		return e.Holder.String(), true
+	}
+	return "", false
+}
+
+// try takes the lock, or returns an error that names its holder.
+func (l *Lock) try(ctx context.Context, c *loader.Cluster, e progress.Events) (err error) {
+	if l.file, err = journal.TryLock(l.dir); err != nil {
+		return err
+	}
+	if err = l.take(ctx, c, e); err != nil {
+		err = errors.Join(err, l.file.Release())
+	}
+	return err
+}
+
+// take makes this process the owner of shared state, and the directory a copy of it.
+func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) error {
+	shared, err := sharedOf(l.dir)
+	if err != nil || shared == nil {
+		return err
+	}
+	if c == nil {
+		return errNoCluster
+	}
+	live := func() []byte {
+		b, err := os.ReadFile(filepath.Join(l.dir, LiveName))
+		if err != nil || len(b) > mostState {
+			return nil // it is for people
+		}
+		return b
+	}
+	watching := func(h statetable.Holder) {
+		e.Note("another process worked on this job: watching whether it lives", "holder", h.String())
+	}
+	owner, content, err := statetable.New(c, shared.table).Take(ctx, shared.job, live, watching)
+	if _, busy := errors.AsType[*statetable.BusyError](err); busy {
+		return err
+	}
+	if err != nil {
+		return stateFailure(err)
+	}
+	if err := writeRecords(l.dir, content); err != nil {
+		return errors.Join(err, owner.Release(l.ctx))
+	}
+	l.owner = owner
+	return nil
+}
+
+// stateFailure is an error about shared state.
+func stateFailure(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, lost := errors.AsType[*statetable.LostError](err); lost {
+		return fail.With(fail.Busy, err)
+	}
+	return fail.With(fail.State, fmt.Errorf("state of the job: %w", err))
+}
+
+// writeRecords makes the journal of a directory that of the table.
+func writeRecords(dir string, c *statetable.Content) error {
+	return durable.ReplaceVolatile(filepath.Join(dir, journal.FileName), textOf(c))
+}
+
+// textOf is the text of a journal.
+func textOf(c *statetable.Content) []byte { return bytes.Join(append(c.Records, nil), []byte("\n")) }
+
+// Open opens the directory's journal.
+func (l *Lock) Open() (*journal.Journal, []journal.Record, error) {
+	log, records, err := journal.Open(l.dir)
+	if err == nil && l.owner != nil {
+		log.Share(func(lines [][]byte) error { return stateFailure(l.owner.Append(l.ctx, lines)) })
+	}
+	return log, records, err
+}
+
+// Discard removes the directory's journal, which is closed.
+func (l *Lock) Discard() error {
+	if l.owner != nil {
+		if err := l.owner.Restart(l.ctx); err != nil {
+			return stateFailure(err)
+		}
+	}
+	return fail.With(fail.Config, os.Remove(filepath.Join(l.dir, journal.FileName)))
+}
+
+// Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
+func (l *Lock) Check(ctx context.Context) error {
+	if l == nil || l.owner == nil {
+		return nil
+	}
+	return stateFailure(l.owner.Check(ctx))
+}
+
+// Release gives the lock back, once.
+func (l *Lock) Release() error {
+	var err error
+	if l.owner != nil {
+		err = stateFailure(l.owner.Release(l.ctx))
+	}
+	return l.end(err)
+}
+
+// remove removes the state, also where it is shared, and gives the lock back.
+func (l *Lock) remove() error {
+	var err error
+	if l.owner != nil {
+		err = stateFailure(l.owner.Delete(l.ctx))
+	}
+	return l.end(err)
+}
+
+func (l *Lock) end(err error) error {
+	if l.own != nil {
+		l.own.Close()
+	}
+	return errors.Join(err, l.file.Release())
+}
+
+// errNoCluster is shared state that is opened without a cluster.
+var errNoCluster = setting.Errorf("%s names a table, and no cluster is connected", setting.State)

@@ -1,0 +1,48 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+)
+
+// TestWaitLock waits for a lock until it is free, for as long as it may, or
+// until it is stopped.
+func TestWaitLock(t *testing.T) {
+	dir := t.TempDir()
+	held, err := journal.TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WaitLock(t.Context(), nil, dir, 0, progress.Events{}); fail.KindOf(err) != fail.Busy || strings.Contains(err.Error(), "waited") {
+		t.Errorf("without waiting: %v", err)
+	}
+	if _, err := WaitLock(t.Context(), nil, dir, time.Millisecond, progress.Events{}); fail.KindOf(err) != fail.Busy || !strings.Contains(err.Error(), "waited 1ms") {
+		t.Errorf("after a short wait: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := progress.Events{OnNote: func(string, ...any) { cancel() }}
+	if _, err := WaitLock(ctx, nil, dir, time.Hour, stop); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	notes := 0
+	free := progress.Events{OnNote: func(_ string, kv ...any) {
+		notes++
+		if err := held.Release(); err != nil {
+			t.Error(err)
+		}
+	}}
+	lock, err := WaitLock(t.Context(), nil, dir, time.Hour, free)
+	if err != nil || notes != 1 {
+		t.Fatalf("%d notes, %v", notes, err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,75 @@
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+)
+
+// TestNothingDoneLeavesNothing: of a job that was refused before it had done anything no directory stays, and of any other it does.
+func TestNothingDoneLeavesNothing(t *testing.T) {
+	read := ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "s"}
+	gone := read
+	gone.Snapshot = ""
+	for _, c := range []struct {
+		name   string
+		before func(t *testing.T, dir string)
+		do     func(st *Job) error
+		stays  bool
+	}{
+		{name: "nothing"},
+		{name: "a snapshot that is gone", do: func(st *Job) error {
+			return errors.Join(st.Record(EventReadSnapshot, read), st.Record(EventReadSnapshot, gone))
+		}},
+		{name: "an empty journal of a killed process", before: func(t *testing.T, dir string) { write(t, dir, journal.FileName, "") }},
+		{name: "a plan", do: func(st *Job) error { return st.Record(EventPlan, PlanRecord{Table: "t"}) }, stays: true},
+		{name: "a snapshot", do: func(st *Job) error { return st.Record(EventReadSnapshot, read) }, stays: true},
+		{name: "sorted runs", do: func(st *Job) error { return st.Record(EventSpill, build.SpillRecord{Dir: "/x"}) }, stays: true},
+		{name: "a stream that was read", do: func(st *Job) error { return st.Record(EventStream, build.StreamRecord{Place: "-"}) }, stays: true},
+		{name: "a directory of HBase's", do: func(st *Job) error {
+			return st.Record(EventChecking, CheckingRecord{Table: "t", Token: "/hbase/staging/x"})
+		}, stays: true},
+		{name: "bad records for a person", before: func(t *testing.T, dir string) { write(t, dir, "rejects.jsonl", "x") }, stays: true},
+		{name: "a journal that was torn", before: func(t *testing.T, dir string) { write(t, dir, journal.FileName, `{"seq":1`) }, stays: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			state := t.TempDir()
+			st := openEmpty(t, state)
+			dir := st.Dir
+			if err := st.Close(); err != nil || fileExists(dir) {
+				t.Fatalf("%v, it is there: %t", err, fileExists(dir))
+			}
+			if c.before != nil {
+				if err := os.Mkdir(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				c.before(t, dir)
+			}
+			st = openEmpty(t, state)
+			if c.do != nil {
+				if err := c.do(st); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := Open(t.Context(), nil, st.Identity, Options{Dir: state}, progress.Events{}); fail.KindOf(err) != fail.Busy {
+				t.Errorf("a second process: %v", err)
+			}
+			if err := st.Close(); err != nil || fileExists(dir) != c.stays || (st.Dir != "") != c.stays {
+				t.Errorf("%v, it is there: %t, as %q", err, fileExists(dir), st.Dir)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+)
+
+// ReadSnapshotRecord is a snapshot that a job takes of a table for itself and deletes when nothing reads it any more, or how it
+// scans the table instead. It is recorded before the master is asked for the snapshot.
+type ReadSnapshotRecord struct {
+	Input    string      `json:"input"`             // as it was given; empty: the table is not an input
+	Place    string      `json:"place"`             // by which it is known
+	Table    string      `json:"table"`             // as HBase prints it
+	Snapshot string      `json:"snapshot"`          // empty: it is gone, or there is none
+	Created  int64       `json:"created,omitempty"` // the time of its making, milliseconds
+	Scan     *ScanRecord `json:"scan,omitempty"`    // nil: the table is not scanned
+}
+
+// ScanRecord is with what a job's scan of a table began.
+type ScanRecord struct {
+	Began  int64        `json:"began"`      // milliseconds
+	State  int64        `json:"state_time"` // of the table, as in [TableRecord]
+	Starts []rowkey.Key `json:"starts"`     // the first row of each part
+}
+
+// Places of a job's own snapshots that are not of inputs.
+const (
+	PlaceCompared = "compared" // of the table that an export replaces
+	PlaceRekeyed  = "rekeyed"  // of the table whose rows get new keys
+)
+
+// PlaceUndone is the place of the snapshot from which an undo reads a table, by the table's number in the order of loading.
+func PlaceUndone(number int) string { return fmt.Sprintf("undone %d", number) }
+
+// own takes a record into account.
+func (h *History) own(r ReadSnapshotRecord) {
+	if r.Snapshot == "" && r.Scan == nil {
+		delete(h.OwnSnapshots, r.Place)
+		return
+	}
+	if h.OwnSnapshots == nil {
+		h.OwnSnapshots = map[string]ReadSnapshotRecord{}
+	}
+	h.OwnSnapshots[r.Place] = r
+}
+
+// ownPlaces are the places of the job's own snapshots that some property of their records selects.
+func (h *History) ownPlaces(which func(ReadSnapshotRecord) bool) []string {
+	var places []string
+	for _, place := range slices.Sorted(maps.Keys(h.OwnSnapshots)) {
+		if which(h.OwnSnapshots[place]) {
+			places = append(places, place)
+		}
+	}
+	return places
+}
+
+// InputPlaces are the places of the snapshots through which the job reads tables that are inputs.
+func (h *History) InputPlaces() []string {
+	return h.ownPlaces(func(r ReadSnapshotRecord) bool { return r.Input != "" })
+}
+
+// snapshots are the places of all own snapshots that there may be.
+func (h *History) snapshots() []string {
+	return h.ownPlaces(func(r ReadSnapshotRecord) bool { return r.Snapshot != "" })
+}
+
+// DropSnapshots deletes the job's own snapshots of places, also those that the master is still taking for a process that was
+// killed, and notes that each is gone. A place without a snapshot is no error.
+func (st *Job) DropSnapshots(ctx context.Context, c *loader.Cluster, places ...string) error {
+	if err := st.Check(ctx); err != nil {
+		return err
+	}
+	var errs []error
+	for _, place := range places {
+		r, there := st.OwnSnapshots[place]
+		if !there {
+			continue
+		}
+		err := deleteSnapshot(ctx, c, r)
+		if err == nil {
+			err = st.ForgetSnapshot(place)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// ForgetSnapshot notes that the job does not know the snapshot of a place any more: it is gone, or it is a person's from now on.
+func (st *Job) ForgetSnapshot(place string) error {
+	r, there := st.OwnSnapshots[place]
+	if !there {
+		return nil
+	}
+	r.Snapshot, r.Created, r.Scan = "", 0, nil
+	return st.Record(EventReadSnapshot, r)
+}
+
+// withCluster connects to the cluster if there is anything to drop.
+func withCluster(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
+	if n == 0 {
+		return nil
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return fail.With(fail.Load, drop(ctx, c))
+}
+
+func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord) error {
+	if r.Snapshot == "" {
+		return nil
+	}
+	table, err := loader.ParseTableName(r.Table)
+	if err == nil {
+		err = c.EndSnapshot(ctx, table, r.Snapshot, r.Created)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: delete it by hand: delete_snapshot '%s'", err, r.Snapshot)
+	}
+	return nil
+}

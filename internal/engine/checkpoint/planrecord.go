@@ -1,0 +1,206 @@
+package checkpoint
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// LoadsDir reports whether the job loads a directory of HFiles, which it has not built.
+func (p PlanRecord) LoadsDir() bool { return p.Key == "" }
+
+// Same says what has changed since the plan was made.
+func (p PlanRecord) Same(now PlanRecord) error {
+	var input, other []string
+	was := map[string]InputRecord{}
+	at := func(f InputRecord) string { return f.Input }
+	if !slices.ContainsFunc(p.Inputs, func(f InputRecord) bool { return f.Place == "" }) {
+		at = func(f InputRecord) string { return f.Place }
+	}
+	for _, f := range p.Inputs {
+		was[at(f)] = f
+	}
+	for _, f := range now.Inputs {
+		old, ok := was[at(f)]
+		delete(was, at(f))
+		switch {
+		case !ok:
+			input = append(input, fmt.Sprintf("%s is new", f.Input))
+		case old.Differs(f) != "":
+			input = append(input, old.Differs(f))
+		case old.Format != "" && f.Format != "" && old.Format != f.Format:
+			other = append(other, fmt.Sprintf("the format of %s was %s, it is %s", f.Input, old.Format, f.Format))
+		}
+	}
+	for _, f := range was {
+		input = append(input, f.Input+" is gone")
+	}
+	slices.Sort(input)
+	if p.Reading != nil && now.Reading != nil {
+		other = append(other, p.Reading.differences(now.Reading)...)
+	}
+	other = append(other, p.rowDifferences(now)...)
+	other = append(other, p.tableDifferences(now)...)
+	hint := setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
+	switch {
+	case len(input) > 0:
+		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)
+	case len(other) > 0:
+		return fail.Errorf(fail.Check, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
+	}
+	return nil
+}
+
+// rowDifferences says what has changed of what rows of the table are.
+func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
+	differs := func(what string, old, now any) {
+		if fmt.Sprint(old) != fmt.Sprint(now) {
+			all = append(all, fmt.Sprintf("%s was %v, it is %v", what, old, now))
+		}
+	}
+	differs("the family", p.Family, now.Family)
+	differs("the families", p.Families, now.Families)
+	differs("the mapping", p.mappingText(), now.mappingText())
+	differs("the list of columns", p.Columns, now.Columns)
+	differs("empty", p.Empty, now.Empty)
+	differs("duplicates", p.Duplicates, now.Duplicates)
+	if now.Timestamp != 0 {
+		differs("the timestamp", p.Timestamp, now.Timestamp)
+	}
+	if now.Modulus != 0 {
+		differs("the modulus", p.Modulus, now.Modulus)
+	}
+	return all
+}
+
+// Asked is what a spec, with its defaults, says of the records and rows of a
+// job that reads files of these formats.
+func Asked(s spec.Job, formats []string) PlanRecord {
+	p := PlanRecord{Key: s.Key(), Empty: emptyOf(s, formats), Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
+		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
+	if s.Mapping.Given() {
+		p.Mapping, p.MapFamily = &s.Mapping, s.FamilyName()
+	}
+	return p
+}
+
+// emptyByFile is what becomes of empty texts where that is another thing in one file than in the next: cells where there is NULL too.
+const emptyByFile = "by file"
+
+// emptyOf is what becomes of empty texts in files of these formats: skip or store, if it is the same in all and known by the formats.
+func emptyOf(s spec.Job, formats []string) string {
+	if s.Empty != "" {
+		return s.Empty
+	}
+	skip, store := false, false
+	for _, f := range formats {
+		format, packed, _ := strings.Cut(f, ".")
+		nulls := false
+		switch source.Format(format) {
+		case source.FormatJSON, source.FormatAvro, source.FormatParquet, source.FormatTable:
+			nulls = true
+		case source.FormatText:
+			if packed == "rejects" {
+				return emptyByFile // its dialect is its own
+			}
+			nulls = s.Text() != nil && len(s.Text().Null) > 0
+		}
+		skip, store = skip || !nulls, store || nulls
+	}
+	switch {
+	case skip && store:
+		return emptyByFile
+	case store:
+		return "store"
+	}
+	return "skip"
+}
+
+// Asked is what a spec says now, where the rest is as it was: what only the
+// table and the inputs say, and the inputs themselves, which are left out.
+func (p PlanRecord) Asked(s spec.Job) PlanRecord {
+	now := Asked(s, p.Formats())
+	now.Family, _ = s.ApplyTo(p.Family)
+	if now.Mapping != nil {
+		now.Families, _ = s.ApplyToAll(p.Families)
+	}
+	if now.Columns = s.Columns; len(now.Columns) == 0 {
+		now.Columns = p.Columns
+	}
+	now.Tables = AskedTables(s, p.Formats())
+	for i, t := range s.Targets()[1:] {
+		if i == len(p.Tables) {
+			break
+		}
+		own, was := &now.Tables[i], p.Tables[i]
+		if name, err := loader.ParseTableName(own.Table); err == nil {
+			own.Table = name.String()
+		}
+		if own.Family, _ = t.ApplyTo(was.Family); own.Mapping != nil {
+			own.Families, _ = t.ApplyToAll(was.Families)
+		}
+	}
+	return now
+}
+
+// few prints the first of a list.
+func few(list []string) string {
+	const most = 3
+	text := ""
+	for i, s := range list[:min(len(list), most)] {
+		if i > 0 {
+			text += "; "
+		}
+		text += s
+	}
+	if n := len(list) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return text
+}
+
+// BuildPlan is the recorded plan again.
+func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
+	w := &build.Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
+	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
+	if p.Empty != emptyByFile {
+		w.Empty = p.Empty
+	}
+	splits := make([][]byte, len(p.Splits))
+	for i, k := range p.Splits {
+		splits[i] = k
+	}
+	var err error
+	if w.Ranges, err = partition.New(splits); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if w.Key, err = keygen.Parse(p.Key); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if p.Mapping != nil {
+		w.Mapping = *p.Mapping
+		return w, w.MapCells(w.Mapping, p.MapFamily, p.Families)
+	}
+	return w, w.MapCells(spec.Mapping{}, family.Name, nil)
+}
+
+// mappingText distinguishes one mapping from another.
+func (p PlanRecord) mappingText() string {
+	if p.Mapping == nil {
+		return "that of all columns as text"
+	}
+	b, _ := json.Marshal(p.Mapping) // of strings and booleans: it cannot fail
+	return string(b) + " with the family " + p.MapFamily
+}

@@ -1,0 +1,52 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+
+	"bulkload/internal/model/spec"
+)
+
+// AskedTables is [Asked] for the further tables of a job, in their order.
+func AskedTables(s spec.Job, formats []string) (tables []PlanRecord) {
+	for _, t := range s.Targets()[1:] {
+		p := Asked(t.Job, formats)
+		p.Table, p.Index, p.Format, p.Reading, p.Timestamp = t.Table, t.Index, "", nil, 0 // the rest is the job's
+		tables = append(tables, p)
+	}
+	return tables
+}
+
+// Formats are those of the inputs, as they were found.
+func (p PlanRecord) Formats() (formats []string) {
+	for _, f := range p.Inputs {
+		formats = append(formats, f.Format)
+	}
+	return formats
+}
+
+// Further is the plan of a further table, with what it has in common with the first.
+func (p PlanRecord) Further(i int) PlanRecord {
+	t := p.Tables[i]
+	t.Job, t.Columns, t.Timestamp, t.Staging, t.Inputs = p.Job, p.Columns, p.Timestamp, p.Staging, p.Inputs
+	return t
+}
+
+// tableDifferences says what has changed of further tables.
+func (p PlanRecord) tableDifferences(now PlanRecord) (all []string) {
+	names := func(p PlanRecord) (list []string) {
+		for _, t := range p.Tables {
+			list = append(list, t.Table)
+		}
+		return list
+	}
+	if was, is := names(p), names(now); !slices.Equal(was, is) {
+		return []string{fmt.Sprintf("the list of further tables was %v, it is %v", was, is)}
+	}
+	for i, t := range p.Tables {
+		for _, d := range t.rowDifferences(now.Tables[i]) {
+			all = append(all, fmt.Sprintf("table %s: %s", t.Table, d))
+		}
+	}
+	return all
+}

@@ -1,0 +1,69 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/pkg/loader"
+)
+
+// DiscardedRecord is a job that begins again.
+type DiscardedRecord struct{}
+
+// CheckingRecord is a staging directory that HBase made for a check of a job.
+type CheckingRecord struct {
+	Table string `json:"table"`
+	Token string `json:"token"`
+	Gone  bool   `json:"gone,omitempty"`
+}
+
+// prepare takes a staging directory of HBase's into account; one that is gone has no table.
+func (h *History) prepare(token, table string) {
+	if table == "" {
+		delete(h.Prepared, token)
+		return
+	}
+	if h.Prepared == nil {
+		h.Prepared = map[string]string{}
+	}
+	h.Prepared[token] = table
+}
+
+// nothing says that the job has done nothing that is known here, and has left nothing.
+func (h *History) nothing() bool {
+	return h.Plan == nil && h.Rekey == nil && h.Fresh == nil && h.Undo == nil && !h.Finished && !h.AnyLoading() &&
+		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0
+}
+
+// DropPrepared has HBase remove the staging directories that attempts of the job have left, and notes it. One with a file in it
+// stays.
+func (st *Job) DropPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster) error {
+	var errs []error
+	for _, token := range slices.Sorted(maps.Keys(st.Prepared)) {
+		err := removePrepared(ctx, env, c, token, st.Prepared[token])
+		if err == nil {
+			err = st.Record(EventCleaned, TokenRecord{token})
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func removePrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, token, table string) error {
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return err
+	}
+	l, err := env.Conf.Resolve(token)
+	if err != nil {
+		return err
+	}
+	fsys, err := env.FS(l)
+	if err != nil {
+		return err
+	}
+	return c.RemoveStaging(ctx, fsys, name, token)
+}

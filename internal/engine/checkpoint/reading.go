@@ -1,0 +1,118 @@
+package checkpoint
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/source"
+)
+
+// readingRecord is how a job's inputs are read, with defaults filled in: what decides
+// which records come out of the same bytes. All of its fields are compared by
+// [PlanRecord.same], under their names in JSON; a further option of reading is
+// one field more. What does not matter to the formats that were found is empty.
+type readingRecord struct {
+	Header     string `json:"header,omitempty"`     // csv
+	FieldSep   string `json:"field_sep,omitempty"`  // csv, dump
+	RecordSep  string `json:"record_sep,omitempty"` // dump
+	Dialect    string `json:"dialect,omitempty"`    // text of a dialect
+	Charset    string `json:"charset,omitempty"`    // json
+	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
+	Partitions string `json:"partitions,omitempty"` // of directories name=value
+	Where      string `json:"where,omitempty"`
+	Parse      string `json:"parse,omitempty"` // key spec of a table
+	BadRecords string `json:"bad_records,omitempty"`
+}
+
+// readingOf is how a spec, with its defaults, reads files of these formats.
+func readingOf(s spec.Job, formats []string) *readingRecord {
+	csv, dump := false, false
+	for _, f := range formats {
+		csv = csv || strings.HasPrefix(f, string(source.FormatCSV))
+		dump = dump || strings.HasPrefix(f, string(source.FormatDump))
+	}
+	r := &readingRecord{BadRecords: allowance(s.BadRecords)}
+	var fields []string
+	if csv {
+		r.Header = s.Header
+		fields = append(fields, sepText(s.FieldSep(), source.SepOf(',')))
+	}
+	if dump {
+		fields = append(fields, sepText(s.FieldSep(), source.SepOf(0x01)))
+		r.RecordSep = sepText(s.RecordSep(), source.SepOf(0x10))
+	}
+	text := csv || dump || slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) })
+	if d := s.Text(); d != nil && text {
+		r.Dialect = d.String()
+	}
+	if slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatJSON)) }) {
+		r.Charset = s.LinesCharset()
+	}
+	if s.Extra != "" || s.Missing != "" {
+		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))
+	}
+	if e, err := keygen.Parse(s.Parse); err == nil {
+		r.Parse = e.String()
+	}
+	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
+	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
+	return r
+}
+
+// sepText prints a separator, however it was written.
+func sepText(text string, none source.Sep) string {
+	sep, err := source.ParseSep(text)
+	if err != nil || sep.String() == "" {
+		sep = none
+	}
+	return sep.String()
+}
+
+// allowance prints how many bad records are allowed, however it was written.
+func allowance(text string) string {
+	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+	n, err := strconv.ParseFloat(cmp.Or(number, "0"), 64)
+	switch {
+	case err != nil:
+		return text
+	case n == 0:
+		return "0"
+	case share:
+		return strconv.FormatFloat(n, 'g', -1, 64) + "%"
+	}
+	return strings.TrimLeft(number, "+0")
+}
+
+// differences lists the fields that have changed, with both values.
+func (r *readingRecord) differences(now *readingRecord) (all []string) {
+	was, is := reflect.ValueOf(*r), reflect.ValueOf(*now)
+	for i := range was.NumField() {
+		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+		if old, now := fmt.Sprint(was.Field(i)), fmt.Sprint(is.Field(i)); old != now {
+			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "not given"), cmp.Or(now, "not given")))
+		}
+	}
+	return all
+}
+
+// Allows reports whether the bad records that a job has set aside are allowed now
+// too, if it has come so far. Then another allowance gives the same rows: it
+// decides whether a job fails, not which records are bad.
+func (h *History) Allows(now *readingRecord) bool {
+	b, err := source.NewBudget(now.BadRecords)
+	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))
+}
+
+// FormatOf is what a file was found to be, such as csv or csv.gz.
+func FormatOf(f source.FileInfo) string {
+	if f.Compression != "" {
+		return string(f.Format) + "." + f.Compression
+	}
+	return string(f.Format)
+}

@@ -1,0 +1,195 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/engine/statetable"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// sharedPrefix begins the name of state that is shared: hbase:TABLE or hbase:NAMESPACE:TABLE.
+const sharedPrefix = "hbase:"
+
+// tableName is the file of a directory of jobs' state that has the name of the table whose copy it is.
+const tableName = ".state-table"
+
+// StateDir is the directory of jobs' state that a setting names, default [DefaultState]: itself, or, of hbase:TABLE, the copy on
+// this machine of what the table has. The copy is made below the user's cache directory, and may be lost at any time.
+func StateDir(env *cluster.Env, state string) (string, error) {
+	if state == "" {
+		var err error
+		if state, err = DefaultState(); err != nil {
+			return "", fail.With(fail.Config, err)
+		}
+	}
+	name, shared := strings.CutPrefix(state, sharedPrefix)
+	if !shared {
+		return state, nil
+	}
+	table, err := loader.ParseTableName(name)
+	if err != nil {
+		return "", fail.With(fail.Config, setting.Errorf("%s %s: %w", setting.State, state, err))
+	}
+	base, err := os.UserCacheDir()
+	if err != nil { // a container without a home
+		base = filepath.Join(os.TempDir(), fmt.Sprintf("bulkload-%d", os.Getuid()))
+	}
+	dir := filepath.Join(base, "bulkload", "state", table.FileName()+"-"+digestOf(env.Conf.Quorum(), table.String())[:StateDigits])
+	err = durable.MakePrivateDir(dir)
+	if err == nil {
+		err = durable.ReplaceVolatile(filepath.Join(dir, tableName), []byte(table.String()+"\n"))
+	}
+	if err != nil {
+		return "", fail.Errorf(fail.Config, "copy of the state in table %s: %w (XDG_CACHE_HOME names another directory)", table, err)
+	}
+	return dir, nil
+}
+
+// shared is where a directory of state is a copy from.
+type shared struct {
+	root  string // directory of all jobs' state
+	table loader.TableName
+	job   string // path below the root
+}
+
+// sharedOf finds the table of a directory of a job's state, or of all; nil: it is no copy.
+func sharedOf(dir string) (*shared, error) {
+	dir = filepath.Clean(dir)
+	for root, depth := dir, 0; depth < 3; root, depth = filepath.Dir(root), depth+1 {
+		b, err := os.ReadFile(filepath.Join(root, tableName))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		table, err := loader.ParseTableName(strings.TrimSpace(string(b)))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(root, tableName), err)
+		}
+		job, err := filepath.Rel(root, dir)
+		return &shared{root, table, filepath.ToSlash(job)}, err
+	}
+	return nil, nil
+}
+
+// dialShared connects the cluster that has the state of a directory; nil: none has.
+func dialShared(ctx context.Context, env *cluster.Env, dir string) (*loader.Cluster, error) {
+	s, err := sharedOf(dir)
+	if err != nil || s == nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	return env.Dial(ctx)
+}
+
+// Refresh brings a directory of jobs' state up to date if it is a copy: with every job of the table, and no other. Jobs that
+// a process of this machine works on are left alone.
+func Refresh(ctx context.Context, env *cluster.Env, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	s, err := sharedOf(dir)
+	if err != nil || s == nil {
+		return fail.With(fail.Config, err)
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	there := map[string]bool{}
+	err = statetable.New(c, s.table).All(ctx, func(job string, content *statetable.Content) error {
+		there[job] = true
+		return s.write(filepath.Join(s.root, filepath.FromSlash(job)), content)
+	})
+	if err == nil {
+		err = s.forget(there)
+	}
+	return stateFailure(err)
+}
+
+// read reads the records of a job, which another process may work on. A table that does not exist has none.
+func (s *shared) read(ctx context.Context, c *loader.Cluster, job string) ([]journal.Record, error) {
+	if c == nil {
+		return nil, errNoCluster
+	}
+	content, err := statetable.New(c, s.table).Read(ctx, job)
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, stateFailure(err)
+	}
+	return journal.Read(bytes.NewReader(textOf(content)))
+}
+
+// write makes a job's directory a copy.
+func (s *shared) write(dir string, c *statetable.Content) error {
+	if !filepath.IsLocal(strings.TrimPrefix(dir, s.root+string(filepath.Separator))) {
+		return fail.Errorf(fail.State, "state table %s: row %q is no job", s.table, filepath.Base(dir))
+	}
+	if worksHere(dir) {
+		return nil
+	}
+	if err := durable.MakePrivateDir(dir); err != nil {
+		return err
+	}
+	if err := writeRecords(dir, c); err != nil {
+		return err
+	}
+	if len(c.Live) > 0 {
+		if err := durable.ReplaceVolatile(filepath.Join(dir, LiveName), c.Live); err != nil {
+			return err
+		}
+	}
+	if c.Holder.Released {
+		return absent(os.Remove(filepath.Join(dir, journal.LockName)))
+	}
+	return durable.ReplaceVolatile(filepath.Join(dir, journal.LockName), []byte(c.Holder.String()+"\n"))
+}
+
+// forget removes copies of jobs that the table does not have any more.
+func (s *shared) forget(there map[string]bool) error {
+	list, err := os.ReadDir(s.root)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if dir := filepath.Join(s.root, d.Name()); stateName.MatchString(d.Name()) && !there[d.Name()] && hasJournal(dir) && !worksHere(dir) {
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// worksHere reports whether the process that took a job's lock last is one of this machine that runs.
+func worksHere(dir string) bool {
+	o, err := journal.LastOwner(dir)
+	if err != nil {
+		return false
+	}
+	runs, here := o.Running()
+	return here && runs
+}
+
+// absent is err unless it reports a file that does not exist.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,283 @@
+package checkpoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
+)
+
+// What became of a job, besides [JobDone], [JobRunning] and [JobUnknown].
+const (
+	JobFailed      Status = "failed"      // the last attempt ended with an error
+	JobStopped     Status = "stopped"     // the last attempt was stopped by a signal
+	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine was
+)
+
+// State is what the state directory of a job says.
+type State struct {
+	Schema    int                  `json:"schema"` // version of this form: 1
+	Job       string               `json:"job"`    // name of its directory
+	Dir       string               `json:"dir"`
+	JobID     string               `json:"job_id,omitempty"` // the caller's own word
+	Table     string               `json:"table,omitempty"`
+	State     Status               `json:"state"`
+	Resumable bool                 `json:"resumable,omitempty"`  // the same command resumes it
+	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if it is known
+	Error     string               `json:"error,omitempty"`      // likewise
+	ErrorKind string               `json:"error_kind,omitempty"` // likewise
+	Attempt   int                  `json:"attempt"`              // the last one; 0: none began
+	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of the process that works on it now
+	Host      string               `json:"host,omitempty"`
+	Phase     string               `json:"phase,omitempty"`
+	Percent   *float64             `json:"percent,omitempty"`          // of the phase; 100 if the job is done
+	Rows      int64                `json:"rows"`                       // done in the phase while it runs; else in the files
+	HFiles    int                  `json:"hfiles"`                     // complete
+	Bytes     int64                `json:"bytes"`                      // of them
+	Regions   int                  `json:"regions,omitempty"`          // of the plan, of all tables
+	Loaded    int                  `json:"loaded_files"`               // that HBase has taken
+	Sent      int                  `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
+	Began     time.Time            `json:"began,omitzero"`             // the last attempt
+	Ended     time.Time            `json:"ended,omitzero"`             // likewise, unless it runs
+	Last      time.Time            `json:"last,omitzero"`              // when something was noted
+	Tables    []TableState         `json:"tables,omitempty"`           // of a job of several, in the order in which they are loaded
+	Live      *Live                `json:"live,omitempty"`             // what the running job says of itself
+	Key       string               `json:"key,omitempty"`
+	Inputs    int                  `json:"input_files,omitempty"`
+	InBytes   int64                `json:"input_bytes,omitempty"`
+	Staging   string               `json:"staging,omitempty"`
+	Snapshot  string               `json:"snapshot,omitempty"`
+	Replace   *result.Replace      `json:"replace,omitempty"`     // what the load takes away, when it is known
+	Fresh     *FreshState          `json:"fresh,omitempty"`       // the table whose place the job's takes
+	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
+	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
+	Undone    *result.Undo         `json:"undo_result,omitempty"` // its result
+	Resources []Resource           `json:"resources,omitempty"`   // that the job has made outside its directory and has not removed
+	Attempts  []Attempt            `json:"attempts,omitempty"`
+	Result    *result.Result       `json:"result,omitempty"` // of a finished job
+	Report    string               `json:"report,omitempty"` // the newest report, if there is one
+	Taken     []Taken              `json:"-"`                // regions that have taken files, by their names
+	Files     []manifest.File      `json:"-"`                // complete ones, in no order
+	Splits    []rowkey.Key         `json:"-"`
+	Source    []progress.InputFile `json:"-"`
+}
+
+// Attempt is one process's work on a job.
+type Attempt struct {
+	Attempt int        `json:"attempt"`
+	PID     int        `json:"pid"`
+	Host    string     `json:"host"`
+	Version string     `json:"version,omitempty"`
+	Began   time.Time  `json:"began"`
+	Ended   time.Time  `json:"ended"` // the last that is noted of it
+	State   Status     `json:"state"`
+	Error   string     `json:"error,omitempty"`
+	Kind    string     `json:"error_kind,omitempty"`
+	Steps   []DoneStep `json:"steps"`
+}
+
+// DoneStep is something that an attempt has finished.
+type DoneStep struct {
+	Name string    `json:"name"` // an event of the journal: sorted, built, snapshot, loading, verified, done
+	Time time.Time `json:"time"`
+}
+
+// Taken is a region that has taken files.
+type Taken struct {
+	Region string
+	Server string // that was asked, empty if the journal does not say
+	Files  int
+}
+
+// ErrNoJob says that a state directory has no such job.
+var ErrNoJob = errors.New("no such job")
+
+// Read reports one job by its directory. The job's lock is not touched, so
+// it may run meanwhile, or begin to. A damaged journal is reported in the state's
+// Error, with the status unknown.
+func Read(dir string) (*State, error) {
+	name := filepath.Join(dir, journal.FileName)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := &State{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: JobUnknown}
+	records, damage := journal.Read(f)
+	h, err := HistoryOf(records)
+	damage = cmp.Or(damage, err)
+	s.take(&h)
+	s.judge(time.Now(), len(records) > 0)
+	if report := filepath.Join(dir, "report.html"); fileExists(report) {
+		s.Report = report
+	}
+	if damage != nil {
+		s.State, s.Error = JobUnknown, fmt.Sprintf("journal %s: %v", name, damage)
+	}
+	return s, nil
+}
+
+func fileExists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// ReadAll reports all jobs below a directory, default [DefaultState], the
+// newest first. One that is missing has no jobs.
+func ReadAll(dir string) ([]*State, error) {
+	if dir == "" {
+		var err error
+		if dir, err = DefaultState(); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs // a reader of it may be elsewhere
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fail.With(fail.Config, err)
+	}
+	jobs := []*State{}
+	for _, d := range list {
+		if !d.IsDir() || !stateName.MatchString(d.Name()) {
+			continue
+		}
+		s, err := Read(filepath.Join(dir, d.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // no journal: not a job's, or one that was cleaned just now
+		}
+		if err != nil {
+			s = &State{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: JobUnknown, Error: err.Error()}
+		}
+		jobs = append(jobs, s)
+	}
+	slices.SortStableFunc(jobs, func(a, b *State) int { return b.Last.Compare(a.Last) })
+	return jobs, nil
+}
+
+// Find reports the one job that a word names: its directory, the name of
+// that below state (default [DefaultState]), the twelve digits at its end, or
+// the caller's own word for it. None is [ErrNoJob].
+func Find(state, word string) (*State, error) {
+	if s, err := Read(word); err == nil && strings.ContainsRune(word, filepath.Separator) {
+		return s, nil
+	}
+	jobs, err := ReadAll(state)
+	if err != nil {
+		return nil, err
+	}
+	var found []*State
+	for _, s := range jobs {
+		if s.Job == word || strings.HasSuffix(s.Job, "-"+word) && len(word) == StateDigits || s.JobID != "" && s.JobID == word {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fail.With(fail.Input, setting.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the %s of a job with state here (bulkload status lists them)", ErrNoJob, word, setting.JobID))
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, s := range found {
+		names[i] = s.Job
+	}
+	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs: %s (name one by its directory)", word, setting.JobID, few(names))
+}
+
+// judge says what became of the job, from its journal, from the process that signed its
+// lock, from what it says of itself, and from what its last run came to.
+func (s *State) judge(now time.Time, begun bool) {
+	live, end := readLive(s.Dir), ReadEnding(s.Dir)
+	if live != nil {
+		s.JobID, s.Table = live.Progress.Start.JobID, cmp.Or(s.Table, live.Progress.Start.Table)
+	}
+	if end != nil {
+		s.JobID, s.Table = cmp.Or(s.JobID, end.JobID), cmp.Or(s.Table, end.Table)
+	}
+	owner, err := journal.LastOwner(s.Dir)
+	held := err == nil && s.State != JobDone && holds(owner, live, now) && !s.endedBy(owner, end)
+	switch {
+	case s.State == JobDone:
+		code, percent := 0, 100.0
+		s.ExitCode, s.Percent, s.Phase = &code, &percent, ""
+	case held:
+		s.run(owner, live)
+	case end != nil && !end.Ended.Before(s.Last) && end.Status != "done":
+		s.ended(end)
+	case len(s.Attempts) > 0:
+		a := s.Attempts[len(s.Attempts)-1]
+		s.State, s.Error, s.ErrorKind, s.Ended, s.Resumable = a.State, a.Error, a.Kind, a.Ended, true
+		if k, ok := fail.ParseKind(a.Kind); ok {
+			code := k.ExitCode()
+			s.ExitCode = &code
+		}
+	case begun:
+		s.State, s.Resumable, s.Ended = JobInterrupted, true, s.Last
+	}
+}
+
+// endedBy reports whether the one who signed the lock last has noted an end: the
+// process may live on for a moment.
+func (s *State) endedBy(o journal.Owner, end *Ending) bool {
+	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {
+		return true
+	}
+	if len(s.Attempts) == 0 {
+		return false
+	}
+	a := s.Attempts[len(s.Attempts)-1]
+	return a.PID == o.PID && a.Host == o.Host && (a.State == JobFailed || a.State == JobStopped)
+}
+
+// run reports a job that is under way.
+func (s *State) run(o journal.Owner, live *Live) {
+	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
+	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
+		if n := len(s.Attempts); n == 0 || s.Attempts[n-1].PID != o.PID || s.Attempts[n-1].Host != o.Host {
+			s.Began, s.Phase = o.Since, "plan"
+		} else {
+			s.Attempts[n-1].State = JobRunning
+		}
+		return
+	}
+	s.Live, s.Percent, s.Phase, s.Last = live, live.Percent, live.Phase, live.Updated
+	s.Attempt, s.Began = max(s.Attempt, live.Progress.Start.Attempt), live.Progress.Began
+	if n := len(live.Progress.Phases); n > 0 {
+		s.Rows = live.Progress.Phases[n-1].Done.Rows
+	}
+	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].PID == o.PID {
+		s.Attempts[n-1].State = JobRunning
+	}
+}
+
+// ended reports an attempt that has said itself how it ended.
+func (s *State) ended(e *Ending) {
+	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
+	s.Attempt = max(s.Attempt, e.Attempt)
+	if s.Began.IsZero() || e.Attempt == 0 {
+		s.Began = e.Began
+	}
+	if e.Status == string(JobStopped) {
+		s.State = JobStopped
+	}
+	s.Resumable = true
+	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].Attempt == e.Attempt {
+		a := &s.Attempts[n-1]
+		a.State, a.Error, a.Kind, a.Ended = s.State, e.Error, e.Kind, e.Ended
+	}
+}

@@ -1,0 +1,92 @@
+package checkpoint
+
+import "bulkload/internal/model/manifest"
+
+// TableState is what the state directory says of one table of a job of several.
+type TableState struct {
+	Table   string    `json:"table"`
+	Index   string    `json:"index,omitempty"` // its name, if it is one
+	State   TableStep `json:"state"`
+	Rows    int64     `json:"rows"`   // in its complete files
+	HFiles  int       `json:"hfiles"` // complete
+	Bytes   int64     `json:"bytes"`  // of them
+	Regions int       `json:"regions"`
+	Loaded  int       `json:"loaded_files"`               // that HBase has taken
+	Sent    int       `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
+	Undo    string    `json:"undo,omitempty"`             // pending, under way, or undone: the load is out of the table again
+}
+
+// TableStep is how far a table of a job is.
+type TableStep string
+
+// The steps, in their order.
+const (
+	TablePending  TableStep = "pending" // its load has not begun
+	TableLoading  TableStep = "loading" // its load has begun
+	TableVerified TableStep = "verified"
+)
+
+// tableStates are those of a job of several tables, in the order in which they are loaded; nil of a job of one.
+func (h *History) tableStates() []TableState {
+	if h.Plan == nil || len(h.Plan.Tables) == 0 {
+		return nil
+	}
+	var list []TableState
+	ends := []int{} // ordinals of regions in the sort
+	end := 0
+	now := h.tableLoads()
+	loads := now
+	if h.loads != nil {
+		loads = h.loads
+	}
+	for i, p := range append([]PlanRecord{*h.Plan}, h.Plan.Tables...) {
+		t := TableState{Table: p.Table, Index: p.Index, Regions: len(p.Splits) + 1, State: TablePending}
+		if load, known := loads[i]; known {
+			t.load(load, h.Finished)
+		}
+		t.Undo = h.Undo.ofTable(i, now[i].Loading)
+		end += t.Regions
+		list, ends = append(list, t), append(ends, end)
+	}
+	if h.Built != nil {
+		for i, m := range append([]*manifest.Manifest{h.Built}, h.BuiltTables...) {
+			if i < len(list) {
+				list[i].Rows, list[i].HFiles, list[i].Bytes = m.Digest.Rows, m.HFiles, m.Bytes
+			}
+		}
+		return list
+	}
+	for _, w := range h.Written {
+		for i := range list {
+			if w.InSort() >= ends[i] {
+				continue
+			}
+			list[i].Rows += w.Rows
+			list[i].HFiles += 1 + len(w.Others)
+			list[i].Bytes += w.Bytes
+			for _, f := range w.Others {
+				list[i].Bytes += f.Bytes
+			}
+			break
+		}
+	}
+	return list
+}
+
+// load puts in how far the load of the table is.
+func (t *TableState) load(l tableLoad, finished bool) {
+	switch {
+	case l.verified:
+		t.State = TableVerified
+	case l.Loading:
+		t.State = TableLoading
+	}
+	for _, at := range l.Files {
+		switch {
+		case at == FileLoaded:
+			t.Loaded++
+		case at == FileSent && !finished:
+			t.Sent++
+		}
+	}
+}

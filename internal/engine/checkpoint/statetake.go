@@ -1,0 +1,75 @@
+package checkpoint
+
+import (
+	"cmp"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+)
+
+// phaseNow is the phase that follows what is finished: of a table that has all its files the verification.
+func (h *History) phaseNow() string {
+	if h.phase != "load" || !h.Loading || h.verified {
+		return h.phase
+	}
+	for _, at := range h.Files {
+		if at != FileLoaded {
+			return h.phase
+		}
+	}
+	return "verify"
+}
+
+// take puts what a journal says into a job's state.
+func (s *State) take(h *History) {
+	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phaseNow()
+	if p := h.Plan; p != nil {
+		s.Table, s.Key, s.Staging, s.Splits, s.Regions = p.Table, p.Key, p.Staging, p.Splits, len(p.Splits)+1
+		for _, f := range p.Inputs {
+			s.Inputs++
+			s.InBytes += f.Size
+			s.Source = append(s.Source, progress.InputFile{Path: f.Input, Bytes: f.Size})
+		}
+	}
+	if n := len(h.Attempts); n > 0 {
+		a := h.Attempts[n-1]
+		s.Attempt, s.PID, s.Host, s.Began = a.Attempt, a.PID, a.Host, a.Began
+	}
+	for _, w := range h.Written {
+		files := append([]manifest.File{w.File}, w.Others...)
+		s.Rows += w.Rows
+		s.HFiles += len(files)
+		for _, f := range files {
+			s.Bytes += f.Bytes
+		}
+		if w.Ordinal == 0 { // of the first table, whose split points these are
+			s.Files = append(s.Files, files...)
+		}
+	}
+	if m := h.Built; m != nil {
+		s.Rows, s.HFiles, s.Bytes = m.Digest.Rows, m.HFiles, m.Bytes
+		for _, m := range h.BuiltTables {
+			s.Rows, s.HFiles, s.Bytes = s.Rows+m.Digest.Rows, s.HFiles+m.HFiles, s.Bytes+m.Bytes
+		}
+	}
+	if s.Tables = h.tableStates(); s.Tables != nil {
+		s.Regions = 0
+		for _, t := range s.Tables {
+			s.Regions += t.Regions
+		}
+	}
+	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
+	s.Replace, s.Fresh, s.Resources = h.Replace, h.freshState(), h.Resources()
+	if h.Fresh != nil {
+		s.Table = cmp.Or(s.Table, h.Fresh.Table)
+	}
+	if u := h.Undo; u != nil {
+		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
+		if u.Done {
+			s.Undo = UndoDone
+		}
+	}
+	if h.Finished {
+		s.State, s.Ended = JobDone, h.FinishedAt
+	}
+}

@@ -1,0 +1,96 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+)
+
+// Step is a part of a job. A command is a list of steps.
+type Step struct {
+	Name string                          // what it does, for people who read the list
+	Done func() bool                     // reports whether the journal has it already: it is skipped then; nil: each attempt takes it
+	Gate bool                            // a job that is paused waits before it
+	Run  func(ctx context.Context) error // records what it is about to do before it does it
+	// TakeBack takes back what this step and those after it have done, as far as the job cannot continue from it, when one of them has ended
+	// with an error. Nil: it stays for the next attempt.
+	TakeBack func(ctx context.Context, cause error) error
+}
+
+// Steps takes the steps of a job that are left, in their order. The first error ends the attempt, and is recorded. Steps that were taken
+// are taken back then, the last one first, unless another process has the job.
+func (st *Job) Steps(ctx context.Context, gate progress.Gate, steps []Step) error {
+	for i, s := range steps {
+		if s.Done != nil && s.Done() {
+			continue
+		}
+		var err error
+		if s.Gate {
+			err = progress.Pass(ctx, gate)
+		}
+		if err == nil {
+			err = s.Run(ctx)
+		}
+		if err == nil {
+			continue
+		}
+		st.Fail(ctx, err)
+		for ; i >= 0; i-- {
+			if back := steps[i].TakeBack; back != nil && st.Check(ctx) == nil {
+				err = errors.Join(err, back(ctx, err))
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// Work begins the work on a job that is open. It gives the context of the work, which ends when another process takes the job over, and
+// what ends the work: it closes the job, and puts into err that another process has it, or what Close returns.
+func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error)) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if st.lock != nil && st.lock.owner != nil {
+		go func() {
+			select {
+			case <-st.lock.owner.Gone():
+				cancel(stateFailure(st.lock.owner.Lost()))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, func(err *error) {
+		*err = errors.Join(*err, st.Close())
+		if st.lock != nil && st.lock.owner != nil && *err != nil {
+			if lost := st.lock.owner.Lost(); lost != nil {
+				*err = stateFailure(lost)
+			}
+		}
+		cancel(nil)
+	}
+}
+
+// Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
+func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
+
+// Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
+// attempt was interrupted.
+func (st *Job) Fail(ctx context.Context, cause error) {
+	n := len(st.Attempts)
+	if !st.begun || n == 0 || st.Attempts[n-1].State != JobInterrupted {
+		return
+	}
+	text := cause.Error()
+	if st.Finished { // what is done with a job that is done
+		text = "undo: " + text
+	}
+	r := FailedRecord{Error: text, Stopped: ctx.Err() != nil}
+	if !r.Stopped {
+		r.Kind = fail.KindOf(cause).String()
+	}
+	if fail.KindOf(cause) == fail.Verify {
+		r.Phase = "verify"
+	}
+	_ = st.Record(EventFailed, r)
+}

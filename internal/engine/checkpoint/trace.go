@@ -1,0 +1,116 @@
+package checkpoint
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/hbase/staging"
+	"bulkload/pkg/hdfsio"
+)
+
+// StateDigits is how many digits of what a job is its directory's name has.
+const StateDigits = 12
+
+// Trace is what a journal reports of a job that is not run: whether it may be
+// removed. Where the journal is not understood it is broken, and the job stays.
+type Trace struct {
+	History
+	broken error // why the journal does not say what became of the job
+}
+
+// Status is what the journal says became of the job.
+func (t *Trace) Status() Status {
+	switch {
+	case t.broken != nil:
+		return JobUnknown
+	case t.undoUnderWay():
+		return JobUnresolved
+	case t.Finished:
+		return JobDone
+	case len(t.unresolved()) > 0:
+		return JobUnresolved
+	}
+	return JobAbandoned
+}
+
+// ID is the digits in the name of the job's directory, empty if no plan says.
+func (t *Trace) ID() string {
+	if t.Plan == nil {
+		return ""
+	}
+	return t.Plan.Job[:min(len(t.Plan.Job), StateDigits)]
+}
+
+func (t *Trace) table() string {
+	if t.Plan == nil {
+		return ""
+	}
+	return t.Plan.Table
+}
+
+// stagingDir is the job's directory on HDFS.
+func (t *Trace) stagingDir() string {
+	if t.Plan == nil {
+		return ""
+	}
+	return t.Plan.Staging
+}
+
+// ReadTrace reads the journal in a state directory.
+func ReadTrace(dir string) (*Trace, error) {
+	f, err := os.Open(filepath.Join(dir, journal.FileName))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := traceOf(f.Name(), f)
+	if err != nil {
+		return nil, err
+	}
+	if info, e := f.Stat(); e == nil && t.Last.IsZero() {
+		t.Last = info.ModTime()
+	}
+	return t, nil
+}
+
+// ReadStaged reads the copy of a journal in a staging directory.
+func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error) {
+	name := path.Join(dir, staging.JournalName)
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return traceOf(name, f)
+}
+
+// errNoRecord is a journal that was emptied, or whose only record is torn.
+var errNoRecord = errors.New("it has no record")
+
+// traceOf reads a journal. One that is not understood, or has no record, is
+// broken: HBase may have some of its job's files. The error is of the
+// reading: then nothing is known.
+func traceOf(name string, r io.Reader) (*Trace, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read journal %s: %w", name, err)
+	}
+	t := &Trace{}
+	records, broken := journal.Read(bytes.NewReader(b))
+	t.History, err = HistoryOf(records)
+	if broken = cmp.Or(broken, err); broken == nil && len(records) == 0 {
+		broken = errNoRecord
+	}
+	if broken != nil {
+		t.broken = fmt.Errorf("journal %s: %w", name, broken)
+	}
+	return t, nil
+}

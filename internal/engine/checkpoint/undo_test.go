@@ -1,0 +1,219 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
+)
+
+// doneJob writes the journal of a job that is done.
+func doneJob(t *testing.T, state string) string {
+	t.Helper()
+	dir := filepath.Join(state, "t-0123456789ab-cdef01234567")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	files := []loader.HFile{{Family: "f", Path: "hdfs://nn/s/f/aa", Cells: 5}}
+	for _, r := range []struct {
+		event Event
+		data  any
+	}{
+		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7}}, {EventAttempt, AttemptRecord{Attempt: 1}},
+		{EventWritten, build.WrittenRecord{}}, {EventBuilt, BuiltRecord{Manifest: &manifest.Manifest{}}}, {EventLoading, FilesRecord{Files: files}},
+		{EventPrepared, TokenRecord{"/hbase/staging/x"}}, {EventLoaded, FilesRecord{Files: files}}, {EventDone, DoneRecord{Result: &result.Result{}}},
+	} {
+		if err := st.Record(r.event, r.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestUndoIsReplayed: what a journal says of an undo at each of its steps, to who resumes it, to status and to clean.
+func TestUndoIsReplayed(t *testing.T) {
+	state := t.TempDir()
+	dir := doneJob(t, state)
+	markers := []loader.HFile{{Family: "f", Path: "hdfs://nn/u/f/bb", Cells: 3}}
+	for _, step := range []struct {
+		event  Event
+		data   any
+		status Status // of clean
+		undo   string // of status
+		built  bool
+		sent   int
+	}{
+		{"", nil, JobDone, "", false, 0},
+		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s", Created: 9, Staging: "hdfs://nn/u"}, JobUnresolved, UndoUnderWay, false, 0},
+		{EventUndoing, UndoRecord{}, JobDone, "", false, 0},
+		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 10, Staging: "hdfs://nn/u2"}, JobUnresolved, UndoUnderWay, false, 0},
+		{EventAttempt, AttemptRecord{Attempt: 2}, JobUnresolved, UndoUnderWay, false, 0},
+		{EventMarkers, MarkersRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3}, Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
+		{EventLoading, FilesRecord{Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: markers}}}, JobUnresolved, UndoUnderWay, true, 1},
+		{EventLoaded, FilesRecord{Region: "ab", Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
+		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7, Markers: 3, Verify: "full"}}, JobDone, UndoDone, true, 0},
+	} {
+		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.event != "" {
+			if err := st.Record(step.event, step.data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := ReadTrace(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trace.Status() != step.status || s.Undo != step.undo || s.Sent != step.sent || !trace.Finished {
+			t.Errorf("after %s: %s, undo %q, %d sent; want %s, %q, %d", step.event, trace.Status(), s.Undo, s.Sent, step.status, step.undo, step.sent)
+		}
+		if u := trace.Undo; step.undo != "" && (u.Timestamp != 7 || u.Built != step.built || u.Built && len(u.Markers[0]) != 1) {
+			t.Errorf("after %s: %+v", step.event, u)
+		}
+		if step.event == EventUndoing && (trace.Loading || trace.Token != "" || len(trace.Files) > 0) && step.undo != "" {
+			t.Errorf("the undo begins with the load's files: %v, %q, %v", trace.Loading, trace.Token, trace.Files)
+		}
+	}
+	s, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Undone == nil || s.Undone.Markers != 3 || s.UndoneAt.IsZero() || s.State != JobDone {
+		t.Errorf("status of an undone job: %+v", s)
+	}
+}
+
+// TestUndoOfTablesIsReplayed: how far the undo of each table is, and how far its load was.
+func TestUndoOfTablesIsReplayed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "t-0123456789ab-cdef01234567")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := func(name string) []loader.HFile {
+		return []loader.HFile{{Family: "f", Path: "hdfs://nn/" + name, Cells: 1}}
+	}
+	m := &manifest.Manifest{HFiles: 1}
+	undo := MarkersRecord{Undo: &result.Undo{Timestamp: 7, Tables: []*result.Undo{{}, {}}}, Files: files("m0"), Tables: []UndoMarkers{{"x", files("m1")}, {"by_v", files("m2")}}}
+	begun := UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}, {"by_v", "s2", "hdfs://nn/u2"}}}
+	for _, step := range []struct {
+		event Event
+		data  any
+		undos string
+		sent  int
+	}{
+		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Tables: []PlanRecord{{Table: "x"}, {Table: "by_v", Index: "v"}}}, "[  ]", 0},
+		{EventAttempt, AttemptRecord{Attempt: 1}, "[  ]", 0},
+		{EventBuilt, BuiltRecord{Manifest: m, Tables: []*manifest.Manifest{m, m}}, "[  ]", 0},
+		{EventLoading, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventTable, TurnRecord{1, "x"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventTable, TurnRecord{2, "by_v"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventDone, DoneRecord{Result: &result.Result{}}, "[  ]", 0},
+		{EventUndoing, begun, "[pending pending pending]", 0}, {EventUndoing, UndoRecord{}, "[  ]", 0}, {EventUndoing, begun, "[pending pending pending]", 0},
+		{EventMarkers, undo, "[pending pending pending]", 0},
+		{EventLoading, FilesRecord{Files: files("m2")}, "[pending pending under way]", 0},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: files("m2")}}}, "[pending pending under way]", 1},
+		{EventLoaded, FilesRecord{Region: "ab", Files: files("m2")}, "[pending pending under way]", 0},
+		{EventTableUndone, TurnRecord{2, "by_v"}, "[pending pending undone]", 0},
+		{EventTable, TurnRecord{1, "x"}, "[pending pending undone]", 0},
+		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
+		{EventMarkers, undo, "[pending pending undone]", 0}, // written again, before one was sent
+		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "cd", Files: files("m1")}}}, "[pending under way undone]", 1},
+		{EventMarkers, undo, "[pending under way undone]", 0}, // and after
+		{EventTableUndone, TurnRecord{1, "x"}, "[pending undone undone]", 0},
+		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}, "[undone undone undone]", 0},
+	} {
+		st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(st.Record(step.event, step.data), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Read(dir)
+		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent {
+			t.Fatalf("after %s: %+v, %v", step.event, s, err)
+		}
+		var undos []string
+		for _, table := range s.Tables {
+			undos = append(undos, table.Undo)
+			if s.State == JobDone && (table.State != TableVerified || table.Loaded != 1) {
+				t.Errorf("after %s the load of a table is %+v", step.event, table)
+			}
+		}
+		if got := fmt.Sprint(undos); got != step.undos {
+			t.Errorf("after %s: %s, want %s", step.event, got, step.undos)
+		}
+	}
+	trace, err := ReadTrace(dir)
+	if err != nil || len(trace.Undo.Markers[2]) != 1 || trace.Undo.Markers[2][0].Path != "hdfs://nn/m2" || trace.Undo.Of(0).Snapshot != "s0" || trace.Undo.Of(2) != begun.Tables[1] {
+		t.Errorf("the undo is %+v, %v", trace.Undo, err)
+	}
+	st, err := OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo.Tables = nil
+	if err := errors.Join(st.Record(EventMarkers, undo), st.Close()); fail.KindOf(err) != fail.Unexpected || !strings.Contains(fmt.Sprint(err), "0 further tables") {
+		t.Errorf("a record that no replay takes: %v", err)
+	}
+	if s, err := Read(dir); err != nil || s.State != JobUnknown || !strings.Contains(s.Error, "0 further tables, and the undo was begun for 2") {
+		t.Errorf("markers of other tables: %+v, %v", s, err)
+	}
+}
+
+// TestLedger: timestamps that were undone stay known, each once, also when another process looks.
+func TestLedger(t *testing.T) {
+	state := t.TempDir()
+	if all, err := ReadUndone(t.Context(), nil, state, progress.Events{}); err != nil || len(all) > 0 {
+		t.Fatalf("a state directory without undone timestamps: %v, %v", all, err)
+	}
+	if list, err := os.ReadDir(state); err != nil || len(list) > 0 {
+		t.Fatalf("reading has made %v, %v", list, err)
+	}
+	a, b := Undone{"c", "t", 7, "j"}, Undone{"c", "t", 8, "j"}
+	for _, u := range []Undone{a, b, a} {
+		if err := NoteUndone(t.Context(), nil, state, u, progress.Events{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := ReadUndone(t.Context(), nil, state, progress.Events{})
+	if err != nil || len(all) != 2 || all[0] != a || all[1] != b {
+		t.Errorf("known are %v, %v", all, err)
+	}
+	jobs, err := ReadAll(state)
+	if err != nil || len(jobs) > 0 {
+		t.Errorf("the ledger is taken for a job: %v, %v", jobs, err)
+	}
+	if err := os.WriteFile(filepath.Join(state, ledgerDir, journal.FileName), []byte("no record\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadUndone(t.Context(), nil, state, progress.Events{}); fail.KindOf(err) != fail.Config {
+		t.Errorf("a damaged ledger: %v", err)
+	}
+}

@@ -1,0 +1,267 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/testcheck"
+
+	"pgregory.net/rapid"
+)
+
+type note struct {
+	Text string `json:"text"`
+	N    int    `json:"n"`
+}
+
+// TestReplay appends in several lives of a journal, each ended by a torn
+// line, and gets all whole records back.
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	testcheck.Check(t, func(t *rapid.T) {
+		if err := os.RemoveAll(filepath.Join(dir, FileName)); err != nil {
+			t.Fatal(err)
+		}
+		var want []note
+		for range rapid.IntRange(1, 4).Draw(t, "lives") {
+			j, records, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(records) != len(want) {
+				t.Fatalf("%d records, want %d", len(records), len(want))
+			}
+			for i, r := range records {
+				got := note{}
+				if err := json.Unmarshal(r.Data, &got); err != nil || got != want[i] || r.Seq != int64(i+1) || r.Event != "note" || r.Time.IsZero() {
+					t.Fatalf("record %d: %+v %v, want %+v", i, r, err, want[i])
+				}
+			}
+			for range rapid.IntRange(0, 5).Draw(t, "records") {
+				n := note{rapid.String().Draw(t, "text"), rapid.Int().Draw(t, "n")}
+				n.Text = strings.ToValidUTF8(n.Text, "?")
+				add := j.Append
+				if rapid.Bool().Draw(t, "sync") {
+					add = j.AppendSync
+				}
+				if err := add("note", n); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, n)
+			}
+			var copied bytes.Buffer
+			if _, err := j.WriteTo(&copied); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := Read(&copied); err != nil || len(again) != len(want) {
+				t.Fatalf("the copy has %d records: %v", len(again), err)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			torn := rapid.SampledFrom([]string{"", `{"seq":9,"ti`, `{"seq":9,"time":"2017-10-12T01:02:03Z","event":"note"}`, "\x00\x00\x00\x00"}).Draw(t, "torn")
+			f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString(torn); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestDamaged refuses a journal with a broken line in its middle: what a job
+// has done must not be guessed.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"seq":1,"time":"2017-10-12T01:02:03Z","event":"plan"}` + "\nnonsense\n" + `{"seq":3,"time":"2017-10-12T01:02:03Z","event":"done"}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Open(dir)
+	if e, ok := errors.AsType[*DamagedError](err); !ok || *e != (DamagedError{Line: 2, Text: "nonsense"}) {
+		t.Errorf("%v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, FileName)); err != nil || string(after) != text {
+		t.Errorf("the journal is now %q, %v", after, err)
+	}
+}
+
+func TestAppendConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	j, _, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 50 {
+				add := j.Append
+				if n%10 == 0 {
+					add = j.AppendSync
+				}
+				if err := add("note", note{fmt.Sprint(i), n}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := j.Append("bad", []int{1}); err == nil {
+		t.Error("a record that is no object")
+	}
+	if err := errors.Join(j.AppendSync("empty", nil), j.Append("none", struct{}{}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, records, err := Open(dir)
+	if err != nil || len(records) != 402 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	next := map[string]int{} // of each goroutine: its records are in its order
+	for i, r := range records {
+		got := note{}
+		if err := json.Unmarshal(r.Data, &got); err != nil || r.Seq != int64(i+1) {
+			t.Fatalf("record %d: %+v, %v", i, r, err)
+		}
+		if r.Event != "note" {
+			continue
+		}
+		if got.N != next[got.Text] {
+			t.Fatalf("record %d is number %d of %s, want %d", i, got.N, got.Text, next[got.Text])
+		}
+		next[got.Text]++
+	}
+	if records[400].Event != "empty" || records[401].Event != "none" {
+		t.Errorf("the last records are %s and %s", records[400].Event, records[401].Event)
+	}
+}
+
+// TestLock holds the lock in another process, too.
+func TestLock(t *testing.T) {
+	if dir := os.Getenv("JOURNAL_LOCK_DIR"); dir != "" {
+		_, err := TryLock(dir)
+		fmt.Println("outcome:", err)
+		return
+	}
+	dir := t.TempDir()
+	l, err := TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = TryLock(dir)
+	if e, ok := errors.AsType[*BusyError](err); !ok || e.Dir != dir || !strings.HasPrefix(e.Holder, fmt.Sprintf("process %d on ", os.Getpid())) {
+		t.Errorf("taken twice: %v", err)
+	}
+	other := func() string {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLock$")
+		cmd.Env = append(os.Environ(), "JOURNAL_LOCK_DIR="+dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if got, want := other(), fmt.Sprintf("process %d on ", os.Getpid()); !strings.Contains(got, want) {
+		t.Errorf("the other process says %s, want %s", got, want)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := other(); !strings.Contains(got, "outcome: <nil>") {
+		t.Errorf("the other process says %s", got)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock of a directory that is gone: %v", err)
+	}
+}
+
+// FuzzRead reads anything without a panic, and whole lines as they are.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"seq":1,"time":"2017-10-12T01:02:03Z","event":"plan","x":[1,{"y":null}]}` + "\n"))
+	f.Add([]byte("{}\n"))
+	f.Add([]byte("\x00\x00\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		records, err := Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		for _, r := range records {
+			if r.Event == "" || !json.Valid(r.Data) {
+				t.Fatalf("%q", r.Data)
+			}
+		}
+	})
+}
+
+// TestLastOwner reads who signed, held or not, and nothing else.
+func TestLastOwner(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := LastOwner(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no lock: %v", err)
+	}
+	before := time.Now().Truncate(time.Second)
+	l, err := TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := time.Now()
+	for range 2 {
+		o, err := LastOwner(dir)
+		host, _ := os.Hostname()
+		if err != nil || o.PID != os.Getpid() || o.Host != host || o.Since.Before(before) || o.Since.After(after) {
+			t.Errorf("%+v, %v", o, err)
+		}
+		_ = l.Release()
+	}
+	for _, text := range []string{"", "process x on y since z", "process 1 on y since yesterday\n", "process 1"} {
+		if err := os.WriteFile(filepath.Join(dir, LockName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := LastOwner(dir); err == nil {
+			t.Errorf("%q: %+v", text, o)
+		}
+	}
+}
+
+// TestSyncedRecordsAreSynced: AppendSync syncs the file, and does not hide that it could not. The judge is the kernel, which takes what is
+// written into a pipe and cannot sync it.
+func TestSyncedRecordsAreSynced(t *testing.T) {
+	r, w, err := os.Pipe()
+	testcheck.Must(t, err)
+	defer r.Close()
+	j := &Journal{f: w}
+	testcheck.Must(t, j.Append("plain", nil))
+	err = j.AppendSync("synced", nil)
+	if !errors.Is(err, syscall.EINVAL) {
+		t.Fatalf("the record was synced where nothing can be: %v", err)
+	}
+	if again := j.Append("next", nil); again != err {
+		t.Errorf("a record follows one that may not be on disk: %v", again)
+	}
+	if err := j.Close(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("the journal was closed without being synced: %v", err)
+	}
+	records, err := Read(r)
+	testcheck.Must(t, err)
+	if len(records) != 2 || records[0].Event != "plain" || records[1].Event != "synced" {
+		t.Errorf("written are %v", records)
+	}
+}

@@ -1,0 +1,59 @@
+package statetable
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"time"
+
+	"bulkload/internal/engine/journal"
+)
+
+// Holder is a process that works on a job, or worked on it last.
+type Holder struct {
+	Epoch      int64     `json:"epoch"`      // one more than the holder before
+	Generation int64     `json:"generation"` // of the records: those of earlier ones are discarded
+	PID        int       `json:"pid"`
+	Host       string    `json:"host"`
+	Space      string    `json:"space"` // of process numbers: the machine's boot, and the namespace
+	Since      time.Time `json:"since"` // by the holder's clock
+	Mark       string    `json:"mark"`  // random: no two holders are equal
+	Released   bool      `json:"released,omitempty"`
+}
+
+func (h Holder) String() string {
+	return fmt.Sprintf("process %d on %s since %s", h.PID, h.Host, h.Since.UTC().Format(time.RFC3339))
+}
+
+// thisProcess is this process as a holder from now on.
+func thisProcess() (Holder, error) {
+	o, err := journal.Self(time.Now())
+	if err != nil {
+		return Holder{}, fmt.Errorf("name of this host: %w", err)
+	}
+	return Holder{PID: o.PID, Host: o.Host, Since: o.Since, Space: processSpace(), Mark: rand.Text()}, nil
+}
+
+// processSpace names the processes among which a process has its number: those of the machine since it began, in one namespace.
+// Empty where the system does not say.
+func processSpace() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(boot)) + " " + space
+}
+
+// ended reports whether the holder is a process of this machine that does not run any more.
+func (h Holder) ended(self Holder) bool {
+	if h.Space == "" || h.Space != self.Space {
+		return false
+	}
+	runs, here := journal.Owner{PID: h.PID, Host: h.Host, Since: h.Since}.Running()
+	return here && !runs
+}

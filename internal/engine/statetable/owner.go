@@ -1,0 +1,315 @@
+package statetable
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bulkload/internal/base/retry"
+	"bulkload/pkg/loader"
+)
+
+// A BusyError is a job that another process works on.
+type BusyError struct{ Holder Holder }
+
+func (e *BusyError) Error() string { return "another process works on this job: " + e.Holder.String() }
+
+// A LostError is a job that another process has taken over, because the owner gave no sign of life.
+type LostError struct{ Holder Holder }
+
+func (e *LostError) Error() string {
+	if e.Holder.Epoch == 0 {
+		return "this job was removed while this process worked on it: bulkload clean ran elsewhere"
+	}
+	return fmt.Sprintf("%s has taken over this job and continues it: this process gave no sign of life for %s", e.Holder, silentFor)
+}
+
+// An Owner works on a job: it alone records. Its methods may be called by any number of goroutines.
+type Owner struct {
+	t      *Table
+	job    string
+	holder Holder
+	value  []byte // of the holder, as it is stored
+	live   func() []byte
+
+	mu       sync.Mutex
+	records  int64
+	wrote    time.Time // when this process was the owner for certain
+	beats    int64
+	lost     *LostError
+	gone     chan struct{} // closed when the job is lost
+	stop     context.CancelFunc
+	stopped  chan struct{}
+	released bool
+}
+
+// Take makes this process the owner of a job, and gives what there is of it. An owner that may be alive is watched until it gives a
+// sign of life, which is a *[BusyError], or has given none for 20 seconds. live is asked every two seconds for what the process says of itself;
+// nil: nothing. watching is called once when the watch of a silent owner begins; nil: it is not reported. The table is made if it does not exist.
+func (t *Table) Take(ctx context.Context, job string, live func() []byte, watching func(Holder)) (*Owner, *Content, error) {
+	self, err := thisProcess()
+	if err != nil {
+		return nil, nil, err
+	}
+	var beat []byte
+	var since time.Time
+	for looks := 0; ; looks++ {
+		families := []string{ownerFamily}
+		if looks == 0 {
+			families = nil // all: that is all that there is, if the job has no owner
+		}
+		c, err := t.read(ctx, job, families...)
+		if errors.Is(err, loader.ErrTableNotFound) {
+			if err := t.create(ctx); err != nil {
+				return nil, nil, err
+			}
+			c, err = t.read(ctx, job)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		sign := append(bytes.Clone(c.owner), c.beat...)
+		silent := beat != nil && bytes.Equal(beat, sign) && looks >= leastLooks && time.Since(since) >= t.silentFor
+		switch {
+		case c.owner == nil || c.Holder.Released || c.Holder.ended(self) || silent:
+			o, content, err := t.takeFrom(ctx, job, c, self)
+			if err != nil || o != nil {
+				return o.begin(ctx, live), content, err
+			}
+			looks, beat = -1, nil // another one was faster
+		case beat == nil:
+			if beat, since = sign, time.Now(); watching != nil {
+				watching(c.Holder)
+			}
+		case !bytes.Equal(beat, sign):
+			return nil, nil, &BusyError{c.Holder}
+		}
+		if err := retry.Sleep(ctx, t.lookEvery); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// takeFrom makes this process the owner, unless another one has become it since. Then it gives nothing.
+func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
+	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
+	o := &Owner{t: t, job: job, holder: self, gone: make(chan struct{})}
+	if err := o.become(ctx, self, was.owner); err != nil {
+		if _, lost := errors.AsType[*LostError](err); lost {
+			return nil, nil, nil
+		}
+		return nil, nil, err
+	}
+	c := was
+	if was.Holder.Epoch > 0 && !was.Holder.Released || !was.whole { // records may have come since
+		var err error
+		if c, err = t.Read(ctx, job); err != nil {
+			return nil, nil, err
+		}
+		if !bytes.Equal(c.owner, o.value) {
+			return nil, nil, nil
+		}
+	}
+	o.records = int64(len(c.Records))
+	return o, c, nil
+}
+
+// become writes the holder if the one before is there still. It is right too if an answer was lost: the holder that is found decides.
+func (o *Owner) become(ctx context.Context, h Holder, before []byte) error {
+	value, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: []loader.Cell{ownerCell(value)}})
+	if err != nil {
+		return err
+	}
+	if !done {
+		c, err := o.t.read(ctx, o.job, ownerFamily)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(c.owner, value) {
+			return &LostError{c.Holder}
+		}
+	}
+	o.holder, o.value = h, value
+	return nil
+}
+
+func ownerCell(value []byte) loader.Cell {
+	return loader.Cell{Family: []byte(ownerFamily), Qualifier: ownerColumn, Value: value}
+}
+
+// begin begins the beats.
+func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
+	if o == nil {
+		return nil
+	}
+	ctx, o.stop = context.WithCancel(context.WithoutCancel(ctx))
+	o.live, o.stopped = live, make(chan struct{})
+	go func() {
+		defer close(o.stopped)
+		for retry.Sleep(ctx, o.t.beatEvery) == nil {
+			_ = o.beat(ctx) // a loss is noted; a table out of reach stops the next record
+		}
+	}()
+	return o
+}
+
+// Holder is this process.
+func (o *Owner) Holder() Holder { return o.holder }
+
+// Gone is closed when another process has taken the job over.
+func (o *Owner) Gone() <-chan struct{} { return o.gone }
+
+// Lost returns a *[LostError] if another process has taken the job over, else nil.
+func (o *Owner) Lost() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lostError()
+}
+
+func (o *Owner) lostError() error {
+	if o.lost == nil {
+		return nil
+	}
+	return o.lost
+}
+
+// Check reports a job that is lost as a *[LostError]. It asks the table unless this process was the owner a moment ago.
+func (o *Owner) Check(ctx context.Context) error {
+	o.mu.Lock()
+	recent := o.lost == nil && time.Since(o.wrote) < o.t.lookEvery
+	o.mu.Unlock()
+	if recent {
+		return nil
+	}
+	return o.beat(ctx)
+}
+
+// beat gives a sign of life.
+func (o *Owner) beat(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.beats++
+	beat := fmt.Appendf(nil, "%d %d\n", o.holder.Epoch, o.beats)
+	if o.live != nil {
+		beat = append(beat, o.live()...)
+	}
+	return o.write(ctx, []loader.Cell{{Family: []byte(ownerFamily), Qualifier: beatColumn, Value: beat}})
+}
+
+// Append writes records after those that there are, all or none. They are durable when it returns.
+func (o *Owner) Append(ctx context.Context, lines [][]byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var cells []loader.Cell
+	for i, line := range lines {
+		cells = append(cells, recordCells(o.holder.Generation, o.records+int64(i)+1, line)...)
+	}
+	if err := o.write(ctx, cells); err != nil {
+		return err
+	}
+	o.records += int64(len(lines))
+	return nil
+}
+
+// write writes cells if this process is still the owner.
+func (o *Owner) write(ctx context.Context, cells []loader.Cell) error {
+	if o.lost != nil || o.released {
+		return o.lostError()
+	}
+	began := time.Now()
+	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: cells})
+	if err != nil {
+		return err
+	}
+	if done {
+		o.wrote = began
+		return nil
+	}
+	c, err := o.t.read(ctx, o.job, ownerFamily)
+	if err != nil {
+		return err
+	}
+	return o.lose(c.Holder)
+}
+
+func (o *Owner) lose(to Holder) error {
+	o.lost = &LostError{to}
+	close(o.gone)
+	return o.lost
+}
+
+// Restart discards the records.
+func (o *Owner) Restart(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lost != nil {
+		return o.lost
+	}
+	h := o.holder
+	h.Generation++
+	if err := o.become(ctx, h, o.value); err != nil {
+		if e, lost := errors.AsType[*LostError](err); lost {
+			return o.lose(e.Holder)
+		}
+		return err
+	}
+	o.records = 0
+	return o.sweep(ctx, func(c loader.Cell) bool { return string(c.Family) == recordFamily })
+}
+
+// sweep deletes cells.
+func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
+	c, err := o.t.Read(ctx, o.job)
+	if err != nil {
+		return err
+	}
+	var cells []loader.Cell
+	for _, cell := range c.cells {
+		if which(cell) {
+			cells = append(cells, cell)
+		}
+	}
+	if len(cells) == 0 {
+		return nil
+	}
+	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), Delete: true, If: ownerCell(o.value), Cells: cells})
+	if err != nil || done {
+		return err
+	}
+	return o.lose(c.Holder)
+}
+
+// Release ends the ownership: the next process takes the job at once. One that is lost is the other's already.
+func (o *Owner) Release(ctx context.Context) error { return o.end(ctx, false) }
+
+// Delete ends the ownership and removes the job from the table.
+func (o *Owner) Delete(ctx context.Context) error { return o.end(ctx, true) }
+
+func (o *Owner) end(ctx context.Context, remove bool) error {
+	o.stop()
+	<-o.stopped
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.released || o.lost != nil {
+		return nil
+	}
+	o.released = true
+	if remove {
+		return o.sweep(ctx, func(loader.Cell) bool { return true })
+	}
+	h := o.holder
+	h.Released = true
+	err := o.become(ctx, h, o.value)
+	if _, lost := errors.AsType[*LostError](err); lost {
+		return nil
+	}
+	return err
+}

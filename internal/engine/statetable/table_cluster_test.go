@@ -1,0 +1,272 @@
+package statetable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }
+
+// newTable is a table that does not exist yet.
+func newTable(t testing.TB) *Table {
+	t.Helper()
+	dir := testcluster.Shared(t).ConfDir()
+	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
+	testcheck.Must(t, err)
+	user, err := conf.User()
+	testcheck.Must(t, err)
+	c, err := loader.Dial(t.Context(), loader.Config{Quorum: conf.Quorum(), Root: conf.Znode(), EffectiveUser: user}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	testcheck.Must(t, err)
+	table := New(c, loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)})
+	t.Cleanup(func() {
+		if err := c.DeleteTable(context.WithoutCancel(t.Context()), table.name); err != nil && !errors.Is(err, loader.ErrTableNotFound) {
+			t.Error(err)
+		}
+		testcheck.Must(t, c.Close())
+	})
+	return table
+}
+
+// silent is the table as a process sees it that never gives a sign of life, and does not wait long for those of others.
+func silent(t *Table) *Table {
+	s := *t
+	s.beatEvery, s.lookEvery, s.silentFor = time.Hour, 10*time.Millisecond, 100*time.Millisecond
+	return &s
+}
+
+func lines(texts ...string) (all [][]byte) {
+	for _, text := range texts {
+		all = append(all, []byte(text))
+	}
+	return all
+}
+
+// checkRecords compares what the table has with lines.
+func checkRecords(t interface{ Fatalf(string, ...any) }, c *Content, err error, want [][]byte) {
+	if err != nil || len(c.Records) != len(want) {
+		t.Fatalf("%d records, want %d: %v", len(c.Records), len(want), err)
+	}
+	for i := range want {
+		if !bytes.Equal(c.Records[i], want[i]) {
+			t.Fatalf("record %d has %d bytes, want %d: %.60q", i+1, len(c.Records[i]), len(want[i]), c.Records[i])
+		}
+	}
+}
+
+// TestOwner is the life of a job whose owners follow one another in order.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	testcheck.Must(t, table.All(t.Context(), func(string, *Content) error { return errors.New("there is no table yet") }))
+	first, c, err := table.Take(t.Context(), "job", func() []byte { return []byte("live\nof the first") }, nil)
+	testcheck.Must(t, err)
+	checkRecords(t, c, nil, nil)
+	long := bytes.Repeat([]byte("0123456789abcde\n"), mostPart/6) // of three parts
+	all := append(lines("one", "", "three"), long, []byte("five"))
+	testcheck.Must(t, first.Append(t.Context(), all[:2]))
+	testcheck.Must(t, first.Append(t.Context(), all[2:]))
+	if _, _, err := table.Take(t.Context(), "job", nil, nil); !isBusy(err, first.Holder()) {
+		t.Fatalf("taken from an owner who lives: %v", err)
+	}
+	c, err = table.Read(t.Context(), "job")
+	checkRecords(t, c, err, all)
+	if string(c.Live) != "live\nof the first" {
+		t.Errorf("it says of itself %q", c.Live)
+	}
+	testcheck.Must(t, first.Release(t.Context()))
+	second, c, err := table.Take(t.Context(), "job", nil, func(Holder) { t.Error("a job that was released is watched") })
+	checkRecords(t, c, err, all)
+	if h := second.Holder(); h.Epoch != first.Holder().Epoch+1 || h.Mark == first.Holder().Mark {
+		t.Errorf("%+v follows %+v", h, first.Holder())
+	}
+	testcheck.Must(t, second.Append(t.Context(), lines("six")))
+	other, _, err := table.Take(t.Context(), "job2", nil, nil) // its key begins as that of the other
+	testcheck.Must(t, err)
+	testcheck.Must(t, other.Append(t.Context(), lines("other")))
+	testcheck.Must(t, second.Restart(t.Context()))
+	c, err = table.Read(t.Context(), "job")
+	checkRecords(t, c, err, nil)
+	testcheck.Must(t, second.Append(t.Context(), lines("again")))
+	seen := ""
+	testcheck.Must(t, table.All(t.Context(), func(job string, c *Content) error {
+		seen += fmt.Sprintf("%s %q %v\n", job, c.Records, c.Holder.Released)
+		return nil
+	}))
+	if want := "job [\"again\"] false\njob2 [\"other\"] false\n"; seen != want {
+		t.Errorf("%s, want %s", seen, want)
+	}
+	testcheck.Must(t, second.Delete(t.Context()))
+	testcheck.Must(t, other.Release(t.Context()))
+	c, err = table.Read(t.Context(), "job")
+	checkRecords(t, c, err, nil)
+	if c.owner != nil || c.Live != nil {
+		t.Errorf("%+v is left", c)
+	}
+	third, c, err := table.Take(t.Context(), "job", nil, nil)
+	checkRecords(t, c, err, nil)
+	testcheck.Must(t, third.Append(t.Context(), lines("fourth")))
+	c, err = table.Read(t.Context(), "job")
+	checkRecords(t, c, err, lines("fourth"))
+	testcheck.Must(t, third.Release(t.Context()))
+}
+
+func isBusy(err error, h Holder) bool {
+	e, ok := errors.AsType[*BusyError](err)
+	return ok && e.Holder == h
+}
+
+// TestSilentOwner: a job is taken over from a process that was stopped, which can do nothing to it when it continues.
+func TestSilentOwner(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	first, _, err := silent(table).Take(t.Context(), "job", nil, nil)
+	testcheck.Must(t, err)
+	testcheck.Must(t, first.Append(t.Context(), lines("one")))
+	watched := Holder{}
+	second, c, err := silent(table).Take(t.Context(), "job", nil, func(h Holder) { watched = h })
+	checkRecords(t, c, err, lines("one"))
+	if watched != first.Holder() {
+		t.Errorf("%v was watched", watched)
+	}
+	for what, do := range map[string]func() error{
+		"append":  func() error { return first.Append(t.Context(), lines("late")) },
+		"beat":    func() error { return first.beat(t.Context()) },
+		"check":   func() error { return first.Check(t.Context()) },
+		"restart": func() error { return first.Restart(t.Context()) },
+	} {
+		if e, ok := errors.AsType[*LostError](do()); !ok || e.Holder != second.Holder() {
+			t.Errorf("%s: %v", what, e)
+		}
+	}
+	select {
+	case <-first.Gone():
+	default:
+		t.Error("the loss is not known")
+	}
+	testcheck.Must(t, first.Delete(t.Context())) // is nothing any more
+	testcheck.Must(t, second.Append(t.Context(), lines("two")))
+	c, err = table.Read(t.Context(), "job")
+	checkRecords(t, c, err, lines("one", "two"))
+	testcheck.Must(t, second.Delete(t.Context()))
+	if e, ok := errors.AsType[*LostError](first.Lost()); !ok || e.Holder != second.Holder() {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestLossIsNoticed: an owner who does nothing learns by its beat that it was taken for dead.
+func TestLossIsNoticed(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	slow := *table
+	slow.beatEvery = time.Second
+	first, _, err := slow.Take(t.Context(), "job", nil, nil)
+	testcheck.Must(t, err)
+	usurper := silent(table)
+	c, err := usurper.read(t.Context(), "job", ownerFamily)
+	testcheck.Must(t, err)
+	second, _, err := usurper.takeFrom(t.Context(), "job", c, Holder{Mark: "second"}) // without a look whether it lives
+	testcheck.Must(t, err)
+	testcheck.Eventually(t, time.Minute, "the loss is known", func() (bool, any) {
+		e, ok := errors.AsType[*LostError](first.Lost())
+		return ok && e.Holder == second.holder, e
+	})
+	<-first.Gone()
+	testcheck.Must(t, first.Release(t.Context()))
+}
+
+// TestEndedOwner: a process of this machine that has ended is not waited for.
+func TestEndedOwner(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	testcheck.Must(t, child.Run())
+	self, err := thisProcess()
+	testcheck.Must(t, err)
+	gone := self
+	gone.PID = child.Process.Pid
+	testcheck.Must(t, table.create(t.Context()))
+	_, _, err = table.takeFrom(t.Context(), "job", &Content{whole: true}, gone)
+	testcheck.Must(t, err)
+	o, _, err := table.Take(t.Context(), "job", nil, func(h Holder) { t.Errorf("%v is watched", h) })
+	testcheck.Must(t, err)
+	testcheck.Must(t, o.Release(t.Context()))
+	elsewhere := gone
+	elsewhere.Space = "another machine"
+	if !gone.ended(self) || elsewhere.ended(self) || self.ended(self) {
+		t.Error("only a process of this machine can be known to have ended")
+	}
+}
+
+// TestOwners has several processes take a job from one another and write, at random, and holds what the table has to a list.
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	table := silent(newTable(t))
+	testcheck.Must(t, table.create(t.Context()))
+	round := 0
+	testcheck.Check(t, func(rt *rapid.T) {
+		round++
+		job := fmt.Sprint("job", round)
+		owners := make([]*Owner, 3)
+		owner := -1 // of the job
+		var want [][]byte
+		for step := range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			i := rapid.IntRange(0, 2).Draw(rt, "process")
+			o := owners[i]
+			act := rapid.SampledFrom([]string{"take", "append", "append", "restart", "release"}).Draw(rt, "act")
+			if act != "take" && o == nil {
+				continue
+			}
+			var err error
+			switch act {
+			case "take":
+				c, e := table.read(t.Context(), job, ownerFamily)
+				testcheck.Must(t, e)
+				o, c, err = table.takeFrom(t.Context(), job, c, Holder{PID: i, Mark: fmt.Sprint(step)})
+				checkRecords(rt, c, err, want)
+				owners[i], owner = o.begin(t.Context(), nil), i
+				continue
+			case "append":
+				records := lines(fmt.Sprint(i, step), fmt.Sprint("more", step))
+				if err = o.Append(t.Context(), records); i == owner {
+					want = append(want, records...)
+				}
+			case "restart":
+				if err = o.Restart(t.Context()); i == owner {
+					want = nil
+				}
+			case "release":
+				if e := o.Release(t.Context()); e != nil {
+					rt.Fatal(e)
+				}
+				if owners[i] = nil; i == owner {
+					owner = -1
+				}
+				continue
+			}
+			if _, lost := errors.AsType[*LostError](err); lost != (i != owner) || !lost && err != nil {
+				rt.Fatalf("%s by process %d, owner is %d: %v", act, i, owner, err)
+			}
+		}
+		c, err := table.Read(t.Context(), job)
+		checkRecords(rt, c, err, want)
+		for _, o := range owners {
+			if o != nil {
+				testcheck.Must(t, o.Release(t.Context()))
+			}
+		}
+	})
+}

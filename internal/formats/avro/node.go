@@ -1,0 +1,257 @@
+package avro
+
+import (
+	"fmt"
+
+	hamba "github.com/hamba/avro/v2"
+
+	"bulkload/internal/formats/valuetext"
+)
+
+type kind uint8
+
+const (
+	kindNull kind = iota
+	kindBoolean
+	kindInt
+	kindLong
+	kindFloat
+	kindDouble
+	kindBytes
+	kindString
+	kindFixed
+	kindEnum
+	kindArray
+	kindMap
+	kindUnion
+	kindRecord
+)
+
+// kindNames are the words for kinds, in their order.
+var kindNames = [...]string{"null", "boolean", "int", "long", "float", "double", "bytes", "string", "fixed", "enum", "array", "map", "union", "record"}
+
+type logical uint8
+
+const (
+	logicalNone logical = iota
+	logicalDecimal
+	logicalUUID
+	logicalDate
+	logicalTime
+	logicalInstant // a timestamp, of UTC
+	logicalLocal   // a timestamp without a zone
+	logicalDuration
+	logicalBigDecimal
+	// Those of writers whose calendar is not the Gregorian one, or not known.
+	logicalOldDate
+	logicalOldInstant
+)
+
+// A node is a type of the schema. Nodes of named types are shared, and of recursive ones go in circles. They do not
+// change once the schema is read.
+type node struct {
+	kind             kind
+	logical          logical
+	name             string // of a record, an enum, a fixed
+	size             int    // of a fixed
+	unit             int64  // of times: parts of a second
+	precision, scale int    // of decimals
+	symbols          []string
+	fields           []field
+	items            *node // of an array; the values of a map
+	branches         []*node
+	calendar         *valuetext.Calendar // of an old date or instant
+
+	empty bool  // its values take no bytes
+	min   int64 // bytes that a value takes at least, 1 or more unless it is empty
+}
+
+type field struct {
+	name string
+	node *node
+}
+
+// A timeType is a logical type of times: the type it is of, and the parts of a second.
+type timeType struct {
+	kind    kind
+	logical logical
+	unit    int64
+}
+
+func timeOf(name string) (timeType, bool) {
+	switch name {
+	case "date":
+		return timeType{kindInt, logicalDate, 1}, true
+	case "time-millis":
+		return timeType{kindInt, logicalTime, 1e3}, true
+	case "time-micros":
+		return timeType{kindLong, logicalTime, 1e6}, true
+	case "timestamp-millis":
+		return timeType{kindLong, logicalInstant, 1e3}, true
+	case "timestamp-micros":
+		return timeType{kindLong, logicalInstant, 1e6}, true
+	case "timestamp-nanos":
+		return timeType{kindLong, logicalInstant, 1e9}, true
+	case "local-timestamp-millis":
+		return timeType{kindLong, logicalLocal, 1e3}, true
+	case "local-timestamp-micros":
+		return timeType{kindLong, logicalLocal, 1e6}, true
+	case "local-timestamp-nanos":
+		return timeType{kindLong, logicalLocal, 1e9}, true
+	}
+	return timeType{}, false
+}
+
+// setLogical takes the logical type from the library, or from the properties if the library does not know it. One that
+// does not fit the type is no logical type, as Avro has it.
+func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
+	name, _ := prop("logicalType").(string)
+	precision, scale := whole(prop("precision")), whole(prop("scale"))
+	if known != nil {
+		name = string(known.Type())
+		if d, ok := known.(*hamba.DecimalLogicalSchema); ok {
+			precision, scale = d.Precision(), d.Scale()
+		}
+	}
+	if t, ok := timeOf(name); ok && t.kind == n.kind {
+		n.logical, n.unit = t.logical, t.unit
+		return
+	}
+	switch {
+	case name == "decimal" && (n.kind == kindBytes || n.kind == kindFixed) && precision > 0 && scale >= 0 && scale <= precision && n.holds(precision):
+		n.logical, n.precision, n.scale = logicalDecimal, precision, scale
+	case name == "uuid" && (n.kind == kindString || n.kind == kindFixed && n.size == 16):
+		n.logical = logicalUUID
+	case name == "duration" && n.kind == kindFixed && n.size == 12:
+		n.logical = logicalDuration
+	case name == "big-decimal" && n.kind == kindBytes:
+		n.logical = logicalBigDecimal
+	}
+}
+
+// count has a node, and those below it, count dates and instants as the file's writer did.
+func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
+	if n == nil || done[n] {
+		return
+	}
+	done[n] = true
+	switch {
+	case n.logical == logicalDate && c.Dates != nil:
+		n.logical, n.calendar = logicalOldDate, c.Dates
+	case n.logical == logicalInstant && c.Instants != nil:
+		n.logical, n.calendar = logicalOldInstant, c.Instants
+	}
+	n.items.count(c, done)
+	for _, b := range n.branches {
+		b.count(c, done)
+	}
+	for i := range n.fields {
+		n.fields[i].node.count(c, done)
+	}
+}
+
+// holds reports whether so many decimal digits fit, which bytes always do: 2^(8 size - 1) - 1 has as many.
+func (n *node) holds(precision int) bool {
+	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
+}
+
+// whole is a property that is a whole number, 0 if it is not one, and -1 if it is out of bounds.
+func whole(v any) int {
+	f, ok := v.(float64)
+	switch {
+	case !ok:
+		return 0
+	case f != float64(int32(f)):
+		return -1
+	}
+	return int(f)
+}
+
+// measure computes empty and min of a node and of those below it. A type within itself counts as one that takes no
+// fewer bytes than 1, so min never is too large.
+func (n *node) measure(done map[*node]bool) {
+	if done[n] {
+		return
+	}
+	done[n] = true
+	n.min = 1
+	switch n.kind {
+	case kindNull:
+		n.empty, n.min = true, 0
+	case kindFloat:
+		n.min = 4
+	case kindDouble:
+		n.min = 8
+	case kindFixed:
+		n.empty, n.min = n.size == 0, int64(n.size)
+	case kindArray, kindMap:
+		n.items.measure(done)
+	case kindUnion:
+		for _, b := range n.branches {
+			b.measure(done)
+		}
+	case kindRecord:
+		empty, sum := true, int64(0)
+		for i := range n.fields {
+			f := n.fields[i].node
+			f.measure(done)
+			empty, sum = empty && f.empty, min(sum+f.min, 1<<40)
+		}
+		n.empty, n.min = empty, sum
+	}
+}
+
+// least is how many bytes an item of an array or a map takes at least.
+func (n *node) least() int64 {
+	if n.kind == kindMap {
+		return 1 + n.items.min
+	}
+	return n.items.min
+}
+
+// typeName is the type as a person writes it: long, decimal(18,2), union of null and string.
+func (n *node) typeName() string {
+	switch {
+	case n.kind == kindUnion && n.nullable() >= 0:
+		return n.branches[1-n.nullable()].typeName() + " or null"
+	case n.logical == logicalDecimal:
+		return fmt.Sprintf("decimal(%d,%d)", n.precision, n.scale)
+	case n.logical == logicalUUID:
+		return "uuid"
+	case n.logical == logicalDuration:
+		return "duration"
+	case n.logical == logicalBigDecimal:
+		return "big-decimal"
+	case n.logical == logicalDate, n.logical == logicalOldDate:
+		return "date"
+	case n.logical == logicalTime:
+		return "time-" + unitName(n.unit)
+	case n.logical == logicalInstant, n.logical == logicalOldInstant:
+		return "timestamp-" + unitName(n.unit)
+	case n.logical == logicalLocal:
+		return "local-timestamp-" + unitName(n.unit)
+	}
+	return kindNames[n.kind]
+}
+
+func unitName(unit int64) string {
+	switch unit {
+	case 1e3:
+		return "millis"
+	case 1e6:
+		return "micros"
+	}
+	return "nanos"
+}
+
+// nullable is which of a union's two branches is null, -1 if it is not null and one other.
+func (n *node) nullable() int {
+	if n.kind == kindUnion && len(n.branches) == 2 {
+		for i, b := range n.branches {
+			if b.kind == kindNull && n.branches[1-i].kind != kindNull {
+				return i
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,180 @@
+package avro
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"bulkload/internal/formats/valuetext"
+	"bulkload/pkg/source/span"
+)
+
+const (
+	reasonBranch = "a union has no branch of that number"
+	reasonSymbol = "an enum has no symbol of that number"
+)
+
+// value takes a value, whose text is where the span says: in the data where it is there as it is, else at the end of
+// buf.
+func (c *cursor) value(n *node) (span.Span, bool) {
+	for n.kind == kindUnion {
+		i, ok := c.index(len(n.branches), reasonBranch)
+		if !ok {
+			return span.Null(), false
+		}
+		n = n.branches[i]
+	}
+	switch n.kind {
+	case kindNull:
+		return span.Null(), true
+	case kindString, kindBytes:
+		if n.logical == logicalDecimal {
+			break
+		}
+		size, ok := c.length()
+		at := c.at
+		c.at += size
+		return span.Span{Off: uint32(at), Len: uint32(size)}, ok
+	case kindFixed:
+		if n.logical != logicalNone {
+			break
+		}
+		at, ok := c.take(n.size)
+		return span.Span{Off: uint32(at), Len: uint32(n.size)}, ok
+	}
+	start := len(c.buf)
+	ok := c.written(n)
+	return span.Span{Off: uint32(start), Len: uint32(len(c.buf) - start)}, ok
+}
+
+// written takes a value and appends its text.
+func (c *cursor) written(n *node) (ok bool) {
+	switch n.kind {
+	case kindArray, kindMap, kindRecord:
+		ok = c.json(n)
+	default:
+		ok = c.scalar(n)
+	}
+	return ok && c.fits(0)
+}
+
+// fits reports whether n more bytes may be appended.
+func (c *cursor) fits(n int) bool {
+	if n > c.limit-len(c.buf) {
+		c.full = true
+		return c.fail("the text of a record exceeds its limit")
+	}
+	return true
+}
+
+// scalar takes a value that is no array, map, record, union or null, and appends its text.
+func (c *cursor) scalar(n *node) bool {
+	switch n.kind {
+	case kindBoolean:
+		at, ok := c.take(1)
+		if !ok {
+			return false
+		}
+		switch c.buf[at] {
+		case 0:
+			c.buf = append(c.buf, "false"...)
+		case 1:
+			c.buf = append(c.buf, "true"...)
+		default:
+			return c.fail("a boolean is neither 0 nor 1")
+		}
+	case kindInt:
+		v, ok := c.int()
+		return ok && c.number(n, v)
+	case kindLong:
+		v, ok := c.long()
+		return ok && c.number(n, v)
+	case kindFloat:
+		at, ok := c.take(4)
+		if ok {
+			c.buf = valuetext.AppendFloat(c.buf, float64(math.Float32frombits(binary.LittleEndian.Uint32(c.buf[at:]))), 32)
+		}
+		return ok
+	case kindDouble:
+		at, ok := c.take(8)
+		if ok {
+			c.buf = valuetext.AppendFloat(c.buf, math.Float64frombits(binary.LittleEndian.Uint64(c.buf[at:])), 64)
+		}
+		return ok
+	case kindEnum:
+		i, ok := c.index(len(n.symbols), reasonSymbol)
+		if ok {
+			c.buf = append(c.buf, n.symbols[i]...)
+		}
+		return ok
+	case kindString, kindBytes:
+		size, ok := c.length()
+		if !ok {
+			return false
+		}
+		c.at += size
+		return c.octets(n, c.at-size, size)
+	case kindFixed:
+		at, ok := c.take(n.size)
+		return ok && c.octets(n, at, n.size)
+	}
+	return true
+}
+
+// number appends an int or long.
+func (c *cursor) number(n *node, v int64) bool {
+	switch n.logical {
+	case logicalDate:
+		c.buf = valuetext.AppendDate(c.buf, v)
+	case logicalTime:
+		c.buf = appendTime(c.buf, v, n.unit)
+	case logicalInstant:
+		c.buf = appendInstant(c.buf, floorDiv(v, n.unit), floorMod(v, n.unit), n.unit, c.zone)
+	case logicalLocal:
+		c.buf = appendInstant(c.buf, floorDiv(v, n.unit), floorMod(v, n.unit), n.unit, nil)
+	case logicalOldDate, logicalOldInstant:
+		return c.old(n, v)
+	default:
+		c.buf = strconv.AppendInt(c.buf, v, 10)
+	}
+	return true
+}
+
+// old appends a date or an instant of another calendar, which may not be known.
+func (c *cursor) old(n *node, v int64) bool {
+	if n.logical == logicalOldDate {
+		day, err := n.calendar.Day(v)
+		if err != nil {
+			return c.fail(err.Error())
+		}
+		c.buf = valuetext.AppendDate(c.buf, day)
+		return true
+	}
+	fraction := floorMod(v, n.unit)
+	second, err := n.calendar.Second(floorDiv(v, n.unit))
+	if err != nil {
+		return c.fail(err.Error())
+	}
+	c.buf = appendInstant(c.buf, second, fraction, n.unit, c.zone)
+	return true
+}
+
+// octets appends bytes of the data, of a decimal or a uuid as what they stand for.
+func (c *cursor) octets(n *node, at, size int) bool {
+	v := c.buf[at : at+size]
+	switch {
+	case n.logical == logicalDecimal:
+		if size > maxDecimal && len(valuetext.Significant(v)) > maxDecimal {
+			return c.fail("a decimal has more than 1024 bytes")
+		}
+		c.buf = valuetext.AppendDecimal(c.buf, v, n.scale)
+	case n.logical == logicalUUID && n.kind == kindFixed:
+		c.buf = appendUUID(c.buf, v)
+	default:
+		if !c.fits(size) {
+			return false
+		}
+		c.buf = append(c.buf, v...)
+	}
+	return true
+}

@@ -1,0 +1,133 @@
+package delimited
+
+import (
+	"bytes"
+	"math/bits"
+	"strings"
+
+	"bulkload/internal/formats/swar"
+)
+
+// A Block is what is known of a piece of text for each of the cases that it begins outside [0] and inside [1] of quotes.
+type Block struct {
+	Inside [2]bool // it ends inside of quotes
+	Start  [2]int  // where in the text the first record begins that begins in it; -1: none does
+	Faulty [2]bool // a quote stands where none may, so that a scanner would stop here
+}
+
+// Lead is how many bytes of text a Block wants before itself, and Lookahead how many after it.
+const (
+	Lead      = 64
+	Lookahead = 16
+)
+
+// Block looks at the bytes [from, to) of a text, which has [Lead] bytes before them and [Lookahead] after them, as far as
+// there are any: begins and ends say that it has the beginning and the end of all text. Memory has [Slack] bytes more
+// after the text.
+func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {
+	for h := range 2 {
+		b.Inside[h], b.Start[h], b.Faulty[h] = s.follow(text, n, from, to, h == 1, begins, ends)
+	}
+	return b
+}
+
+// follow is a scan of a block that begins inside of quotes or outside.
+func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool) (bool, int, bool) {
+	start, faulty := -1, false
+	skip := from
+	tail, aligned := s.align(text[:n], from, begins)
+	escapes := bytes.TrimRight(text[:from], s.d.Escape)
+	switch {
+	case !aligned || s.hasEscape && len(escapes) == 0 && from > 0 && !begins:
+		faulty = true // more escapes, or characters, than can be seen
+	case s.hasEscape && (inside || !s.d.QuotedOnly) && s.escaped(text[:from]):
+		skip++
+	}
+	if begins && from == 0 {
+		start = 0
+	}
+	closed := -1 // the quote that closed a value
+	for base := from; base < to; base += swar.Block {
+		block := (*[swar.Block]byte)(text[base:])
+		m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), to-base)
+		if s.unsafe && (tail > 0 || !swar.ASCII(block)) {
+			var starts uint64
+			starts, tail = s.charset.Starts(text[base:min(base+swar.Block+ahead, n)], tail)
+			m &= starts
+		}
+		for ; m != 0; m &= m - 1 {
+			pos := base + swar.Lowest(m)
+			if pos < skip {
+				continue
+			}
+			c := text[pos]
+			switch {
+			case s.hasEscape && c == s.escape && (inside || !s.d.QuotedOnly):
+				skip = pos + 2
+			case s.hasQuote && c == s.quote && inside:
+				inside, closed = false, pos
+				faulty = faulty || !s.mayClose(text[:n], pos+1, ends)
+			case s.hasQuote && c == s.quote:
+				reopens := s.d.Doubled && pos > 0 && text[pos-1] == s.quote && (closed == pos-1 || pos == from)
+				faulty = faulty || !reopens && !s.mayOpen(text[:pos], begins)
+				inside = true
+			case !inside && start < 0 && strings.HasPrefix(string(text[pos:min(n, pos+len(s.end))]), s.end):
+				start = pos + len(s.end)
+			}
+		}
+	}
+	return inside, start, faulty
+}
+
+// align is how many bytes from a place on end a character that began before it. It is false where that cannot be seen.
+func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
+	if !s.unsafe {
+		return 0, true
+	}
+	base := at
+	for base > 0 && text[base-1] >= s.charset.Safe() {
+		base--
+	}
+	if base == 0 && at > 0 && !begins {
+		return 0, false
+	}
+	for skip := 0; ; base += swar.Block {
+		starts, next := s.charset.Starts(text[base:min(base+swar.Block+ahead, len(text))], skip)
+		if at >= base+swar.Block {
+			skip = next
+			continue
+		}
+		if from := starts >> (at - base); from != 0 {
+			return bits.TrailingZeros64(from), true
+		}
+		return base + swar.Block - at + next, true
+	}
+}
+
+// mayOpen says that a value may begin after a text: after a separator that is not escaped.
+func (s *Scanner) mayOpen(before []byte, begins bool) bool {
+	if len(before) == 0 {
+		return begins
+	}
+	ends := func(sep string) bool {
+		return hasSuffix(before, sep) && !(s.hasEscape && !s.d.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
+	}
+	return ends(s.sep) || ends(s.end)
+}
+
+// mayClose says that a quote before a place may close a value.
+func (s *Scanner) mayClose(text []byte, at int, ends bool) bool {
+	rest := text[at:]
+	switch {
+	case len(rest) == 0:
+		return ends
+	case s.d.Doubled && rest[0] == s.quote, hasPrefix(rest, s.sep), hasPrefix(rest, s.end):
+		return true
+	}
+	return s.cr && rest[0] == '\r' && (hasPrefix(rest[1:], s.end) || ends && len(rest) == 1)
+}
+
+func hasPrefix(text []byte, s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
+func hasSuffix(text []byte, s string) bool {
+	return len(text) >= len(s) && string(text[len(text)-len(s):]) == s
+}

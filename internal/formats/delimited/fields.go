@@ -1,0 +1,204 @@
+package delimited
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/span"
+)
+
+// putPlain is put for a field that is neither quoted nor rewritten nor trimmed.
+func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
+	raw := s.Data[s.from:end]
+	switch {
+	case (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
+		s.Fields = append(s.Fields, span.Null())
+	case s.charset == nil || ascii(s.Data, s.from, end):
+		s.Fields = append(s.Fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
+	default:
+		return s.rewrite(start, row, s.from, end, n, last)
+	}
+	return nil
+}
+
+// put stores the current field, which ends before end.
+func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
+	if s.quick && !s.odd {
+		return s.putPlain(start, row, end, n, last)
+	}
+	from, to := s.from, end
+	if s.quoted {
+		if s.d.Trim != dialect.TrimNone {
+			for from < to && s.Data[from] != s.quote {
+				from++
+			}
+			for to > s.closed+1 && (s.Data[to-1] == ' ' || s.Data[to-1] == '\t') {
+				to--
+			}
+		}
+		if s.closed != to-1 {
+			_, f := s.fault(start, row, s.closed+1, n, last, reasonAfter)
+			return f
+		}
+		from, to = from+1, to-1
+	} else if s.d.Trim != dialect.TrimNone {
+		from, to = s.trim(from, to)
+	}
+	raw := s.Data[from:to]
+	if (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, s.quoted) {
+		s.Fields = append(s.Fields, span.Null())
+		return nil
+	}
+	if !s.rewritten && (s.charset == nil || ascii(s.Data, from, to)) {
+		s.Fields = append(s.Fields, span.Span{Off: uint32(from), Len: uint32(len(raw))})
+		return nil
+	}
+	return s.rewrite(start, row, from, to, n, last)
+}
+
+// rewrite appends a value that is written otherwise than it is.
+func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
+	at := len(s.Data)
+	raw := s.Data[from:to]
+	if s.charset != nil {
+		out, bad := s.charset.Append(s.Data, raw)
+		if bad >= 0 {
+			if s.undecoded == nil {
+				s.undecoded = s.newFault(start, row, from+bad, reasonCharset)
+			}
+			s.Fields = append(s.Fields, span.Span{}) // the record continues, and its end reports it
+			return nil
+		}
+		s.Data, raw = out, out[at:]
+	}
+	switch {
+	case s.rewritten && s.charset == nil && !(s.quoted && s.d.Doubled):
+		s.Data = s.escapes.Append(s.Data, raw)
+	case s.rewritten:
+		// What comes out is never longer. Where it was decoded already, it is rewritten in its place.
+		if s.charset == nil {
+			s.Data = append(s.Data, raw...)
+			raw = s.Data[at:]
+		}
+		s.Data = s.Data[:at+s.plain(raw)]
+	}
+	if len(s.Data) > math.MaxUint32 {
+		_, f := s.fault(start, row, from, n, last, "values that are rewritten need more than 4 GiB")
+		return f
+	}
+	s.Fields = append(s.Fields, span.Span{Off: uint32(at), Len: uint32(len(s.Data) - at)})
+	return nil
+}
+
+// plain takes escapes and doubled quotes out of a value, in its place, and returns its length.
+func (s *Scanner) plain(value []byte) int {
+	doubled := s.quoted && s.d.Doubled
+	if !doubled {
+		return len(s.escapes.Append(value[:0], value))
+	}
+	n := 0
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		switch {
+		case s.hasEscape && c == s.escape && i+1 < len(value):
+			var more int
+			c, more = s.escapes.One(value[i+1:])
+			i += more
+		case c == s.quote && i+1 < len(value) && value[i+1] == s.quote:
+			i++
+		}
+		value[n] = c
+		n++
+	}
+	return n
+}
+
+// trim takes blanks and tabs off.
+func (s *Scanner) trim(from, to int) (int, int) {
+	raw := s.Data[from:to]
+	if s.d.Trim != dialect.TrimRight {
+		raw = bytes.TrimLeft(raw, " \t")
+		from = to - len(raw)
+	}
+	if s.d.Trim != dialect.TrimLeft {
+		to = from + len(bytes.TrimRight(raw, " \t"))
+	}
+	return from, to
+}
+
+// record stores the last field of a record, which ends before end; the next one begins at next.
+func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
+	if len(s.Fields) == row && !s.quoted && s.passed(s.Data[start:end], last && next >= n) {
+		return nil
+	}
+	if f := s.put(start, row, end, n, last); f != nil {
+		return f
+	}
+	if f := s.undecoded; f != nil {
+		f.End = next
+		return f
+	}
+	if found := len(s.Fields) - row; found != s.cols {
+		return &Fault{Start: start, End: next, At: start, Column: -1, Found: found}
+	}
+	s.Starts = append(s.Starts, uint32(start))
+	return nil
+}
+
+// passed says that a line is no record: nothing at all where records have several columns and lines may end with CR LF, or
+// the mark that ends data of PostgreSQL, at the end.
+func (s *Scanner) passed(line []byte, end bool) bool {
+	if len(line) == 0 {
+		return s.cols > 1 && s.cr
+	}
+	return end && s.d.Map == dialect.Postgres && string(line) == `\.`
+}
+
+// ascii says that all bytes from a place up to another are below 0x80. After them are seven more, which do not matter.
+func ascii(p []byte, from, to int) bool {
+	const high = 0x8080808080808080
+	for ; to-from >= 8; from += 8 {
+		if binary.LittleEndian.Uint64(p[from:])&high != 0 {
+			return false
+		}
+	}
+	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
+}
+
+// newFault is a fault of the current field; its record's end is not known.
+func (s *Scanner) newFault(start, row, at int, reason string) *Fault {
+	return &Fault{Start: start, End: -1, At: at, Column: len(s.Fields) - row, Reason: reason}
+}
+
+// fault is a fault whose record ends with the line that the fault is on.
+func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *Fault) {
+	f := s.newFault(start, row, at, reason)
+	for f.End < 0 {
+		i := bytes.Index(s.Data[at:n], []byte(s.end))
+		if i < 0 {
+			break
+		}
+		if at += i; !s.hasEscape || s.d.QuotedOnly || !s.escaped(s.Data[start:at]) {
+			f.End = at
+		}
+		at += len(s.end)
+	}
+	switch {
+	case f.End >= 0:
+		f.End = at
+	case last:
+		f.End = n
+	}
+	return s.bad(start, row, f)
+}
+
+// Escaped says that an odd number of escapes ends the text.
+func Escaped(text []byte, escape byte) bool {
+	n := len(text)
+	for n > 0 && text[n-1] == escape {
+		n--
+	}
+	return (len(text)-n)&1 != 0
+}

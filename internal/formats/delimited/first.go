@@ -1,0 +1,146 @@
+package delimited
+
+import (
+	"bytes"
+
+	"bulkload/pkg/source/dialect"
+)
+
+// First reads the first record of a text as a header: its values, which are never NULL, and where the next record
+// begins. Lines that are no records are passed over. It is nil when there is no whole record.
+func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
+	data := make([]byte, len(text)+Slack)
+	copy(data, text)
+	plain := *s.d
+	plain.Null = nil
+	// The number of columns is not known: a record with another is a fault that says how many there are.
+	one := New(&plain, 1, s.charset)
+	next, bad = one.Scan(data, 0, len(text), last)
+	if bad != nil && bad.Found > 0 && len(one.Starts) == 0 {
+		many := New(&plain, bad.Found, s.charset)
+		cut := make([]byte, bad.End+Slack)
+		copy(cut, text[:bad.End])
+		many.Scan(cut, 0, bad.End, true)
+		if len(many.Starts) == 0 {
+			return nil, 0, bad
+		}
+		for _, f := range many.Fields[:bad.Found] {
+			names = append(names, string(f.Of(many.Data)))
+		}
+		return names, bad.End, nil
+	}
+	if len(one.Starts) == 0 {
+		return nil, next, bad
+	}
+	// The first record has one column; where the second begins is where it ends.
+	end := next
+	if len(one.Starts) > 1 {
+		end = int(one.Starts[1])
+	} else if bad != nil {
+		end = bad.Start
+	}
+	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
+}
+
+// One is the first record of text that begins with a record and has comments, blank lines and records after it.
+func (s *Scanner) One(text []byte) []byte {
+	data := make([]byte, len(text)+Slack)
+	copy(data, text)
+	d := s.d.Records() // after which a comment is a record too
+	one := New(&d, s.cols, s.charset)
+	next, bad := one.Scan(data, 0, len(text), true)
+	switch {
+	case len(one.Starts) > 1:
+		next = int(one.Starts[1])
+	case bad != nil && len(one.Starts) > 0:
+		next = bad.Start
+	}
+	return text[:next]
+}
+
+// TrimEnd is a record without what ends it, and without the blank lines after it. What is escaped ends nothing.
+func (s *Scanner) TrimEnd(record []byte) []byte {
+	escaped := func(text []byte) bool { return s.hasEscape && !s.d.QuotedOnly && s.escaped(text) }
+	cr := func(line []byte) []byte {
+		if text, ok := bytes.CutSuffix(line, []byte{'\r'}); ok && s.cr && !escaped(text) {
+			return text
+		}
+		return line
+	}
+	if !bytes.HasSuffix(record, []byte(s.end)) {
+		return cr(record) // the end of the file
+	}
+	for {
+		line, ok := bytes.CutSuffix(record, []byte(s.end))
+		if !ok || escaped(line) {
+			return record
+		}
+		if record = cr(line); !s.cr || s.cols == 1 {
+			return record // a blank line is a record
+		}
+	}
+}
+
+// Start finds the first record that begins at a place of the text or after it, for a dialect without quotes. The text
+// begins with a record, or within one far enough before the place that escapes before it are seen. It is -1 when none is seen.
+func (s *Scanner) Start(text []byte, at int) int {
+	for from := max(0, at-len(s.end)); ; {
+		i := bytes.Index(text[from:], []byte(s.end))
+		if i < 0 {
+			return -1
+		}
+		from += i
+		if next := from + len(s.end); next >= at && (!s.hasEscape || !s.escaped(text[:from])) {
+			return next
+		}
+		from++
+	}
+}
+
+// escaped says that an odd number of escapes ends the text. In a character set whose characters can end with the byte of
+// the escape, they are distinguished from the last byte on that is always itself.
+func (s *Scanner) escaped(text []byte) bool {
+	if !s.unsafe {
+		return Escaped(text, s.escape)
+	}
+	if len(text) == 0 || text[len(text)-1] != s.escape {
+		return false
+	}
+	from := len(text)
+	for from > 0 && text[from-1] >= s.charset.Safe() {
+		from--
+	}
+	n, skip := 0, 0
+	for from < len(text) {
+		block := text[from:min(from+64, len(text))]
+		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
+		for i, c := range block {
+			switch {
+			case (starts>>i)&1 == 0 || c != s.escape:
+				n = 0
+			default:
+				n++
+			}
+		}
+		from, skip = from+len(block), next
+	}
+	return n&1 != 0
+}
+
+// Whole says that the last record in a text ends with it: no quote stays open, and no escape stands at its end, that would
+// take in what follows.
+func Whole(d *dialect.Dialect, set Charset, text []byte) bool {
+	data := make([]byte, len(text)+Slack)
+	copy(data, text)
+	s := New(d, 1, set)
+	for at := 0; at < len(text); {
+		next, bad := s.Scan(data, at, len(text), false)
+		if next <= at {
+			return false
+		}
+		if at = next; bad == nil {
+			return at == len(text)
+		}
+	}
+	return true
+}

@@ -1,0 +1,281 @@
+package delimited
+
+import (
+	"math"
+
+	"bulkload/internal/formats/swar"
+	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/span"
+)
+
+// Charset decodes values. Those of package charset are such.
+type Charset interface {
+	// Append appends the decoded text to dst. bad is where the first byte is that belongs to no character, -1 for none.
+	Append(dst, text []byte) (out []byte, bad int)
+	// Starts marks those of the first 64 bytes of text that begin a character, after skip bytes that end one. Text has Ahead
+	// bytes more unless it ends before. next is how many bytes after the 64 end the last character.
+	Starts(text []byte, skip int) (starts uint64, next int)
+	// Safe is the byte below which all are themselves wherever they stand.
+	Safe() byte
+}
+
+// A Scanner cuts text into records. It belongs to one goroutine.
+type Scanner struct {
+	d       *dialect.Dialect
+	cols    int
+	charset Charset // nil: bytes are values
+	escapes *dialect.Unescaper
+
+	sep, end   string // after a field, after a record
+	cr         bool   // a CR before end belongs to it
+	escape     byte
+	quote      byte
+	unsafe     bool // a byte that is looked at can be part of a character
+	hasEscape  bool
+	hasQuote   bool
+	looks      int  // at how many bytes: sep and end, and the quote or the escape or both
+	quick      bool // one byte is between fields, and none is taken off their ends
+	null       string
+	nullEscape bool   // null is the one text for NULL, and begins with the escape
+	a, b, c, e uint64 // patterns of the bytes that are looked at
+	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
+	word       nullWord
+	sweep      *sweep
+
+	// The results of Scan. They are valid until its next call.
+	Fields []span.Span // cols for each record
+	Starts []uint32    // where each record begins
+	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
+
+	field            // the current one
+	known     int    // where a character begins, at or before the byte that was asked about last
+	undecoded *Fault // the first value of the current record that could not be decoded
+}
+
+// field is what is known of the current field.
+type field struct {
+	from      int
+	quoted    bool // a quote opened it
+	inside    bool // and did not close it
+	closed    int  // the quote that closed it
+	rewritten bool // it has escapes or doubled quotes
+	odd       bool // it is quoted or rewritten
+}
+
+// A Fault is a record that its dialect does not allow.
+type Fault struct {
+	Start, End int // the record, with its end mark; End is -1 when the end of the text is its end
+	At         int // the byte at fault
+	Column     int // from 0; -1: the record as a whole
+	Found      int // columns, where their number is wrong; else 0
+	Reason     string
+	Unclosed   bool // a quote is not closed before the text ends: where the next record begins is not known
+}
+
+// Reasons.
+const (
+	reasonBare     = "a quote within a field that is not quoted (quote the field, or say quotes: lenient)"
+	reasonAfter    = "text after a closing quote"
+	reasonUnclosed = "a quote is opened and not closed"
+	reasonCharset  = "bytes that are no character of the character set"
+	reasonEscape   = "the escape stands before the end of the file"
+)
+
+// New is a scanner of records of so many columns. charset is nil where bytes are taken as they are.
+func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
+	s := &Scanner{d: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
+	if s.end == "" {
+		s.end, s.cr = "\n", true
+	}
+	s.a, s.b = swar.Spread(s.sep[0]), swar.Spread(s.end[0])
+	s.c, s.e = s.a, s.a
+	if s.hasQuote = d.Quote != ""; s.hasQuote {
+		s.quote = d.Quote[0]
+		s.c = swar.Spread(s.quote)
+	}
+	if s.hasEscape = d.Escape != ""; s.hasEscape {
+		s.escape = d.Escape[0]
+		s.e = swar.Spread(s.escape)
+		s.escapes = d.Unescaper()
+	}
+	if charset != nil {
+		special := max(s.sep[0], s.end[0])
+		for _, text := range []string{d.Quote, d.Escape} {
+			if text != "" {
+				special = max(special, text[0])
+			}
+		}
+		s.unsafe = special >= charset.Safe()
+	}
+	for _, null := range d.Null {
+		s.nullSizes |= 1 << min(len(null), 63)
+	}
+	s.looks = 4
+	switch {
+	case !s.hasQuote && !s.hasEscape:
+		s.looks = 2
+	case !s.hasEscape || !s.hasQuote || s.quote == s.escape:
+		s.looks = 3
+		if s.hasEscape {
+			s.c = s.e
+		}
+	}
+	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone
+	if len(d.Null) == 1 && s.hasEscape && !d.QuotedOnly && s.quick {
+		s.null = d.Null[0]
+		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape
+	}
+	if s.quick && charset == nil {
+		s.word = newNullWord(d.Null)
+	}
+	s.sweep = newSweep(s)
+	return s
+}
+
+// ahead is how many bytes after a block say what its last bytes are.
+const ahead = 3
+
+// Slack is how many bytes of memory Scan wants after the text.
+const Slack = swar.Block
+
+// Scan cuts data[start:n] into records, where one begins at start; data has [Slack] bytes more. last says that the text
+// ends there, which ends the last record too. It stops after the last record that is whole, or with the fault of a bad
+// one, after which it may be called again with next.
+func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
+	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
+	s.field, s.undecoded, s.known = field{from: start}, nil, start
+	skip := start // bytes before it are dealt with
+	row := 0
+	if start = s.pass(start, n, last); start < 0 {
+		return -start - 1, nil
+	}
+	if s.sweep.usable && n <= math.MaxUint32/2-Slack { // so that values that are rewritten have room
+		start = s.swept(start, n)
+		row = len(s.Fields)
+	}
+	s.from, skip = start, start
+	sep, quick, plain, nulls, word, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.word, s.Fields
+	for base := start; base < n; base += swar.Block {
+		m := s.mask(base, n)
+		for m != 0 {
+			pos := base + swar.Lowest(m)
+			m &= m - 1
+			if pos < skip {
+				continue
+			}
+			c := data[pos]
+			if c == sep && quick && !s.odd {
+				// Most fields are this: neither quoted nor with escapes.
+				if word.usable {
+					fields = append(fields, word.span(data, s.from, pos))
+					skip = pos + 1
+					s.from = skip
+					continue
+				}
+				if s.unsafe && !s.begins(pos, n) {
+					continue
+				}
+				raw := data[s.from:pos]
+				switch {
+				case (nulls>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
+					fields = append(fields, span.Null())
+				case plain || ascii(data, s.from, pos):
+					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
+				default:
+					s.Fields = fields
+					if f := s.rewrite(start, row, s.from, pos, n, last); f != nil {
+						return s.bad(start, row, f)
+					}
+					fields = s.Fields
+				}
+				skip = pos + 1
+				s.from = skip
+				continue
+			}
+			if s.unsafe && !s.begins(pos, n) {
+				continue
+			}
+			s.Fields = fields
+			if s.inside {
+				var wait bool
+				if skip, wait = s.within(pos, n, c, last); wait {
+					return s.stop(start, row)
+				}
+				continue
+			}
+			switch {
+			case c == s.escape && s.hasEscape && !s.d.QuotedOnly:
+				if s.quoted {
+					return s.fault(start, row, pos, n, last, reasonAfter)
+				}
+				if s.nullEscape && pos == s.from && pos+len(s.null) < n && data[pos+len(s.null)] == sep && string(data[pos:pos+len(s.null)]) == s.null {
+					fields = append(fields, span.Null())
+					skip = pos + len(s.null) + 1
+					s.from = skip
+					continue
+				}
+				s.rewritten, s.odd = true, true
+				skip = pos + 2
+			case c == s.quote && s.hasQuote:
+				if pos != s.from && !(s.d.Trim != dialect.TrimNone && blank(s.Data[s.from:pos])) || s.quoted {
+					if s.d.Lenient && !s.quoted {
+						continue
+					}
+					reason := reasonBare
+					if s.quoted {
+						reason = reasonAfter
+					}
+					return s.fault(start, row, pos, n, last, reason)
+				}
+				s.quoted, s.inside, s.odd = true, true, true
+			case s.at(pos, n, s.sep):
+				if f := s.put(start, row, pos, n, last); f != nil {
+					return s.bad(start, row, f)
+				}
+				fields = s.Fields
+				skip = pos + len(s.sep)
+				s.field = field{from: skip}
+			case s.at(pos, n, s.end):
+				end := pos
+				if s.cr && pos > max(s.from, skip) && s.Data[pos-1] == '\r' { // and not escaped
+					end--
+				}
+				skip = pos + len(s.end)
+				if f := s.record(start, row, end, skip, n, last); f != nil {
+					return s.bad(start, row, f)
+				}
+				fields = s.Fields
+				row, start = len(fields), s.pass(skip, n, last)
+				if start < 0 {
+					return s.stop(-start-1, row)
+				}
+				skip = start
+				s.field = field{from: start}
+			case !last && (s.cut(pos, n, s.sep) || s.cut(pos, n, s.end)):
+				return s.stop(start, row) // what follows decides
+			}
+		}
+	}
+	s.Fields = fields
+	if !last || start >= n {
+		return s.stop(start, row)
+	}
+	switch {
+	case s.inside:
+		f := s.newFault(start, row, s.from, reasonUnclosed)
+		f.End, f.Unclosed = n, true
+		return s.bad(start, row, f)
+	case skip > n:
+		f := s.newFault(start, row, n-1, reasonEscape)
+		f.End = n
+		return s.bad(start, row, f)
+	}
+	end := n
+	if s.cr && n > skip && s.Data[n-1] == '\r' {
+		end--
+	}
+	if f := s.record(start, row, end, n, n, true); f != nil {
+		return s.bad(start, row, f)
+	}
+	return n, nil
+}

@@ -1,0 +1,171 @@
+package delimited
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"bulkload/internal/formats/swar"
+	"bulkload/pkg/source/span"
+)
+
+// A sweep cuts the records of most text: of several columns, without quotes, one byte between fields and one after records. Which byte
+// comes next cannot be predicted, so nothing branches on it: escaped bytes drop out of the masks of blocks by arithmetic, NULL is a word.
+// Text is gone over stretch by stretch, in steps that each have so little data that it stays in registers: the masks of blocks, the
+// places where fields end, records of these, and then the few values that have escapes.
+type sweep struct {
+	usable    bool
+	hasEscape bool
+	find      swar.Finder
+	sep, end  byte
+	null      uint64 // the text for NULL between two separators
+	nullMask  uint64 // which bytes of null count; none when nothing is NULL
+
+	seps [stretch]uint64 // of each block of the stretch, what ends fields
+	odd  [stretch]uint64 // and which of these end one that has an escape
+	some bool            // the stretch, and the one before, have escapes
+	escapeState
+	oddFields []uint32 // fields that have an escape, not yet taken out
+}
+
+// stretch is how many blocks are gone over together: what is noted of them stays in the nearest cache. The first stretches are shorter,
+// since a bad record ends the scan.
+const stretch, firstStretch = 64, 4
+
+// newSweep is that of a scanner that is made but for it.
+func newSweep(s *Scanner) *sweep {
+	w := &sweep{hasEscape: s.hasEscape, sep: s.sep[0], end: s.end[0], null: math.MaxUint64}
+	w.find = swar.NewFinder(w.sep, w.end, s.escape)
+	w.usable = s.word.usable && s.cols > 1 && !s.hasQuote && s.d.Comment == "" && len(s.end) == 1 && max(w.sep, w.end, s.escape) < 0x80
+	if w.usable && len(s.d.Null) == 1 {
+		null := s.d.Null[0]
+		// Then what is written as null between separators is one field.
+		w.usable = len(null) <= 6 && !strings.Contains(null, s.sep) && !strings.Contains(null, s.end) && !(s.hasEscape && Escaped([]byte(null), s.escape))
+		var word [8]byte
+		n := copy(word[:], s.sep+null+s.sep)
+		w.null, w.nullMask = binary.LittleEndian.Uint64(word[:]), math.MaxUint64>>(64-8*n)
+	}
+	return w
+}
+
+// swept stores the records of Data[start:n] up to the first that is bad, empty or not whole, and is where that begins.
+func (s *Scanner) swept(start, n int) int {
+	w := s.sweep
+	w.escapeState, w.some, w.oddFields = escapeState{}, false, w.oddFields[:0]
+	most, k, ok := firstStretch, 0, true
+	for base := start; base < n && ok; {
+		blocks := min((n-base+swar.Block-1)/swar.Block, most)
+		w.mark(s.Data[base:], blocks, n-base)
+		k = s.note(base, blocks, k)
+		start, ok = s.take(start, k)
+		s.unescape()
+		base += blocks * swar.Block
+		most = min(2*most, stretch)
+	}
+	return start
+}
+
+// mark finds what ends fields in so many blocks of text, which has n bytes.
+func (w *sweep) mark(text []byte, blocks, n int) {
+	seps, odd := w.seps[:blocks], w.odd[:blocks]
+	last := &seps[blocks-1]
+	n -= (blocks - 1) * swar.Block
+	switch {
+	case !w.hasEscape:
+		w.find.Two(seps, text)
+	case !w.some && w.escapeState == escapeState{} && w.find.TwoAlone(seps, text):
+	default:
+		w.find.TwoAndThird(seps, odd, text)
+		odd[blocks-1] = swar.Tail(odd[blocks-1], n)
+		w.some = w.escapeState.apply(seps, odd)
+	}
+	*last = swar.Tail(*last, n)
+}
+
+// note notes where the fields of so many blocks end, in Off, after k fields that are stored or noted. It is how many are then.
+func (s *Scanner) note(base, blocks, k int) int {
+	w := s.sweep
+	if cap(s.Fields)-k < blocks*swar.Block {
+		s.Fields = slices.Grow(s.Fields[:k], blocks*swar.Block)[:len(s.Fields)]
+	}
+	fields := s.Fields[:cap(s.Fields)]
+	for i, m := range w.seps[:blocks] {
+		if w.some {
+			w.oddFields = appendRanks(w.oddFields, k, m, w.odd[i])
+		}
+		k += places(fields[k:], m, uint32(base+i*swar.Block))
+	}
+	return k
+}
+
+// take makes records of the fields that are noted, up to k. It says where the first begins that is left, and false if that does not have as
+// many columns as it should.
+func (s *Scanner) take(start, k int) (next int, ok bool) {
+	data, cols, row := s.Data, s.cols, len(s.Fields)
+	fields := s.Fields[:k]
+	ok = true
+	for k-row >= cols {
+		record := fields[row : row+cols]
+		last := &record[cols-1]
+		end := int(last.Off)
+		from, whole := s.sweep.cut(record[:cols-1], data, uint32(start))
+		if !whole || data[end] != s.sweep.end {
+			ok = false
+			break
+		}
+		to := end
+		if s.cr && to > int(from) && data[to-1] == '\r' && !(s.hasEscape && Escaped(data[from:to-1], s.escape)) {
+			to--
+		}
+		*last = s.word.span(data, int(from), to)
+		s.Starts = append(s.Starts, uint32(start))
+		row += cols
+		start = end + 1
+	}
+	s.Fields = fields[:row]
+	return start, ok
+}
+
+// cut makes values of a record's fields but its last, which are noted. The record begins at from. It is where the last field begins, and
+// false if the record ends before that.
+func (w *sweep) cut(fields []span.Span, data []byte, from uint32) (uint32, bool) {
+	sep, null, mask := uint64(w.sep), w.null, w.nullMask
+	word := binary.LittleEndian.Uint64(data[from:])<<8 | sep // the field, and the byte before it
+	other := uint64(0)
+	for i := range fields {
+		f := &fields[i]
+		isNull := -uint32(zero(word&mask ^ null))
+		to := f.Off
+		f.Off, f.Len = from|isNull, (to-from)&^isNull
+		word = load(data, int(to))
+		other |= word ^ sep
+		from = to + 1
+	}
+	return from, byte(other) == 0
+}
+
+// unescape appends the values with escapes that are stored, without these.
+func (s *Scanner) unescape() {
+	w := s.sweep
+	if len(w.oddFields) == 0 {
+		return
+	}
+	// Most fields with an escape are NULL.
+	values, next := 0, len(w.oddFields)
+	for i, field := range w.oddFields {
+		if int(field) >= len(s.Fields) {
+			next = i
+			break
+		}
+		w.oddFields[values] = field
+		values += 1 - int(zero(uint64(^s.Fields[field].Off)))
+	}
+	for _, field := range w.oddFields[:values] {
+		f := &s.Fields[field]
+		at := len(s.Data)
+		s.Data = s.escapes.Append(s.Data, f.Of(s.Data))
+		*f = span.Span{Off: uint32(at), Len: uint32(len(s.Data) - at)}
+	}
+	w.oddFields = w.oddFields[:copy(w.oddFields, w.oddFields[next:])]
+}

@@ -1,0 +1,94 @@
+package jsonlines
+
+import (
+	"slices"
+	"strings"
+
+	"bulkload/pkg/source/span"
+)
+
+// A memberPlace is a member by its object and its place among the object's members.
+type memberPlace struct{ object, member int }
+
+// A literal is a member of the line whose name is a wanted path, dots included: its value is the field's if the line does not have the path.
+type literal struct {
+	field int
+	place memberPlace
+}
+
+// literalField is the field of the first literal; those of others follow below it.
+const literalField = -2
+
+// Literal is the path of the member of the line that has a whole path for its name, dots included: a\.b for a.b. It is ""
+// for a path of one name, and for one with backslashes, which says itself where names end.
+func Literal(path string) string {
+	if !strings.Contains(path, ".") || strings.Contains(path, `\`) {
+		return ""
+	}
+	return escape(path)
+}
+
+// A literalSpan is a literal's value.
+type literalSpan struct {
+	which int
+	at    int // in the line
+	value span.Span
+}
+
+// A throughAt is a member that a path leads into and whose value is neither an object nor null.
+type throughAt struct {
+	path  string
+	child int32
+	at    int
+}
+
+// set sets a field, or notes the value of a literal, which begins at a place of the line.
+func (p *Parser) set(field int32, at int, value span.Span) {
+	if field >= 0 {
+		p.fields[field] = value
+		return
+	}
+	p.literals = append(p.literals, literalSpan{int(literalField - field), at, value})
+}
+
+// settle gives the values of literals to their fields, at the end of a line. That the line has the path too is a fault; so
+// is a value that a path leads into and that is no object, unless literals have all that the paths lead to.
+func (p *Parser) settle() (at int, f fault) {
+	for _, l := range p.literals {
+		field := p.plan.literals[l.which].field
+		if p.met(p.plan.places[field]) == p.line {
+			p.path = p.plan.paths[field]
+			return l.at, faultBoth
+		}
+		p.fields[field] = l.value
+	}
+	for _, t := range p.through {
+		if !p.excused(t.child) {
+			p.path = t.path
+			return t.at, faultThrough
+		}
+	}
+	return 0, 0
+}
+
+// excused says that literals of the line have all that is wanted of an object.
+func (p *Parser) excused(object int32) bool {
+	for _, m := range p.objects[object].members[:p.objects[object].wanted] {
+		if m.child >= 0 && !p.excused(m.child) {
+			return false
+		}
+		if m.field >= 0 && !slices.ContainsFunc(p.literals, func(l literalSpan) bool { return p.plan.literals[l.which].field == int(m.field) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// met is the last line that a member was in.
+func (p *Parser) met(m memberPlace) uint64 { return p.objects[m.object].members[m.member].line }
+
+// Met reports whether a line of those that were parsed so far had the member of a field, whatever its value.
+func (p *Parser) Met(field int) bool {
+	return p.met(p.plan.places[field]) > 0 ||
+		slices.ContainsFunc(p.plan.literals, func(l literal) bool { return l.field == field && p.met(l.place) > 0 })
+}

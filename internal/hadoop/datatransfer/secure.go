@@ -1,0 +1,279 @@
+package datatransfer
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"syscall"
+
+	"bulkload/internal/hadoop/sasl"
+	"bulkload/pkg/kerberos"
+)
+
+// Key opens an encrypted connection to any DataNode of a block pool. It must not be shown.
+type Key struct {
+	ID    uint32
+	Pool  string
+	Nonce []byte
+	Key   []byte
+}
+
+// Options say how connections to DataNodes are protected.
+type Options struct {
+	// Key is that of encrypted data, nil where data is not encrypted: then the block token of the request is used.
+	Key *Key
+	// Qualities are those of the configuration, the preferred one first. None: the strongest that the DataNode offers.
+	Qualities []kerberos.Quality
+	// QualityKey is the key of the configuration that these are from, for errors.
+	QualityKey string
+	// UnknownKey is called when a DataNode does not know Key. Nil: nothing is.
+	UnknownKey func()
+}
+
+// Errors on which callers decide.
+var (
+	// ErrUnknownKey is of a key for encrypted data that the DataNode does not know: it is too old, or the DataNode has just
+	// started. A new key will do.
+	ErrUnknownKey = errors.New("the DataNode does not know the key for encrypted data")
+	// ErrToken is of a block token that the DataNode refuses: it is too old. A new look at the file gives new ones.
+	ErrToken = errors.New("the DataNode refuses the block token")
+)
+
+// Conn is a connection to a DataNode for a client that knows nothing of security. The login takes place when the client has
+// written its request, whose token proves who it is. Read and Write belong to one goroutine each; the first Write comes
+// before the first Read.
+type Conn struct {
+	net.Conn
+	o     Options
+	begin []byte // of what was written
+	out   io.Writer
+	in    io.Reader
+}
+
+// New is a connection over one that is open.
+func New(nc net.Conn, o Options) *Conn { return &Conn{Conn: nc, o: o} }
+
+// Write implements [net.Conn].
+func (c *Conn) Write(p []byte) (int, error) {
+	if c.out != nil {
+		return c.out.Write(p)
+	}
+	c.begin = append(c.begin, p...)
+	token, whole, err := parseRequest(c.begin)
+	if err != nil {
+		return 0, err
+	}
+	if !whole {
+		return len(p), nil
+	}
+	if err := c.logIn(token); err != nil {
+		return 0, fmt.Errorf("login at DataNode: %w", err)
+	}
+	request := c.begin
+	c.begin = nil
+	if _, err := c.out.Write(request); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Read implements [net.Conn].
+func (c *Conn) Read(p []byte) (int, error) {
+	if c.in == nil {
+		return 0, errors.New("datatransfer: read before a request was written")
+	}
+	return c.in.Read(p)
+}
+
+// logIn talks to the DataNode (SaslDataTransferClient.doSaslHandshake).
+func (c *Conn) logIn(t blockToken) error {
+	who := sasl.TokenCredentials(t.identifier, t.password)
+	if k := c.o.Key; k != nil {
+		// The number is signed in Java.
+		who.Name = strconv.Itoa(int(int32(k.ID))) + " " + k.Pool + " " + base64.StdEncoding.EncodeToString(k.Nonce)
+		who.Password = base64.StdEncoding.EncodeToString(k.Key)
+	}
+	client := sasl.DigestMD5(who, "hdfs", "0", c.o.Qualities)
+	first := message{payload: []byte{}}
+	if _, err := c.Conn.Write(first.append(binary.BigEndian.AppendUint32(nil, magic))); err != nil {
+		return err
+	}
+	challenge, err := c.answer()
+	if err != nil {
+		return err
+	}
+	response := message{}
+	if response.payload, err = client.Step(challenge.payload); err != nil {
+		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
+			return fmt.Errorf("protection of data transfer: %w (%s)", m, c.o.QualityKey)
+		}
+		return err
+	}
+	layer := client.Layer()
+	if layer.Quality() == kerberos.Privacy {
+		response.ciphers = []cipherOption{{suite: cipherAES}}
+	}
+	if _, err := c.Conn.Write(response.append(nil)); err != nil {
+		return err
+	}
+	last, err := c.answer()
+	if err != nil {
+		return err
+	}
+	if _, err := client.Step(last.payload); err != nil {
+		return err
+	}
+	return c.protect(layer, last.ciphers)
+}
+
+// answer reads a message that is no refusal.
+func (c *Conn) answer() (message, error) {
+	m, err := readMessage(c.Conn)
+	switch {
+	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET):
+		return m, fmt.Errorf("the DataNode ends the connection (does it want a login? see dfs.data.transfer.protection and its port): %w", err)
+	case err != nil:
+		return m, err
+	case m.status == statusUnknownKey:
+		if c.o.UnknownKey != nil {
+			c.o.UnknownKey()
+		}
+		return m, ErrUnknownKey
+	case m.status == statusBadToken:
+		return m, ErrToken
+	case m.status != statusSuccess:
+		return m, fmt.Errorf("the DataNode refuses: %s", m.text)
+	}
+	return m, nil
+}
+
+// protect has what follows go through AES, through the layer of the login, or in the clear.
+func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
+	switch {
+	case layer.Quality() == kerberos.Authentication:
+		c.in, c.out = c.Conn, c.Conn
+		return nil
+	case layer.Quality() == kerberos.Integrity || len(ciphers) == 0:
+		s := &stream{conn: c.Conn, layer: layer}
+		c.in, c.out = s, s
+		return nil
+	}
+	o := ciphers[0]
+	if o.suite != cipherAES {
+		return fmt.Errorf("the DataNode chooses cipher suite %d, which was not offered", o.suite)
+	}
+	// The keys were sealed one after the other, the in key first.
+	inKey, err := layer.Open(o.inKey)
+	if err != nil {
+		return err
+	}
+	inKey = append([]byte(nil), inKey...)
+	outKey, err := layer.Open(o.outKey)
+	if err != nil {
+		return err
+	}
+	out, err := ctr(inKey, o.inIV)
+	if err != nil {
+		return err
+	}
+	in, err := ctr(outKey, o.outIV)
+	if err != nil {
+		return err
+	}
+	c.in = cipher.StreamReader{S: in, R: c.Conn}
+	c.out = &encrypter{s: out, w: c.Conn}
+	return nil
+}
+
+func ctr(key, iv []byte) (cipher.Stream, error) {
+	b, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("the DataNode's key for AES has %d bytes", len(key))
+	}
+	if len(iv) != aes.BlockSize {
+		return nil, fmt.Errorf("the DataNode's initialization vector has %d bytes", len(iv))
+	}
+	return cipher.NewCTR(b, iv), nil
+}
+
+// encrypter encrypts what is written, and leaves the caller's bytes as they are.
+type encrypter struct {
+	s   cipher.Stream
+	w   io.Writer
+	buf []byte
+}
+
+func (e *encrypter) Write(p []byte) (int, error) {
+	if cap(e.buf) < len(p) {
+		e.buf = make([]byte, len(p))
+	}
+	b := e.buf[:len(p)]
+	e.s.XORKeyStream(b, p)
+	return e.w.Write(b)
+}
+
+// stream seals and opens pieces, each after its length in four bytes.
+type stream struct {
+	conn  net.Conn
+	layer sasl.Layer
+	out   []byte
+	piece []byte
+	plain []byte // opened, and not given to the reader
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	done := 0
+	for done < len(p) {
+		n := min(len(p)-done, s.layer.Most())
+		sealed, err := s.layer.Seal(append(s.out[:0], 0, 0, 0, 0), p[done:done+n])
+		if err != nil {
+			return done, err
+		}
+		binary.BigEndian.PutUint32(sealed, uint32(len(sealed)-4))
+		s.out = sealed
+		if _, err := s.conn.Write(sealed); err != nil {
+			return done, err
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// mostPiece bounds a sealed piece: a server has no larger buffer.
+const mostPiece = 1 << 24
+
+func (s *stream) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(s.plain) == 0 {
+		var length [4]byte
+		if _, err := io.ReadFull(s.conn, length[:]); err != nil {
+			return 0, err
+		}
+		n := int(binary.BigEndian.Uint32(length[:]))
+		if n > mostPiece {
+			return 0, fmt.Errorf("datatransfer: a sealed piece of %d bytes is longer than %d", n, mostPiece)
+		}
+		if cap(s.piece) < n {
+			s.piece = make([]byte, n)
+		}
+		s.piece = s.piece[:n]
+		if _, err := io.ReadFull(s.conn, s.piece); err != nil {
+			return 0, io.ErrUnexpectedEOF
+		}
+		var err error
+		if s.plain, err = s.layer.Open(s.piece); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.plain)
+	s.plain = s.plain[n:]
+	return n, nil
+}

@@ -1,0 +1,173 @@
+package hadooprpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+	"bulkload/pkg/kerberos"
+)
+
+// Caller makes calls on a connection, one after the other. It belongs to one goroutine.
+type Caller struct {
+	c        *Conn
+	protocol string
+	call     int32
+}
+
+// NewCaller makes calls of a protocol, version 1, that was named to [Dial].
+func NewCaller(c *Conn, protocol string) *Caller { return &Caller{c: c, protocol: protocol} }
+
+// Close closes the connection.
+func (c *Caller) Close() error { return c.c.Close() }
+
+// Call makes a call and waits for its answer. Request and response are messages of Protocol Buffers. The connection is of
+// no use after an error that is not an [*Error].
+func (c *Caller) Call(ctx context.Context, method string, request []byte) (response []byte, err error) {
+	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !stop() {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+	}()
+	c.call++
+	h := appendText(nil, 1, method)
+	h = appendText(h, 2, c.protocol)
+	h = appendNumber(h, 3, 1)
+	if _, err := c.c.Write(appendPacket(nil, requestHeader(c.call, c.c.client), h, request)); err != nil {
+		return nil, err
+	}
+	packet, err := readPacket(c.c, nil, mostAnswer)
+	if err != nil {
+		return nil, err
+	}
+	a, err := parseAnswer(packet)
+	if err != nil {
+		return nil, err
+	}
+	if a.call != c.call {
+		return nil, fmt.Errorf("the server answers call %d, not %d", a.call, c.call)
+	}
+	body, n := protowire.ConsumeBytes(a.body)
+	if n < 0 {
+		return nil, errors.New("an answer is malformed")
+	}
+	return body, nil
+}
+
+// Names of protocols.
+const ClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+
+// DelegationToken asks a NameNode for a token (ClientProtocol.getDelegationToken). renewer may prolong its life. Its
+// service is empty: the user of the token fills it in.
+func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos.Token, error) {
+	answer, err := c.Call(ctx, "getDelegationToken", appendText(nil, 1, renewer))
+	if err != nil {
+		return nil, fmt.Errorf("get a delegation token: %w", err)
+	}
+	t := new(kerberos.Token)
+	ok := frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
+		if field == 1 {
+			*t, _ = parseToken(data)
+		}
+	})
+	if !ok || len(t.Identifier) == 0 || len(t.Password) == 0 {
+		return nil, errors.New("get a delegation token: the NameNode gives none: it issues tokens only after a Kerberos login")
+	}
+	return t, nil
+}
+
+// RenewToken prolongs the life of a token, and says until when.
+func (c *Caller) RenewToken(ctx context.Context, t *kerberos.Token) (time.Time, error) {
+	answer, err := c.Call(ctx, "renewDelegationToken", appendBytes(nil, 1, appendToken(nil, t)))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("renew a delegation token: %w", err)
+	}
+	var ms uint64
+	if !frames.Fields(answer, func(field protowire.Number, n uint64, _ []byte) {
+		if field == 1 {
+			ms = n
+		}
+	}) {
+		return time.Time{}, errors.New("renew a delegation token: the answer is malformed")
+	}
+	return time.UnixMilli(int64(ms)), nil
+}
+
+// CancelToken ends a token.
+func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
+	if _, err := c.Call(ctx, "cancelDelegationToken", appendBytes(nil, 1, appendToken(nil, t))); err != nil {
+		return fmt.Errorf("cancel a delegation token: %w", err)
+	}
+	return nil
+}
+
+// appendToken appends a TokenProto (Security.proto).
+func appendToken(dst []byte, t *kerberos.Token) []byte {
+	dst = appendBytes(dst, 1, t.Identifier)
+	dst = appendBytes(dst, 2, t.Password)
+	dst = appendText(dst, 3, t.Kind)
+	return appendText(dst, 4, t.Service)
+}
+
+func parseToken(message []byte) (t kerberos.Token, ok bool) {
+	ok = frames.Fields(message, func(field protowire.Number, _ uint64, data []byte) {
+		switch field {
+		case 1:
+			t.Identifier = append([]byte(nil), data...)
+		case 2:
+			t.Password = append([]byte(nil), data...)
+		case 3:
+			t.Kind = string(data)
+		case 4:
+			t.Service = string(data)
+		}
+	})
+	return t, ok
+}
+
+// EncryptionKey is a DataEncryptionKeyProto: with it a client opens an encrypted connection to any DataNode of a block pool.
+type EncryptionKey struct {
+	ID     uint32
+	Pool   string
+	Nonce  []byte
+	Key    []byte
+	Expiry time.Time
+}
+
+// EncryptionKey asks a NameNode for a key (ClientProtocol.getDataEncryptionKey). It is nil where data is not encrypted.
+func (c *Caller) EncryptionKey(ctx context.Context) (*EncryptionKey, error) {
+	answer, err := c.Call(ctx, "getDataEncryptionKey", nil)
+	if err != nil {
+		return nil, fmt.Errorf("get a data encryption key: %w", err)
+	}
+	var k *EncryptionKey
+	ok := frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
+		if field != 1 {
+			return
+		}
+		k = new(EncryptionKey)
+		frames.Fields(data, func(field protowire.Number, n uint64, data []byte) {
+			switch field {
+			case 1:
+				k.ID = uint32(n)
+			case 2:
+				k.Pool = string(data)
+			case 3:
+				k.Nonce = append([]byte(nil), data...)
+			case 4:
+				k.Key = append([]byte(nil), data...)
+			case 5:
+				k.Expiry = time.UnixMilli(int64(n))
+			}
+		})
+	})
+	if !ok {
+		return nil, errors.New("get a data encryption key: the answer is malformed")
+	}
+	return k, nil
+}

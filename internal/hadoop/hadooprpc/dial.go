@@ -1,0 +1,223 @@
+package hadooprpc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/hadoop/sasl"
+	"bulkload/pkg/kerberos"
+)
+
+// Options say which user logs in at a server, and how.
+type Options struct {
+	// Kerberos is the login. Token comes before it.
+	Kerberos *kerberos.Client
+	// Principal is the server's, as the configuration has it: nn/_HOST@REALM. Required with Kerberos.
+	Principal string
+	// PrincipalKey is the key of the configuration that Principal is from, for errors.
+	PrincipalKey string
+	// Token is a delegation token for the server, nil for none.
+	Token *kerberos.Token
+	// Qualities are those of the configuration, the preferred one first. None: the strongest that the server offers.
+	Qualities []kerberos.Quality
+	// QualityKey is the key of the configuration that these are from, for errors.
+	QualityKey string
+	// Protocol is the name of the protocol that will be spoken, such as
+	// org.apache.hadoop.hdfs.protocol.ClientProtocol. Required.
+	Protocol string
+}
+
+// ErrSimple is of a server that wants no login where the configuration says that it does.
+var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hadoop.security.authentication to simple, if this is the right cluster")
+
+// Dial logs in on a connection to a server whose host name is given. It ends when the context does. The connection is
+// closed when that fails.
+func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	c, err := logIn(ctx, nc, host, o)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		nc.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("login at %s: %w", nc.RemoteAddr(), err)
+	}
+	return c, nil
+}
+
+// Open begins a connection to a server with simple authentication, which does not authenticate the user.
+func Open(nc net.Conn, user, protocol string) (*Conn, error) {
+	c := &Conn{Conn: nc, client: make([]byte, 16)}
+	rand.Read(c.client)
+	begin := appendPacket([]byte(header+"\x00"), requestHeader(callContext, c.client), connectionContext(user, protocol))
+	if _, err := nc.Write(begin); err != nil {
+		return nil, errors.Join(err, nc.Close())
+	}
+	return c, nil
+}
+
+func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+	client := make([]byte, 16)
+	rand.Read(client)
+	c := &Conn{Conn: nc, client: client}
+	if _, err := nc.Write(append([]byte(header+bySASL), c.saslPacket(&saslMessage{state: stateNegotiate})...)); err != nil {
+		return nil, err
+	}
+	offer, err := c.readSASL()
+	if err != nil {
+		return nil, err
+	}
+	switch offer.state {
+	case stateSuccess:
+		return nil, ErrSimple
+	case stateNegotiate:
+	default:
+		return nil, fmt.Errorf("the server answers %s, not NEGOTIATE", offer.state)
+	}
+	way, mechanism, user, err := choose(ctx, offer.logins, host, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.converse(way, mechanism); err != nil {
+		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
+			return nil, fmt.Errorf("protection of RPC: %w (%s)", m, o.QualityKey)
+		}
+		return nil, fmt.Errorf("%s: %w", way.method, err)
+	}
+	if layer := mechanism.Layer(); layer.Quality() != kerberos.Authentication {
+		c.layer = layer
+	}
+	_, err = c.send(appendPacket(nil, requestHeader(callContext, client), connectionContext(user, o.Protocol)))
+	return c, err
+}
+
+// choose takes a way to log in that the server offers, and returns the acting user.
+func choose(ctx context.Context, logins []login, host string, o Options) (way login, mechanism sasl.Client, user string, err error) {
+	var offered []string
+	for _, l := range logins {
+		offered = append(offered, l.method)
+		if l.method == "TOKEN" && l.mechanism == "DIGEST-MD5" && o.Token != nil {
+			return l, sasl.DigestMD5(sasl.TokenCredentials(o.Token.Identifier, o.Token.Password), l.protocol, l.server, o.Qualities), "", nil
+		}
+	}
+	for _, l := range logins {
+		if l.method != "KERBEROS" || l.mechanism != "GSSAPI" || o.Kerberos == nil {
+			continue
+		}
+		service, realm, err := Service(o.Principal, host)
+		if err != nil {
+			return l, nil, "", fmt.Errorf("%w (%s; the server says that it is %s/%s)", err, o.PrincipalKey, l.protocol, l.server)
+		}
+		if own := l.protocol + "/" + l.server; l.server != "" && !strings.EqualFold(own, service) {
+			return l, nil, "", fmt.Errorf("the server says that it is %s, the configuration says %s (%s)", own, service, o.PrincipalKey)
+		}
+		s, token, err := o.Kerberos.Initiate(ctx, service, realm)
+		if err != nil {
+			return l, nil, "", err
+		}
+		return l, sasl.GSSAPI(s, token, o.Qualities), o.Kerberos.Principal(), nil
+	}
+	switch {
+	case slices.Contains(offered, simple):
+		return way, nil, "", ErrSimple
+	case o.Kerberos == nil && o.Token == nil:
+		return way, nil, "", fmt.Errorf("the server offers %s, and there is neither a Kerberos login nor a token", strings.Join(offered, ", "))
+	case o.Kerberos == nil:
+		return way, nil, "", fmt.Errorf("the server offers %s, and there is a token alone", strings.Join(offered, ", "))
+	}
+	return way, nil, "", fmt.Errorf("the server offers %s, and there is a Kerberos login", strings.Join(offered, ", "))
+}
+
+// Service is the service of a principal such as nn/_HOST@REALM on a host, and its realm, which may be empty.
+func Service(principal, host string) (service, realm string, err error) {
+	name, realm, _ := strings.Cut(principal, "@")
+	kind, of, ok := strings.Cut(name, "/")
+	switch {
+	case principal == "":
+		return "", "", errors.New("the server's Kerberos principal is not known")
+	case !ok || kind == "" || of == "":
+		return "", "", fmt.Errorf("the server's Kerberos principal %s is not of the form NAME/HOST@REALM", principal)
+	case of == "_HOST":
+		of = strings.ToLower(host)
+	}
+	return kind + "/" + of, realm, nil
+}
+
+// converse logs in by one way.
+func (c *Conn) converse(way login, mechanism sasl.Client) error {
+	response, err := mechanism.Step(way.challenge)
+	if err != nil {
+		return err
+	}
+	way.challenge = nil
+	if _, err := c.Conn.Write(c.saslPacket(&saslMessage{stateInitiate, response, []login{way}})); err != nil {
+		return err
+	}
+	for range 8 {
+		m, err := c.readSASL()
+		if err != nil {
+			return err
+		}
+		switch m.state {
+		case stateChallenge:
+			response, err := mechanism.Step(m.token)
+			if err != nil {
+				return err
+			}
+			if _, err := c.Conn.Write(c.saslPacket(&saslMessage{state: stateResponse, token: response})); err != nil {
+				return err
+			}
+		case stateSuccess:
+			if !mechanism.Done() {
+				if _, err := mechanism.Step(m.token); err != nil {
+					return err
+				}
+			}
+			if !mechanism.Done() {
+				return errors.New("the server ends the login before it has proven itself")
+			}
+			return nil
+		default:
+			return fmt.Errorf("the server answers %s in a login", m.state)
+		}
+	}
+	return errors.New("the login does not end")
+}
+
+func (c *Conn) saslPacket(m *saslMessage) []byte {
+	return appendPacket(nil, requestHeader(callSASL, nil), m.append(nil))
+}
+
+// readSASL reads a message of a login.
+func (c *Conn) readSASL() (m saslMessage, err error) {
+	packet, err := readPacket(c.Conn, nil, 1<<20)
+	if err != nil {
+		return m, err
+	}
+	a, err := parseAnswer(packet)
+	if err != nil {
+		return m, err
+	}
+	return a.sasl()
+}
+
+// sasl is the message of SASL that an answer carries.
+func (a answer) sasl() (m saslMessage, err error) {
+	if a.call != callSASL {
+		return m, fmt.Errorf("the server answers call %d in place of SASL", a.call)
+	}
+	body, n := consumeBytes(a.body)
+	if n < 0 {
+		return m, errors.New("a message of SASL is malformed")
+	}
+	return parseSASL(body)
+}

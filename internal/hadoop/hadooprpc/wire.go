@@ -1,0 +1,224 @@
+package hadooprpc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+)
+
+// Call numbers that mean something else than a call (RpcConstants, Hadoop 3.4).
+const (
+	callContext = -3
+	callSASL    = -33
+)
+
+// header is how a connection begins: "hrpc", version 9, service class 0 and how the client logs in.
+const (
+	headerLen = 7
+	header    = "hrpc\x09\x00"
+
+	bySASL = "\xdf"
+)
+
+// state is an RpcSaslProto.SaslState.
+type state uint64
+
+const (
+	stateSuccess   state = 0
+	stateNegotiate state = 1
+	stateInitiate  state = 2
+	stateChallenge state = 3
+	stateResponse  state = 4
+	stateWrap      state = 5
+)
+
+func (s state) String() string {
+	names := []string{"SUCCESS", "NEGOTIATE", "INITIATE", "CHALLENGE", "RESPONSE", "WRAP"}
+	if s < state(len(names)) {
+		return names[s]
+	}
+	return fmt.Sprintf("state %d", uint64(s))
+}
+
+// login is an RpcSaslProto.SaslAuth: a way to log in.
+type login struct {
+	method, mechanism, protocol, server string
+	challenge                           []byte
+}
+
+// saslMessage is an RpcSaslProto.
+type saslMessage struct {
+	state  state
+	token  []byte
+	logins []login
+}
+
+func appendText(dst []byte, field protowire.Number, text string) []byte {
+	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), text)
+}
+
+func appendBytes(dst []byte, field protowire.Number, data []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), data)
+}
+
+func appendNumber(dst []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), n)
+}
+
+func (m *saslMessage) append(dst []byte) []byte {
+	dst = appendNumber(dst, 2, uint64(m.state))
+	if m.token != nil {
+		dst = appendBytes(dst, 3, m.token)
+	}
+	for _, l := range m.logins {
+		var b []byte
+		b = appendText(b, 1, l.method)
+		b = appendText(b, 2, l.mechanism)
+		b = appendText(b, 3, l.protocol)
+		b = appendText(b, 4, l.server)
+		dst = appendBytes(dst, 4, b)
+	}
+	return dst
+}
+
+func parseSASL(message []byte) (m saslMessage, err error) {
+	has := false
+	ok := frames.Fields(message, func(field protowire.Number, number uint64, data []byte) {
+		switch field {
+		case 2:
+			m.state, has = state(number), true
+		case 3:
+			m.token = data
+		case 4:
+			var l login
+			frames.Fields(data, func(field protowire.Number, _ uint64, data []byte) {
+				switch field {
+				case 1:
+					l.method = string(data)
+				case 2:
+					l.mechanism = string(data)
+				case 3:
+					l.protocol = string(data)
+				case 4:
+					l.server = string(data)
+				case 5:
+					l.challenge = data
+				}
+			})
+			m.logins = append(m.logins, l)
+		}
+	})
+	if !ok || !has {
+		return m, errors.New("a message of SASL is malformed")
+	}
+	return m, nil
+}
+
+// appendPacket appends a packet: its length, and messages each after its own.
+func appendPacket(dst []byte, messages ...[]byte) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	for _, m := range messages {
+		dst = protowire.AppendBytes(dst, m)
+	}
+	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return dst
+}
+
+// requestHeader is an RpcRequestHeaderProto.
+func requestHeader(call int32, client []byte) []byte {
+	h := appendNumber(nil, 1, 2) // RPC_PROTOCOL_BUFFER
+	h = appendNumber(h, 2, 0)    // RPC_FINAL_PACKET
+	h = appendNumber(h, 3, protowire.EncodeZigZag(int64(call)))
+	h = appendBytes(h, 4, client)
+	return appendNumber(h, 5, protowire.EncodeZigZag(-1))
+}
+
+// connectionContext is an IpcConnectionContextProto. user is empty where the login names the acting user.
+func connectionContext(user, protocol string) []byte {
+	var c []byte
+	if user != "" {
+		c = appendBytes(c, 2, appendText(nil, 1, user))
+	}
+	return appendText(c, 3, protocol)
+}
+
+// Error is what a server answered in place of a result.
+type Error struct {
+	Class   string // of the exception
+	Message string
+	Fatal   bool // the server closes the connection
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return e.Class
+	}
+	return e.Class + ": " + e.Message
+}
+
+// answer is a packet of a server.
+type answer struct {
+	call int32
+	body []byte // after the header
+}
+
+// parseAnswer reads a packet after its length.
+func parseAnswer(packet []byte) (a answer, err error) {
+	head, n := protowire.ConsumeBytes(packet)
+	if n < 0 {
+		return a, errors.New("an answer is malformed")
+	}
+	a.body = packet[n:]
+	var status uint64
+	e := new(Error)
+	ok := frames.Fields(head, func(field protowire.Number, number uint64, data []byte) {
+		switch field {
+		case 1:
+			a.call = int32(uint32(number))
+		case 2:
+			status = number
+		case 4:
+			e.Class = string(data)
+		case 5:
+			e.Message = string(data)
+		}
+	})
+	if !ok {
+		return a, errors.New("the header of an answer is malformed")
+	}
+	if status != 0 {
+		e.Fatal = status == 2
+		return a, e
+	}
+	return a, nil
+}
+
+// mostAnswer bounds a packet, as ipc.maximum.response.length does by default.
+const mostAnswer = 128 << 20
+
+// readPacket reads a packet after its length, into buf if it is large enough.
+func readPacket(r io.Reader, buf []byte, most uint32) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n > most {
+		return nil, &frames.Error{Size: n, Why: fmt.Sprintf("is longer than %d bytes", most)}
+	}
+	if uint32(cap(buf)) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	_, err := io.ReadFull(r, buf)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return buf, err
+}

@@ -1,0 +1,191 @@
+package hbaserpc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/sasl"
+	"bulkload/internal/hadoop/tlsconf"
+	"bulkload/pkg/kerberos"
+)
+
+// Options say which user logs in at a server, and how.
+type Options struct {
+	// TLS is below all that follows. Nil: TCP.
+	TLS *tlsconf.Client
+	// Kerberos is the login. Nil: there is none.
+	Kerberos *kerberos.Client
+	// Principal is the server's, as the configuration has it: hbase/_HOST@REALM. Required with Kerberos.
+	Principal string
+	// PrincipalKey is the key of the configuration that Principal is from, for errors.
+	PrincipalKey string
+	// Qualities are those of hbase.rpc.protection, the preferred one first. None: the strongest that the server offers.
+	Qualities []kerberos.Quality
+}
+
+// How a connection begins: the word, version 0, and how the client logs in (RpcConnectionHeader, AuthMethod in HBase 2.6).
+const (
+	preambleLen    = 6
+	preamble       = "HBas\x00"
+	bySimple       = "\x50"
+	byKerberos     = "\x51"
+	switchToSimple = -88
+
+	maxToken = 1 << 20
+)
+
+// LoginError is of a server that refuses a login, or that is not the one that it should be. Retrying will not help.
+type LoginError struct {
+	Class string // of the server's exception, if it sent one
+	Err   error
+}
+
+// Error implements error.
+func (e *LoginError) Error() string {
+	if _, ok := errors.AsType[*tlsconf.Error](e.Err); ok {
+		return e.Err.Error()
+	}
+	return "kerberos login: " + e.Err.Error()
+}
+
+func (e *LoginError) Unwrap() error { return e.Err }
+
+// ErrSimple is of a server that wants no login where the configuration says that it does.
+var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hbase.security.authentication to simple, if this is the right cluster")
+
+// Dial logs in on a connection to a server whose host name is given, above TLS if the options have it. It ends when the
+// context does. The connection is closed when that fails.
+func Dial(ctx context.Context, tcp net.Conn, host string, o Options) (net.Conn, error) {
+	lower, err := dialTLS(ctx, tcp, host, o)
+	if err != nil {
+		return nil, explain(ctx, tcp, o, err)
+	}
+	if o.Kerberos == nil {
+		return lower, nil
+	}
+	c, err := dialSASL(ctx, lower, host, o)
+	if err != nil {
+		return nil, explain(ctx, tcp, o, err)
+	}
+	return c, nil
+}
+
+func dialSASL(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	c, err := logIn(ctx, nc, host, o)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		nc.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+	service, realm, err := hadooprpc.Service(o.Principal, host)
+	if err != nil {
+		return nil, &LoginError{Err: fmt.Errorf("%w (%s)", err, o.PrincipalKey)}
+	}
+	s, token, err := o.Kerberos.Initiate(ctx, service, realm)
+	if errors.Is(err, kerberos.ErrNoKDC) || ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &LoginError{Err: err}
+	}
+	client := sasl.GSSAPI(s, token, o.Qualities)
+	response, err := client.Step(nil)
+	if err != nil {
+		return nil, &LoginError{Err: err}
+	}
+	if _, err := nc.Write(append([]byte(preamble+byKerberos), frame(response)...)); err != nil {
+		return nil, err
+	}
+	for !client.Done() {
+		challenge, err := readAnswer(nc)
+		if err != nil {
+			return nil, err
+		}
+		response, err := client.Step(challenge)
+		if err != nil {
+			if _, ok := errors.AsType[*kerberos.MismatchError](err); ok {
+				err = fmt.Errorf("protection of RPC: %w (hbase.rpc.protection)", err)
+			}
+			return nil, &LoginError{Err: err}
+		}
+		if _, err := nc.Write(frame(response)); err != nil {
+			return nil, err
+		}
+	}
+	c := &Conn{Conn: nc}
+	if l := client.Layer(); l.Quality() != kerberos.Authentication {
+		c.layer = l
+	}
+	return c, nil
+}
+
+// frame is a token after its length.
+func frame(token []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(token))), token...)
+}
+
+// readAnswer reads a challenge, or why there is none.
+func readAnswer(r io.Reader) ([]byte, error) {
+	status, err := readInt(r)
+	if err != nil {
+		return nil, err
+	}
+	if status != 0 {
+		class, err := readText(r)
+		if err != nil {
+			return nil, err
+		}
+		text, err := readText(r)
+		if err != nil {
+			return nil, err
+		}
+		return nil, &LoginError{Class: class, Err: fmt.Errorf("the server refuses: %s: %s (its log says why: most likely the ticket is for another key than the one in its keytab, or the clocks differ)", class, text)}
+	}
+	n, err := readInt(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case n == switchToSimple:
+		return nil, &LoginError{Err: ErrSimple}
+	case n < 0 || n > maxToken:
+		return nil, &LoginError{Err: fmt.Errorf("the server sends a token of %d bytes", n)}
+	}
+	token := make([]byte, n)
+	_, err = io.ReadFull(r, token)
+	return token, err
+}
+
+func readInt(r io.Reader) (int32, error) {
+	var b [4]byte
+	_, err := io.ReadFull(r, b[:])
+	return int32(binary.BigEndian.Uint32(b[:])), err
+}
+
+func readText(r io.Reader) (string, error) {
+	n, err := readInt(r)
+	if err != nil {
+		return "", err
+	}
+	if n < 0 || n > maxToken {
+		return "", fmt.Errorf("the server sends a text of %d bytes", n)
+	}
+	b := make([]byte, n)
+	_, err = io.ReadFull(r, b)
+	return string(b), err
+}

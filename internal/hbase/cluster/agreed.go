@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/tlsconf"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+)
+
+const keyNameNode = "dfs.namenode.kerberos.principal"
+
+// askTimeout bounds a look at one server.
+const askTimeout = 20 * time.Second
+
+// NameNode is what a NameNode wants of clients, and what was agreed upon.
+type NameNode struct {
+	Methods       []string          // to log in by; none: no authentication
+	RPC           kerberos.Quality  // agreed upon; 0 without a login
+	DataEncrypted bool              // dfs.encrypt.data.transfer of the cluster
+	Zones         map[string]string // encryption zones, by the path that is in one
+}
+
+// AskNameNode looks at the first NameNode of a location that answers and is not in standby, and asks it for the encryption
+// zones of paths; those that the user may not look at are left out. Where the configuration asks for another login than the
+// server the error is [hadooprpc.ErrSimple] or [hdfsio.ErrSecured]; where it asks for another protection, a
+// [*kerberos.MismatchError].
+func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location, paths []string) (*NameNode, error) {
+	var errs []error
+	for _, addr := range l.Addresses {
+		n, err := e.askNameNode(ctx, addr, paths)
+		if err == nil {
+			return n, nil
+		}
+		errs = append(errs, fmt.Errorf("namenode %s: %w", addr, err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (e *Env) askNameNode(ctx context.Context, addr string, paths []string) (*NameNode, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %s", askTimeout))
+	defer cancel()
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	n := &NameNode{Zones: map[string]string{}}
+	if n.Methods, err = hadooprpc.Offers(ctx, nc); err != nil {
+		return nil, err
+	}
+	secured := e.Conf.Kerberos(hdfsio.HadoopAuthentication)
+	if !secured && len(n.Methods) > 0 {
+		return nil, hdfsio.ErrSecured
+	}
+	if nc, err = d.DialContext(ctx, "tcp", addr); err != nil {
+		return nil, err
+	}
+	c, err := e.logInNameNode(ctx, nc, addr, secured)
+	if err != nil {
+		return nil, err
+	}
+	if secured {
+		n.RPC = c.Quality()
+	}
+	caller := hadooprpc.NewCaller(c, hadooprpc.ClientProtocol)
+	defer caller.Close()
+	if n.DataEncrypted, err = dataEncrypted(ctx, caller); err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		zone, err := encryptionZone(ctx, caller, p)
+		if _, answered := errors.AsType[*hadooprpc.Error](err); err != nil && !answered {
+			return nil, err
+		}
+		if zone != "" {
+			n.Zones[p] = zone
+		}
+	}
+	return n, nil
+}
+
+// logInNameNode closes the connection when that fails.
+func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secured bool) (*hadooprpc.Conn, error) {
+	if !secured {
+		user, err := e.User()
+		if err != nil {
+			return nil, errors.Join(err, nc.Close())
+		}
+		return hadooprpc.Open(nc, user, hadooprpc.ClientProtocol)
+	}
+	o := hadooprpc.Options{Principal: e.Conf.Value(keyNameNode), PrincipalKey: keyNameNode, QualityKey: "hadoop.rpc.protection", Protocol: hadooprpc.ClientProtocol}
+	host, _, err := net.SplitHostPort(addr)
+	if err == nil {
+		o.Kerberos, err = e.Login()
+	}
+	if err == nil {
+		o.Qualities, err = e.qualities(o.QualityKey)
+	}
+	if err != nil {
+		return nil, errors.Join(err, nc.Close())
+	}
+	return hadooprpc.Dial(ctx, nc, host, o)
+}
+
+// errAnswer is of an answer that is no message of Protocol Buffers.
+var errAnswer = errors.New("the answer is malformed")
+
+// dataEncrypted is encryptDataTransfer of the server's defaults (ClientNamenodeProtocol.proto, Hadoop 3.4).
+func dataEncrypted(ctx context.Context, c *hadooprpc.Caller) (encrypted bool, err error) {
+	answer, err := c.Call(ctx, "getServerDefaults", nil)
+	if err != nil {
+		return false, fmt.Errorf("ask for the defaults of HDFS: %w", err)
+	}
+	if !frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
+		if field == 1 {
+			frames.Fields(data, func(field protowire.Number, n uint64, _ []byte) { encrypted = encrypted || field == 6 && n != 0 })
+		}
+	}) {
+		err = fmt.Errorf("ask for the defaults of HDFS: %w", errAnswer)
+	}
+	return encrypted, err
+}
+
+// encryptionZone is the path of the zone that a path is in, empty for none (encryption.proto, Hadoop 3.4).
+func encryptionZone(ctx context.Context, c *hadooprpc.Caller, path string) (zone string, err error) {
+	answer, err := c.Call(ctx, "getEZForPath", protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), path))
+	if err != nil {
+		return "", fmt.Errorf("ask for the encryption zone of %s: %w", path, err)
+	}
+	if !frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
+		if field == 1 {
+			frames.Fields(data, func(field protowire.Number, _ uint64, data []byte) {
+				if field == 2 {
+					zone = string(data)
+				}
+			})
+		}
+	}) {
+		err = fmt.Errorf("ask for the encryption zone of %s: %w", path, errAnswer)
+	}
+	return zone, err
+}
+
+// AskHBase logs in at a region server, host:port, and says which protection was agreed upon.
+func (e *Env) AskHBase(ctx context.Context, addr string) (kerberos.Quality, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %s", askTimeout))
+	defer cancel()
+	login, err := e.Login()
+	if err != nil {
+		return 0, err
+	}
+	q, err := e.qualities("hbase.rpc.protection")
+	if err != nil {
+		return 0, err
+	}
+	tls, err := tlsconf.Read(e.Conf.Value)
+	if err != nil {
+		return 0, err
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0, err
+	}
+	nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return 0, err
+	}
+	c, err := hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, tls, q, false))
+	if err != nil {
+		return 0, fmt.Errorf("region server %s: %w", addr, err)
+	}
+	agreed := kerberos.Authentication
+	if s, ok := c.(*hbaserpc.Conn); ok {
+		agreed = s.Quality()
+	}
+	return agreed, c.Close()
+}

@@ -1,0 +1,163 @@
+package cluster
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// Env is the world of a job: Hadoop's configuration and the file systems and
+// clusters that it leads to. They are opened when they are first needed.
+// Safe for concurrent use.
+type Env struct {
+	Conf     *hdfsio.Conf
+	Log      *slog.Logger
+	Identity Identity // on secured clusters
+	// Tokens are delegation tokens of file systems. If there are some, there is no login: a container has these alone.
+	Tokens []*kerberos.Token
+
+	mu   sync.Mutex
+	hdfs map[string]*hdfsio.HDFS // by addresses
+
+	mounts map[string]mount // tables, by the input that names them
+
+	secrets secrets
+}
+
+// Resolve finds the file system of a path that a user gave, and its absolute
+// name there.
+func (e *Env) Resolve(name string) (hdfsio.FS, string, error) {
+	l, err := e.Conf.Resolve(name)
+	if err != nil {
+		return nil, "", fail.With(fail.Config, err)
+	}
+	fsys, err := e.FS(l)
+	return fsys, l.Path, err
+}
+
+// FS is the file system of a location.
+func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
+	if l.Local() {
+		return hdfsio.Local{}, nil
+	}
+	key := strings.Join(l.Addresses, ",")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if h, ok := e.hdfs[key]; ok {
+		return h, nil
+	}
+	o, err := e.Conf.HDFSOptions(l, e.Log)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if err := e.secureHDFS(l, &o); err != nil {
+		return nil, err
+	}
+	h, err := hdfsio.NewHDFS(o)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if e.hdfs == nil {
+		e.hdfs = make(map[string]*hdfsio.HDFS)
+	}
+	e.hdfs[key] = h
+	return h, nil
+}
+
+// Source is [Env.Resolve] for inputs. Those that are tables have been mounted.
+func (e *Env) Source(name string) (source.FS, string, error) {
+	if IsTable(name) {
+		return e.mounted(name)
+	}
+	fsys, p, err := e.Resolve(name)
+	return fsys, p, err
+}
+
+// Places are, for each input, the one name of what is in its file system
+// under an absolute name.
+func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
+	all := make([]func(string) string, len(inputs))
+	for i, input := range inputs {
+		if IsTable(input) {
+			place, err := e.Place(input)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = func(name string) string { return place + "/" + path.Base(name) }
+			continue
+		}
+		l, err := e.Conf.Resolve(input)
+		if err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		all[i] = func(name string) string {
+			l.Path = name
+			return Place(l)
+		}
+	}
+	return all, nil
+}
+
+// Close closes all connections, gives back the tokens that the environment was given, and ends its login.
+func (e *Env) Close() error {
+	e.closeSecrets()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, h := range e.hdfs {
+		errs = append(errs, h.Close())
+	}
+	e.hdfs = nil
+	return errors.Join(errs...)
+}
+
+// Rest gives back connections that are idle: for work that
+// is held up for a long time.
+func (e *Env) Rest() {
+	e.mu.Lock()
+	open := slices.Collect(maps.Values(e.hdfs))
+	e.mu.Unlock()
+	for _, h := range open {
+		h.Rest()
+	}
+}
+
+// TableName is the table of a spec, as HBase writes it. No path is made of a
+// name that was not looked at here.
+func TableName(s spec.Job) (string, error) {
+	if s.Table == "" {
+		return "", fail.Errorf(fail.Config, "no table: name it with %s, or under table in the job file", setting.Table)
+	}
+	name, err := loader.ParseTableName(s.Table)
+	return name.String(), fail.With(fail.Config, err)
+}
+
+// errNoCluster says how a cluster is found.
+func errNoCluster(what string) error {
+	return fail.With(fail.Config, setting.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the configuration of the cluster, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
+}
+
+// Place is a location as the one name of it.
+func Place(l hdfsio.Location) string {
+	if l.Local() {
+		return l.Path
+	}
+	const port = ":8020"
+	authority := l.Authority
+	if len(l.Addresses) == 1 && strings.TrimSuffix(l.Addresses[0], port) == strings.TrimSuffix(authority, port) {
+		authority = strings.ToLower(l.Addresses[0]) // no nameservice: with its port
+	}
+	return l.Scheme + "://" + authority + l.Path
+}

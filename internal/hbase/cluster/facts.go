@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Dial connects to the cluster of the configuration.
+func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
+	registry, err := FindRegistry(e.Conf)
+	if err != nil {
+		return nil, err
+	}
+	if registry.Quorum == "" && len(registry.Servers) == 0 {
+		return nil, errNoCluster("HBase's ZooKeeper")
+	}
+	root := e.Conf.Value(RootDirKey)
+	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
+		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs root, for which HBase copies files while a region is locked: set the hdfs:// path, if region servers use that", root, origin(e.Conf, RootDirKey))
+	}
+	user, err := e.User()
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	cfg := loader.Config{Quorum: registry.Quorum, Registry: registry.Servers, RegistryMasters: registry.Masters, Root: e.Conf.Znode(),
+		EffectiveUser: user, RootDir: root}
+	if err := e.secureHBase(&cfg); err != nil {
+		return nil, err
+	}
+	c, err := loader.Dial(ctx, cfg, e.Log)
+	return c, Failure(err)
+}
+
+// Failure is what the cluster answered that a job asked about its table; one that did not answer may do so later.
+func Failure(err error) error {
+	if loader.Unavailable(err) {
+		return fail.With(fail.Load, err)
+	}
+	return fail.With(fail.Check, err)
+}
+
+// Facts are what a table says of itself, as far as a job asks.
+type Facts struct {
+	Name     loader.TableName
+	Table    *loader.Table
+	Family   spec.Family   // the first of those that were asked about
+	Families []spec.Family // all of them
+	Splits   [][]byte
+	Regions  []loader.Region
+}
+
+// SpecFacts is [TableFacts] of a spec's table, by a connection of its own.
+func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
+	table, err := TableName(s)
+	if err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return TableFacts(ctx, env, c, table, s.Families()...)
+}
+
+// TableFacts asks the cluster, and refuses a table that cannot be loaded.
+func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	f := &Facts{Name: name}
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	regions := make(chan regionMap, 1)
+	go func() {
+		list, err := c.Regions(reading, name)
+		regions <- regionMap{list, err}
+	}()
+	if f.Table, err = c.Describe(ctx, name); err != nil {
+		if errors.Is(err, loader.ErrTableNotFound) {
+			err = fmt.Errorf("%w (bulkload table create %s makes it)", err, table)
+		}
+		return nil, Failure(err)
+	}
+	if f.Table.State != loader.Enabled {
+		return nil, fail.Errorf(fail.Check, "table %s is %s: enable it first", name, f.Table.State)
+	}
+	if f.Table.ReadOnly {
+		return nil, fail.Errorf(fail.Check, "table %s is read-only: set READONLY to false first", name)
+	}
+	if f.Families, err = FamiliesOf(env, f.Table, families...); err != nil {
+		return nil, err
+	}
+	f.Family = f.Families[0]
+	read := <-regions
+	if read.err != nil {
+		return nil, Failure(read.err)
+	}
+	f.Regions = read.list
+	for _, r := range f.Regions[1:] {
+		f.Splits = append(f.Splits, r.Start)
+	}
+	return f, nil
+}
+
+// FamiliesOf are the settings of families of a table; one that cannot be loaded is refused.
+func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Family, err error) {
+	for _, family := range families {
+		cf, ok := t.Family(family)
+		if !ok {
+			var have []string
+			for _, x := range t.Families {
+				have = append(have, x.Name)
+			}
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", t.Name, family, strings.Join(have, ", "), setting.Family)
+		}
+		settings, err := FamilySettings(cf)
+		if err != nil {
+			return nil, fail.Errorf(fail.Check, "family %s of table %s: %w", family, t.Name, err)
+		}
+		settings.Zstd = ZstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
+		all = append(all, settings)
+	}
+	return all, nil
+}
+
+// regionMap is what a table's regions came to.
+type regionMap struct {
+	list []loader.Region
+	err  error
+}
+
+// ZstdFraming is that of the codec class which hbase-site.xml names: HBase's
+// own modules and Hadoop's codec write ZSTD in ways that the other cannot read.
+func ZstdFraming(class string) hfile.ZstdFraming {
+	if strings.HasPrefix(class, "org.apache.hadoop.hbase.") {
+		return hfile.ZstdBlocks
+	}
+	return hfile.ZstdPlain
+}
+
+// FamilySettings translates a descriptor; what this program cannot write is
+// refused by name.
+func FamilySettings(cf loader.Family) (f spec.Family, err error) {
+	f = spec.Family{Name: cf.Name, BlockSize: cf.BlockSize}
+	var errs []error
+	keep := func(e error) { errs = append(errs, e) }
+	f.Compression, err = hfile.ParseCompression(cf.Compression)
+	keep(err)
+	f.Encoding, err = hfile.ParseEncoding(cf.Encoding)
+	keep(err)
+	f.Bloom, err = hfile.ParseBloomType(cf.Bloom)
+	keep(err)
+	if f.Bloom == hfile.BloomRowPrefix {
+		f.BloomPrefix, err = strconv.Atoi(cf.BloomParam)
+		keep(err)
+	}
+	if v := cf.Attributes["ENCRYPTION"]; v != "" {
+		keep(fmt.Errorf("encryption %s: %w", v, hfile.ErrUnsupported))
+	}
+	return f, errors.Join(errs...)
+}

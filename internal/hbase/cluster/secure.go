@@ -1,0 +1,309 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/tlsconf"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/loader"
+)
+
+// Identity is the user that a job acts as on secured clusters. The zero value is the user of the ticket cache.
+type Identity struct {
+	Principal string // user@REALM; empty: that of the ticket cache
+	Keytab    string // path; empty: the ticket cache is used
+	Cache     string // name of the ticket cache, FILE:PATH or PATH; empty: KRB5CCNAME, or else that of the user
+}
+
+// secrets are the login of an environment and the tokens that it was given.
+type secrets struct {
+	mu     sync.Mutex
+	login  *kerberos.Client
+	user   string                // what HDFS and HBase call its principal
+	tokens map[string]*lentToken // by the service
+}
+
+// lentToken is a delegation token that HBase gets with each load.
+type lentToken struct {
+	token  *kerberos.Token
+	since  time.Time
+	cancel func(context.Context) error
+}
+
+// tokenAge is after which time another token is asked for. HDFS lets them live for a day unless it is configured otherwise.
+const tokenAge = time.Hour
+
+// Login is the Kerberos login of the environment, made when it is first needed.
+func (e *Env) Login() (*kerberos.Client, error) {
+	e.secrets.mu.Lock()
+	defer e.secrets.mu.Unlock()
+	if e.secrets.login != nil {
+		return e.secrets.login, nil
+	}
+	conf, err := kerberos.LoadConfig("")
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab, Cache: e.Identity.Cache})
+	if errors.Is(err, kerberos.ErrNoKDC) {
+		return nil, fail.With(fail.Load, err) // it may answer later
+	}
+	if err != nil {
+		return nil, fail.With(fail.Check, err)
+	}
+	if mode, open := kerberos.OpenToOthers(e.Identity.Keytab); open {
+		e.Log.Warn("every user of this host can read the keytab, and act as its principal: chmod 600 it", "keytab", e.Identity.Keytab, "mode", fmt.Sprintf("%04o", mode))
+	}
+	until, _ := c.Until()
+	e.Log.Info("logged in", "principal", c.Principal(), "until", until.UTC().Format(time.RFC3339))
+	user, err := e.localName(c.Principal(), conf.Realm())
+	if err != nil {
+		c.Close()
+		return nil, fail.With(fail.Config, err)
+	}
+	e.secrets.login, e.secrets.user = c, user
+	return c, nil
+}
+
+// Ticket has the ticket of the Kerberos login renewed where that is due, and gives when it ends: zero without a login.
+// The error says why it could not be renewed.
+func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
+	e.secrets.mu.Lock()
+	c := e.secrets.login
+	e.secrets.mu.Unlock()
+	if c == nil {
+		return end, nil
+	}
+	err = c.Renew(ctx)
+	end, _ = c.Until()
+	return end, err
+}
+
+// localName is what servers call the user of a principal, by the rules of the configuration, which is theirs as a rule: its first part
+// where there are none, and where none applies. A server with other rules refuses later, since files are another's then.
+func (e *Env) localName(principal, realm string) (string, error) {
+	const key = "hadoop.security.auth_to_local"
+	rules, err := kerberos.ParseLocalNames(e.Conf.Value(key), realm)
+	if err != nil {
+		return "", fmt.Errorf("%w (%s)", err, origin(e.Conf, key))
+	}
+	name, ok, err := rules.Name(principal)
+	if err != nil {
+		return "", fmt.Errorf("%w (%s)", err, origin(e.Conf, key))
+	}
+	if !ok {
+		name, _, _ = strings.Cut(principal, "@")
+		name, _, _ = strings.Cut(name, "/")
+	}
+	return name, nil
+}
+
+// User is the user's name on HDFS: that of the configuration, with Kerberos what servers make of the principal.
+func (e *Env) User() (string, error) {
+	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) || len(e.Tokens) > 0 {
+		return e.Conf.User()
+	}
+	if _, err := e.Login(); err != nil {
+		return "", err
+	}
+	return e.secrets.user, nil
+}
+
+// secureHDFS fills in how HDFS is reached where the configuration asks for Kerberos.
+func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
+	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+		return nil
+	}
+	s := &hdfsio.Security{Principal: e.Conf.Value(keyNameNode)}
+	if len(e.Tokens) > 0 {
+		s.Token, err = e.tokenFor(l)
+	} else if s.Kerberos, err = e.Login(); err == nil {
+		o.User = e.secrets.user
+	}
+	if err != nil {
+		return err
+	}
+	if s.RPC, err = e.qualities("hadoop.rpc.protection"); err != nil {
+		return err
+	}
+	if s.Data, err = e.qualities("dfs.data.transfer.protection"); err != nil {
+		return err
+	}
+	o.Security = s
+	return nil
+}
+
+// hdfsToken is the kind of a NameNode's tokens.
+const hdfsToken = "HDFS_DELEGATION_TOKEN"
+
+// tokenFor is the given token of a file system: the one that names it, or the only one that there is.
+func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
+	var all []*kerberos.Token
+	for _, t := range e.Tokens {
+		if t.Kind != hdfsToken {
+			continue
+		}
+		if err == nil && t.Service == service {
+			return t, nil
+		}
+		all = append(all, t)
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return nil, fail.With(fail.Check, errors.Join(fmt.Errorf("none of %d delegation tokens is for %s (%s)", len(all), l.Authority, service), err))
+}
+
+// qualities are the protections that a key asks for.
+func (e *Env) qualities(key string) ([]kerberos.Quality, error) {
+	q, err := kerberos.ParseQualities(e.Conf.Value(key))
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "%s: %w", key, err)
+	}
+	return q, nil
+}
+
+// secureHBase fills in how HBase is reached where the configuration asks for TLS, Kerberos or both.
+func (e *Env) secureHBase(cfg *loader.Config) error {
+	tls, err := tlsconf.Read(e.Conf.Value)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	if !e.Conf.Kerberos(hdfsio.HBaseAuthentication) {
+		if tls != nil {
+			cfg.Secure = func(ctx context.Context, nc net.Conn, host string, _ bool) (net.Conn, error) {
+				return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{TLS: tls})
+			}
+		}
+		return nil
+	}
+	login, err := e.Login()
+	if err != nil {
+		return err
+	}
+	q, err := e.qualities("hbase.rpc.protection")
+	if err != nil {
+		return err
+	}
+	cfg.EffectiveUser, cfg.Owner = login.Principal(), e.secrets.user
+	cfg.Secure = func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error) {
+		return hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, tls, q, master))
+	}
+	if e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+		cfg.Token = e.loadToken
+	}
+	return nil
+}
+
+// hbaseLogin says how one logs in at a master, or at a region server.
+func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerberos.Quality, master bool) hbaserpc.Options {
+	key := "hbase.regionserver.kerberos.principal"
+	if master {
+		key = "hbase.master.kerberos.principal"
+	}
+	return hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
+}
+
+// loadToken is the delegation token with which HBase takes files of this user. It is asked for once an hour.
+func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, error) {
+	l, err := e.Conf.Resolve(file)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := e.FS(l)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := fsys.(*hdfsio.HDFS)
+	if !ok {
+		return nil, fmt.Errorf("%s is not on HDFS: HBase cannot take it as another user", l)
+	}
+	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
+	if err != nil {
+		return nil, err
+	}
+	e.secrets.mu.Lock()
+	defer e.secrets.mu.Unlock()
+	lent := e.secrets.tokens[service]
+	if lent != nil && time.Since(lent.since) < tokenAge {
+		return lent.token, nil
+	}
+	t, cancel, err := h.DelegationToken(ctx, e.secrets.user) // a principal of two parts without its realm is no renewer
+	if err != nil {
+		return nil, err
+	}
+	t.Service = service
+	if lent != nil {
+		if err := lent.cancel(ctx); err != nil {
+			e.Log.Debug("a delegation token was not canceled", "error", err)
+		}
+	}
+	if e.secrets.tokens == nil {
+		e.secrets.tokens = map[string]*lentToken{}
+	}
+	e.secrets.tokens[service] = &lentToken{t, time.Now(), cancel}
+	e.Log.Debug("have a delegation token", "service", service, "kind", t.Kind)
+	return t, nil
+}
+
+// tokenService is how a region server names the file system of a location when it looks for a token (SecurityUtil.buildTokenService
+// and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
+func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, error) {
+	if len(l.Addresses) > 1 {
+		return "ha-hdfs:" + l.Authority, nil
+	}
+	host, port, err := net.SplitHostPort(l.Addresses[0])
+	if err != nil {
+		return "", err
+	}
+	if !byIP {
+		return strings.ToLower(net.JoinHostPort(host, port)), nil
+	}
+	ips, err := net.DefaultResolver.LookupIP(ctx, "ip4", host)
+	if err != nil {
+		ips, err = net.DefaultResolver.LookupIP(ctx, "ip6", host)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the address of the NameNode, which names its tokens: %w", err)
+	}
+	return net.JoinHostPort(ips[0].String(), port), nil
+}
+
+// closeSecrets gives back tokens and the login.
+func (e *Env) closeSecrets() {
+	e.secrets.mu.Lock()
+	defer e.secrets.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, t := range e.secrets.tokens {
+		if err := t.cancel(ctx); err != nil {
+			e.Log.Debug("a delegation token was not canceled: it ends by itself", "error", err)
+		}
+	}
+	e.secrets.tokens = nil
+	if e.secrets.login != nil {
+		e.secrets.login.Close()
+		e.secrets.login = nil
+	}
+}
+
+// OtherSecurity reports whether an error is of a cluster that wants another login, or another protection, than the configuration has. It
+// comes again whenever the same is tried.
+func OtherSecurity(err error) bool {
+	_, mismatch := errors.AsType[*kerberos.MismatchError](err)
+	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}, func(e error) bool { return errors.Is(err, e) })
+}

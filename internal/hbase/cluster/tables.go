@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/source"
+)
+
+// Schemes of inputs that are tables.
+const (
+	TableScheme    = "hbase:"    // [NAMESPACE:]TABLE
+	SnapshotScheme = "snapshot:" // its name
+)
+
+// IsTable reports whether an input names a table or a snapshot, and no file. A file
+// of such a name is given with ./ before it.
+func IsTable(input string) bool {
+	return strings.HasPrefix(input, TableScheme) || strings.HasPrefix(input, SnapshotScheme)
+}
+
+// mount is a table shown as a directory.
+type mount struct {
+	fsys source.FS
+	dir  string
+}
+
+// Mount has [Env.Source] lead from an input that is a table to a directory of
+// fsys. The last one of an input counts.
+func (e *Env) Mount(input string, fsys source.FS, dir string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mounts == nil {
+		e.mounts = make(map[string]mount)
+	}
+	e.mounts[input] = mount{fsys, dir}
+}
+
+// Mounted reports whether an input is a table that was mounted.
+func (e *Env) Mounted(input string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mounts[input].fsys != nil
+}
+
+func (e *Env) mounted(input string) (source.FS, string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if m := e.mounts[input]; m.fsys != nil {
+		return m.fsys, m.dir, nil
+	}
+	return nil, "", fail.Errorf(fail.Config, "input %s: it is a table, which run, build and plan read (a file of that name is ./%s)", input, input)
+}
+
+// RootDirKey is the key of HBase's directory in its configuration.
+const RootDirKey = "hbase.rootdir"
+
+// RootDir is HBase's directory as it is configured. The files of what is read are below it; its name is for the error, of kind
+// [fail.Config], if there is none.
+func (e *Env) RootDir(read string) (string, error) {
+	root := e.Conf.Value(RootDirKey)
+	if root == "" {
+		return "", fail.Errorf(fail.Config, "%s is not configured: the files of %s are below it; give the directory of hbase-site.xml", RootDirKey, read)
+	}
+	return root, nil
+}
+
+// Place is the one name of what an input names.
+func (e *Env) Place(input string) (string, error) {
+	if name, ok := strings.CutPrefix(input, TableScheme); ok {
+		table, err := loader.ParseTableName(name)
+		if err != nil {
+			return "", fail.With(fail.Config, fmt.Errorf("input %s: %w", input, err))
+		}
+		return TableScheme + table.String(), nil
+	}
+	if IsTable(input) {
+		return input, nil
+	}
+	l, err := e.Conf.Resolve(input)
+	if err != nil {
+		return "", fail.With(fail.Config, err)
+	}
+	return Place(l), nil
+}

@@ -1,0 +1,48 @@
+package cluster
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+)
+
+// TestTokens: where tokens are given there is no login. The one that names the file system is taken, or the only one; otherwise it is an error.
+func TestTokens(t *testing.T) {
+	conf := &hdfsio.Conf{Env: func(name string) (string, bool) { return "tina", name == "HADOOP_USER_NAME" }}
+	conf.Set(hdfsio.HadoopAuthentication, "kerberos", "the test")
+	token := func(kind, service string) *kerberos.Token { return &kerberos.Token{Kind: kind, Service: service} }
+	ha := hdfsio.Location{Scheme: "hdfs", Authority: "bulk", Addresses: []string{"a:8020", "b:8020"}}
+	one := hdfsio.Location{Scheme: "hdfs", Authority: "127.0.0.1:8020", Addresses: []string{"127.0.0.1:8020"}}
+	first, second, other := token(hdfsToken, "ha-hdfs:bulk"), token(hdfsToken, "127.0.0.1:8020"), token("mapreduce.job", "127.0.0.1:8020")
+	for what, c := range map[string]struct {
+		tokens []*kerberos.Token
+		at     hdfsio.Location
+		want   *kerberos.Token
+	}{
+		"a name service":         {[]*kerberos.Token{other, second, first}, ha, first},
+		"an address":             {[]*kerberos.Token{other, first, second}, one, second},
+		"the only one":           {[]*kerberos.Token{other, first}, one, first},
+		"none of this kind":      {[]*kerberos.Token{other}, one, nil},
+		"two, of other clusters": {[]*kerberos.Token{token(hdfsToken, "x:1"), token(hdfsToken, "y:1")}, one, nil},
+	} {
+		e := &Env{Conf: conf, Log: slog.New(slog.DiscardHandler), Tokens: c.tokens}
+		o := hdfsio.HDFSOptions{User: "tina"}
+		err := e.secureHDFS(c.at, &o)
+		if c.want == nil {
+			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), c.at.Authority) {
+				t.Errorf("%s: %v", what, err)
+			}
+			continue
+		}
+		if err != nil || o.Security.Token != c.want || o.Security.Kerberos != nil || o.User != "tina" {
+			t.Errorf("%s: %+v, %v", what, o.Security, err)
+		}
+		if user, err := e.User(); err != nil || user != "tina" {
+			t.Errorf("%s: user %s, %v", what, user, err)
+		}
+	}
+}

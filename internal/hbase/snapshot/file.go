@@ -1,0 +1,157 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+)
+
+// storeFile is one entry of a region's store.
+type storeFile struct {
+	name string // as in the store's directory
+	size int64  // of the file that it stands for
+	half half
+	row  []byte // where the file is cut; nil of a whole one
+}
+
+// half is which rows of a file count.
+type half uint8
+
+const (
+	whole  half = iota
+	bottom      // rows below the cut
+	top         // rows from the cut on
+)
+
+// Names of store files (StoreFileInfo and HFileLink, 2.6.4). A half is named
+// after its file, a dot, and the region that the file is of.
+const (
+	plainName = `[0-9a-f]+(?:_SeqId_[0-9]+_)?`
+	linkName  = `(?:([^=/]+)=)?([^=/]+)=([0-9a-f]+)-(` + plainName + `)`
+)
+
+var (
+	plainFile = regexp.MustCompile(`^` + plainName + `$`)
+	linkFile  = regexp.MustCompile(`^` + linkName + `$`)
+)
+
+// family reads a FamilyFiles message.
+func (r *Region) family(b []byte) error {
+	var name string
+	var files [][]byte
+	if !frames.Fields(b, func(field protowire.Number, _ uint64, data []byte) {
+		switch field {
+		case 1:
+			name = string(data)
+		case 2:
+			files = append(files, data)
+		}
+	}) {
+		return fmt.Errorf("%w: the files of a family", ErrDamaged)
+	}
+	for _, b := range files {
+		f, err := parseStoreFile(b)
+		if err != nil {
+			return err
+		}
+		r.stores[name] = append(r.stores[name], f)
+		r.Files++
+		r.Bytes += f.size
+	}
+	return nil
+}
+
+// parseStoreFile reads a StoreFile message. That a file is a half, the
+// reference in it says; a link's name may have a dot too, in the table's.
+func parseStoreFile(b []byte) (storeFile, error) {
+	var f storeFile
+	var reference []byte
+	if !frames.Fields(b, func(field protowire.Number, number uint64, data []byte) {
+		switch field {
+		case 1:
+			f.name = string(data)
+		case 2:
+			reference = data
+		case 3:
+			f.size = int64(min(number, 1<<62))
+		}
+	}) {
+		return f, fmt.Errorf("%w: a store file's entry", ErrDamaged)
+	}
+	if reference == nil {
+		return f, nil
+	}
+	ref := new(pb.Reference)
+	if err := unmarshal(reference, ref); err != nil {
+		return f, err
+	}
+	// The key of the cut is that of no cell: a row, no family, no qualifier.
+	key := ref.GetSplitkey()
+	if len(key) < 2 || 2+int(binary.BigEndian.Uint16(key)) > len(key) {
+		return f, fmt.Errorf("%w: a reference is cut at a key of %d bytes", ErrDamaged, len(key))
+	}
+	f.row = key[2 : 2+int(binary.BigEndian.Uint16(key))]
+	f.half = bottom
+	if ref.GetRange() == pb.Reference_TOP {
+		f.half = top
+	}
+	return f, nil
+}
+
+// target is where the bytes of a file are: table, region and name.
+type target struct{ namespace, qualifier, region, file string }
+
+// target finds what file the entry of a region stands for.
+func (s *Snapshot) target(r *Region, f *storeFile) (target, error) {
+	name, region := f.name, r.Encoded
+	if f.half != whole {
+		at := strings.LastIndexByte(name, '.')
+		if at < 0 {
+			return target{}, fmt.Errorf("%w: a reference without a parent: %.100q", ErrDamaged, name)
+		}
+		name, region = name[:at], name[at+1:]
+	}
+	if plainFile.MatchString(name) && plainFile.MatchString(region) {
+		return target{s.namespace, s.qualifier, region, name}, nil
+	}
+	m := linkFile.FindStringSubmatch(name)
+	if m == nil || m[1] != "" && !legalName.MatchString(m[1]) || !legalName.MatchString(m[2]) {
+		return target{}, fmt.Errorf("%w: a file's name %.100q", ErrDamaged, f.name)
+	}
+	if m[1] == "" {
+		m[1] = "default"
+	}
+	return target{m[1], m[2], m[3], m[4]}, nil
+}
+
+// places are where the file may be, in the order in which HBase looks
+// (HFileLink, 2.6.4).
+func (t target) places(root, family string) []string {
+	rest := path.Join("data", t.namespace, t.qualifier, t.region, family, t.file)
+	var all []string
+	for _, dir := range []string{"", "archive", ".tmp", "mobdir"} {
+		all = append(all, path.Join(root, dir, rest))
+	}
+	return all
+}
+
+// loadSequence is the sequence id of a bulk-loaded file by its name; false
+// without one (HStoreFile.open, 2.6.4).
+func loadSequence(name string) (int64, bool) {
+	const mark = "_SeqId_"
+	at := strings.LastIndex(name, mark)
+	if at < 0 {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(name[at+len(mark):], "_")
+	n, err := strconv.ParseInt(digits, 10, 63)
+	return n, err == nil
+}

@@ -1,0 +1,257 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/workers"
+	"bulkload/pkg/hfile"
+)
+
+// View says what of the cells a scan gives. The zero value gives all versions
+// that the families keep.
+type View struct {
+	// Versions of a column, at most what its family keeps; 0: as many. A raw
+	// scan is bounded by this number alone, 0: all.
+	Versions int
+	// Raw gives delete markers and what they hide, and ignores the families' TTL.
+	Raw bool
+	// Doubles has a raw scan give a cell once for each file that has it, the one that counts first.
+	Doubles bool
+	// Now is the time by which cells have expired, default the time of the
+	// call. Scans of one job that freeze it give the same cells.
+	Now time.Time
+	// Families are those to read, default all.
+	Families []string
+	// Start and Stop are the first row and the row after the last, default
+	// those of the region: of a large region several scans read each a part.
+	Start, Stop []byte
+	// ReadAhead is how many bytes are fetched at a time from each file, default
+	// 256 KiB and less in regions of many files.
+	ReadAhead int
+}
+
+// A Scan walks the cells of one region.
+//
+//	for s.Next() { use s.Cell() }
+//	if err := s.Err(); err != nil { … }
+//
+// It must be closed.
+type Scan struct {
+	snapshot string // its name
+	region   *Region
+	files    []*fileCells
+	merge    *merge
+	rules    []visible // of each family
+	row      []byte
+	inRow    bool
+	family   int // of the last cell
+	cell     *hfile.Cell
+	place    *place // where it is
+	given    bool   // a cell of the row
+	fresh    bool
+	before   int64 // bytes of the files that a scan of a part passes over
+	stats    Stats
+	err      error
+}
+
+// Stats are what a scan has seen.
+type Stats struct {
+	Files int
+	Read  int64 // cells in the files
+	Rows  int64 // with cells that were given
+	Cells int64 // that were given
+}
+
+// aheadInAll bounds what all files of a region have read ahead, as far as
+// aheadLeast allows.
+const (
+	aheadInAll = 8 << 20
+	aheadMost  = 256 << 10
+	aheadLeast = 64 << 10
+)
+
+// readAhead is how many bytes are fetched at a time from each file of a region.
+func (r *Region) readAhead() int {
+	return min(max(aheadInAll/max(r.Files, 1), aheadLeast), aheadMost)
+}
+
+// ScanMemory is about how many bytes a scan of region i takes: of each file a
+// block, packed and unpacked, and what is read ahead.
+func (s *Snapshot) ScanMemory(i int) (n int64) {
+	r := &s.Regions[i]
+	for _, f := range s.Families {
+		n += int64(len(r.stores[f.Name])) * int64(2*f.BlockSize+r.readAhead())
+	}
+	return n
+}
+
+// Scan opens the files of region i of s.Regions and stands before its first
+// cell. ctx bounds its life.
+func (s *Snapshot) Scan(ctx context.Context, i int, v View) (*Scan, error) {
+	r := &s.Regions[i]
+	sc := &Scan{snapshot: s.Name, region: r}
+	if err := sc.open(ctx, s, v); err != nil {
+		return nil, errors.Join(fmt.Errorf("snapshot %s, region %s: %w", s.Name, r.Encoded, err), sc.Close())
+	}
+	return sc, nil
+}
+
+func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
+	for _, name := range v.Families {
+		if !slices.ContainsFunc(s.Families, func(f Family) bool { return f.Name == name }) {
+			return fmt.Errorf("table %s has no family %s", s.Table, name)
+		}
+	}
+	if v.Now.IsZero() {
+		v.Now = time.Now()
+	}
+	if v.ReadAhead == 0 {
+		v.ReadAhead = sc.region.readAhead()
+	}
+	var places []place
+	for i, family := range s.Families {
+		sc.rules = append(sc.rules, newVisible(family, v.Versions, v.Raw, v.Now.UnixMilli()))
+		sc.rules[i].doubles = v.Doubles
+		if len(v.Families) > 0 && !slices.Contains(v.Families, family.Name) {
+			continue
+		}
+		store := sc.region.stores[family.Name]
+		from := len(sc.files)
+		for j := range store {
+			f, err := s.openCells(ctx, sc.region, family.Name, &store[j], &v)
+			if err != nil {
+				return err
+			}
+			sc.files = append(sc.files, f)
+		}
+		for rank, f := range rankByAge(sc.files[from:]) {
+			places = append(places, place{cells: f, family: i, rank: rank})
+		}
+	}
+	sc.stats.Files = len(sc.files)
+	if len(v.Start) > 0 {
+		sc.before = sc.offset()
+	}
+	var err error
+	sc.merge, err = newMerge(places)
+	return err
+}
+
+// Next moves to the next cell that is visible; false at the end and on an error.
+func (sc *Scan) Next() bool {
+	for sc.err == nil {
+		p := sc.merge.next()
+		if p == nil {
+			sc.err = sc.merge.err
+			break
+		}
+		sc.stats.Read++
+		c := p.cell
+		if !sc.inRow || !p.same && !bytes.Equal(c.Row, sc.row) {
+			if sc.err = sc.startRow(c.Row); sc.err != nil {
+				break
+			}
+			sc.rules[p.family].row()
+		} else if p.family != sc.family {
+			sc.rules[p.family].row()
+		}
+		sc.family = p.family
+		var ok bool
+		if ok, sc.err = sc.rules[p.family].shows(c); ok {
+			sc.fresh = !sc.given
+			sc.given = true
+			if sc.fresh {
+				sc.stats.Rows++
+			}
+			sc.stats.Cells++
+			sc.cell, sc.place = c, p
+			return true
+		}
+	}
+	sc.cell = nil
+	return false
+}
+
+// startRow begins a row, which must be one of the region.
+func (sc *Scan) startRow(row []byte) error {
+	r := sc.region
+	if bytes.Compare(row, r.Start) < 0 || len(r.End) > 0 && bytes.Compare(row, r.End) >= 0 {
+		return fmt.Errorf("%w: a file has a row of %d bytes that is outside the region", ErrDamaged, len(row))
+	}
+	sc.row = append(sc.row[:0], row...)
+	sc.inRow, sc.given = true, false
+	return nil
+}
+
+// Cell is the current cell. Its slices are valid until the next call of Next.
+func (sc *Scan) Cell() *hfile.Cell { return sc.cell }
+
+// NewRow reports whether the current cell is the first of its row that is given.
+func (sc *Scan) NewRow() bool { return sc.fresh }
+
+// Err is the error that ended the scan, nil at its regular end.
+func (sc *Scan) Err() error {
+	if sc.err == nil {
+		return nil
+	}
+	return fmt.Errorf("snapshot %s, region %s: %w", sc.snapshot, sc.region.Encoded, sc.err)
+}
+
+// Stats are what was seen so far.
+func (sc *Scan) Stats() Stats { return sc.stats }
+
+// Position is about how many bytes of the region's files were read.
+func (sc *Scan) Position() int64 { return sc.offset() - sc.before }
+
+func (sc *Scan) offset() (n int64) {
+	for _, f := range sc.files {
+		n += f.Offset()
+	}
+	return n
+}
+
+// Close closes the files.
+func (sc *Scan) Close() error {
+	var errs []error
+	for _, f := range sc.files {
+		errs = append(errs, f.file.close())
+	}
+	sc.files = nil
+	return errors.Join(errs...)
+}
+
+// Each scans all regions, several at once: do is called with each region's
+// number and its scan, by up to n goroutines, and closes nothing. The regions
+// begin in order. The first error ends all.
+func (s *Snapshot) Each(ctx context.Context, n int, v View, do func(ctx context.Context, region int, sc *Scan) error) error {
+	if v.Now.IsZero() {
+		v.Now = time.Now()
+	}
+	var next atomic.Int64
+	return workers.Run(ctx, min(n, len(s.Regions)), func(ctx context.Context, _ int) error {
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(s.Regions) {
+				break
+			}
+			sc, err := s.Scan(ctx, i, v)
+			if err != nil {
+				return err
+			}
+			err = do(ctx, i, sc)
+			if err == nil {
+				err = sc.Err()
+			}
+			if err = errors.Join(err, sc.Close()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

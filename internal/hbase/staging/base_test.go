@@ -1,0 +1,179 @@
+package staging
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
+)
+
+// owned is a file system in memory with owners and sticky bits, as HDFS has them: what a user makes belongs to the user. Like HDFS with a
+// mask, mkdir leaves bits out.
+type owned struct {
+	*hdfsio.Memory
+	user   string
+	owners map[string]string
+	sticky map[string]bool
+}
+
+func newOwned(user string) *owned {
+	return &owned{hdfsio.NewMemory(), user, map[string]string{"/": "hdfs"}, map[string]bool{}}
+}
+
+// ownedInfo is a file with an owner.
+type ownedInfo struct {
+	fs.FileInfo
+	owner  string
+	sticky bool
+}
+
+func (i ownedInfo) Owner() string      { return i.owner }
+func (i ownedInfo) OwnerGroup() string { return "g" }
+func (i ownedInfo) Mode() fs.FileMode {
+	if i.sticky {
+		return i.FileInfo.Mode() | fs.ModeSticky
+	}
+	return i.FileInfo.Mode()
+}
+
+func (o *owned) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	info, err := o.Memory.Stat(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return ownedInfo{info, o.owners[name], o.sticky[name]}, nil
+}
+
+func (o *owned) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	for dir := name; dir != "/"; dir = path.Dir(dir) {
+		if _, err := o.Memory.Stat(ctx, dir); errors.Is(err, fs.ErrNotExist) {
+			o.owners[dir] = o.user
+		}
+	}
+	return o.Memory.MkdirAll(ctx, name, perm&^0o022)
+}
+
+func (o *owned) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	o.sticky[name] = perm&fs.ModeSticky != 0
+	return o.Memory.Chmod(ctx, name, perm)
+}
+
+// as is the file system of another user.
+func (o *owned) as(user string) *owned { return &owned{o.Memory, user, o.owners, o.sticky} }
+
+// mode is that of a directory.
+func (o *owned) mode(t *testing.T, name string) fs.FileMode {
+	t.Helper()
+	info, err := o.Stat(t.Context(), name)
+	testcheck.Must(t, err)
+	return info.Mode() &^ fs.ModeDir
+}
+
+// TestMissingBase: what is missing on the way to a base is made as Hadoop has it, and what is there keeps its mode.
+func TestMissingBase(t *testing.T) {
+	o := newOwned("tina")
+	testcheck.Must(t, o.as("hdfs").MkdirAll(t.Context(), "/data", 0o750))
+	for base, modes := range map[string]map[string]fs.FileMode{
+		"/tmp/bulkload-tina":   {"/tmp": 0o777 | fs.ModeSticky, "/tmp/bulkload-tina": 0o711},
+		"/user/tina/a/staging": {"/user": 0o755, "/user/tina": 0o755, "/user/tina/a": 0o755, "/user/tina/a/staging": 0o711},
+		"/data/loads/of/tina":  {"/data": 0o750, "/data/loads": 0o755, "/data/loads/of": 0o755, "/data/loads/of/tina": 0o711},
+	} {
+		made, err := MakeBase(t.Context(), o, base, "tina")
+		if !made || err != nil {
+			t.Errorf("%s: made %t, %v", base, made, err)
+			continue
+		}
+		for dir, want := range modes {
+			if got := o.mode(t, dir); got != want {
+				t.Errorf("%s: %s has mode %v, want %v", base, dir, got, want)
+			}
+			if want := map[bool]string{true: "hdfs", false: "tina"}[dir == "/data"]; o.owners[dir] != want {
+				t.Errorf("%s: %s belongs to %s", base, dir, o.owners[dir])
+			}
+		}
+		if made, err := MakeBase(t.Context(), o, base, "tina"); made || err != nil {
+			t.Errorf("%s once more: made %t, %v", base, made, err)
+		}
+	}
+}
+
+// TestBases: a base in which another could replace files is refused, with its owner or mode and what helps.
+func TestBases(t *testing.T) {
+	for what, c := range map[string]struct {
+		dir, owner string
+		mode       fs.FileMode
+		refused    string
+	}{
+		"own":                          {"/base", "tina", 0o711, ""},
+		"own, closed":                  {"/base", "tina", 0o700, ""},
+		"own, of the group":            {"/base", "tina", 0o770, ""},
+		"own, all users write":         {"/base", "tina", 0o777, "/base has mode 0777: all users may replace the files of a load there (chmod 711 it)"},
+		"own, all users write, sticky": {"/base", "tina", 0o777 | fs.ModeSticky, ""},
+		"another's":                    {"/base", "eve", 0o755, "/base belongs to eve, not to tina, and has no sticky bit"},
+		"another's, sticky":            {"/base", "hdfs", 0o777 | fs.ModeSticky, ""},
+		"the default one":              {"/tmp/bulkload-tina", "tina", 0o711, ""},
+		"the default one of another":   {"/tmp/bulkload-tina", "eve", 0o777 | fs.ModeSticky, "/tmp/bulkload-tina belongs to eve, not to tina: its owner could replace the files"},
+		"without owners":               {"/base", "", 0o777, ""},
+	} {
+		o := newOwned(c.owner)
+		testcheck.Must(t, o.MkdirAll(t.Context(), c.dir, 0o755))
+		testcheck.Must(t, o.Chmod(t.Context(), c.dir, c.mode))
+		made, err := MakeBase(t.Context(), o.as("tina"), c.dir, "tina")
+		if made || (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: made %t, %v, want %q", what, made, err, c.refused)
+		}
+		if got := o.mode(t, c.dir); got != c.mode {
+			t.Errorf("%s: the mode is %v now", what, got)
+		}
+	}
+}
+
+// TestBaseIsFile: a file is no base, nor is what is below one, and an error of the file system is not taken for a missing directory.
+func TestBaseIsFile(t *testing.T) {
+	o := newOwned("tina")
+	w, err := o.Create(t.Context(), "/file", hdfsio.CreateOptions{})
+	testcheck.Must(t, err)
+	testcheck.Must(t, w.Finish())
+	o.owners["/file"] = "tina"
+	if made, err := MakeBase(t.Context(), o, "/file", "tina"); made || err == nil || err.Error() != "/file is no directory" {
+		t.Errorf("made %t, %v", made, err)
+	}
+	if made, err := MakeBase(t.Context(), o, "/file/base", "tina"); !made || err == nil {
+		t.Errorf("below a file: made %t, %v", made, err)
+	}
+	broken := errors.New("the NameNode is gone")
+	for _, failing := range []hdfsio.Op{hdfsio.OpStat, hdfsio.OpMkdirAll, hdfsio.OpChmod} {
+		faulty := &hdfsio.Faulty{FS: o.as("tina"), Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+			if op == failing {
+				return &hdfsio.Fault{Err: broken}
+			}
+			return nil
+		}}
+		if made, err := MakeBase(t.Context(), faulty, "/new/base", "tina"); !errors.Is(err, broken) || made != (failing != hdfsio.OpStat) {
+			t.Errorf("%v fails: made %t, %v", failing, made, err)
+		}
+		testcheck.Must(t, o.RemoveAll(t.Context(), "/new"))
+	}
+}
+
+// TestOwnerOfJob: a job's directory that another made is refused.
+func TestOwnerOfJob(t *testing.T) {
+	o := newOwned("eve")
+	testcheck.Must(t, o.MkdirAll(t.Context(), "/base/job", 0o711))
+	for user, want := range map[string]string{"eve": "", "tina": "/base/job belongs to eve, not to tina: it is not this job's directory"} {
+		err := checkOwner(t.Context(), o, "/base/job", user)
+		if (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("of %s: %v", user, err)
+		}
+	}
+	o.owners["/base/job"] = ""
+	testcheck.Must(t, checkOwner(t.Context(), o, "/base/job", "tina"))
+	if err := checkOwner(t.Context(), o, "/base/none", "tina"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}

@@ -1,0 +1,194 @@
+package staging
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// world is one without a cluster, with a default file system and a user.
+func world(t *testing.T, user string) *cluster.Env {
+	t.Helper()
+	env := jobtest.Env(t)
+	env.Conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
+	env.Conf.Env = func(name string) (string, bool) { return user, name == "HADOOP_USER_NAME" }
+	return env
+}
+
+// TestNames: the names of jobs' directories are those that are chosen, and no others.
+func TestNames(t *testing.T) {
+	const job = "ns_check-1700000000000-0123456789abcdef"
+	for base, want := range map[string]struct{ job, probe bool }{
+		job: {job: true}, "t-1-0123456789abcdef": {job: true}, "my-table.x_y-9223372036854775807-ffffffffffffffff": {job: true}, ProbeOf("/tmp/bulkload-tina/" + job): {probe: true},
+		"_check-0123456789abcdef": {probe: true}, "": {}, "check": {}, "t-1-0123456789ABCDEF": {}, "t-1-0123456789abcde": {}, "t-1-0123456789abcdef0": {}, "t-12345678901234567890-0123456789abcdef": {},
+		"-1-0123456789abcdef": {}, "t-x-0123456789abcdef": {}, "a/t-1-0123456789abcdef": {}, "t-1-0123456789abcdef\n": {}, "ns:t-1-0123456789abcdef": {}, "_check-0123456789abcdeg": {}, "x_check-0123456789abcdef": {},
+		"_check-0123456789abcdef.x": {}, JournalName: {},
+	} {
+		if IsName(base) != want.job || IsProbe(base) != want.probe {
+			t.Errorf("%q: of a job %t, of a check %t", base, IsName(base), IsProbe(base))
+		}
+	}
+	if p := ProbeOf("short"); p != ProbePrefix+"short" {
+		t.Errorf("of a short path: %q", p)
+	}
+	if ProbeOf("/a/"+job) != ProbeOf("/b/"+job) {
+		t.Error("two attempts have different names")
+	}
+}
+
+// TestNewNames: no two names are the same, and each has the form of its kind.
+func TestNewNames(t *testing.T) {
+	env := world(t, "tina")
+	seen := map[string]bool{}
+	for range 200 {
+		l, err := Choose(env, "", "ns:check", 1_700_000_000_000)
+		testcheck.Must(t, err)
+		base, probe := path.Base(l.Path), NewProbe()
+		if !IsName(base) || IsProbe(base) || !strings.HasPrefix(base, "ns_check-1700000000000-") || path.Dir(l.Path) != "/tmp/bulkload-tina" {
+			t.Fatalf("the directory is %s", l.Path)
+		}
+		if !IsProbe(probe) || IsName(probe) || seen[base] || seen[probe] {
+			t.Fatalf("%s and %s, of %d", base, probe, len(seen))
+		}
+		seen[base], seen[probe] = true, true
+	}
+}
+
+// TestBase: a base is on the default file system unless it names another, and is never local.
+func TestBase(t *testing.T) {
+	env := world(t, "tina")
+	for dir, want := range map[string]string{
+		"": "hdfs://nn:8020/tmp/bulkload-tina", "/stage": "hdfs://nn:8020/stage", "hdfs://other:9000/x": "hdfs://other:9000/x", "hdfs:///y": "hdfs://nn:8020/y",
+		"file:///tmp/x": "staging directory file:///tmp/x is local: HBase loads from HDFS", "s3a://bucket/x": "s3a",
+	} {
+		l, err := Base(env, dir)
+		if err != nil && !strings.Contains(err.Error(), want) || err == nil && l.URI() != want {
+			t.Errorf("%q: %s, %v, want %q", dir, l.URI(), err, want)
+		}
+		if _, err := Choose(env, dir, "t", 1); (err != nil) != !strings.HasPrefix(want, "hdfs:") || err != nil && fail.KindOf(err) != fail.Config {
+			t.Errorf("a directory in %q: %v", dir, err)
+		}
+	}
+	if _, err := Choose(env, "", "a:b:c", 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "a:b:c") {
+		t.Errorf("of no table: %v", err)
+	}
+}
+
+// local is a directory of this machine, as a location.
+func local(t *testing.T, env *cluster.Env, dir string) hdfsio.Location {
+	t.Helper()
+	l, err := env.Conf.Resolve("file://" + dir)
+	testcheck.Must(t, err)
+	return l
+}
+
+// TestMake: a job's directory lets others pass. It is found again, and nothing is left of it, nor of the base that was made with it.
+func TestMake(t *testing.T) {
+	env, dir := world(t, "tina"), t.TempDir()
+	l := local(t, env, dir+"/base/t-1-0123456789abcdef")
+	d, err := Make(t.Context(), env, l)
+	testcheck.Must(t, err)
+	for _, name := range []string{dir + "/base", l.Path} {
+		if info, err := os.Stat(name); err != nil || info.Mode() != fs.ModeDir|0o711 {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
+		}
+	}
+	testcheck.Must(t, os.Chmod(l.Path, 0o700))
+	again, err := Make(t.Context(), env, l)
+	testcheck.Must(t, err)
+	if info, err := os.Stat(l.Path); err != nil || info.Mode().Perm() != 0o711 || again.newBase || !d.newBase {
+		t.Errorf("once more: %v %v, the base is new %t, %t", info.Mode(), err, d.newBase, again.newBase)
+	}
+	testcheck.Must(t, os.WriteFile(l.Path+"/file", []byte("x"), 0o600))
+	testcheck.Must(t, d.TakeBack(t.Context(), false))
+	if _, err := os.Stat(dir + "/base"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the base is left: %v", err)
+	}
+	testcheck.Must(t, d.Remove(t.Context())) // it is gone already
+}
+
+// TestMakeFails: what cannot be made is refused with the setting that helps, and leaves nothing behind.
+func TestMakeFails(t *testing.T) {
+	env, dir := world(t, "tina"), t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	_, err := Make(t.Context(), env, local(t, env, dir+"/file/t-1-0123456789abcdef"))
+	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "staging directory: "+dir+"/file is no directory") {
+		t.Errorf("below a file: %v", err)
+	}
+	if names := setting.Of(err); len(names) != 1 || names[0] != setting.Staging {
+		t.Errorf("it names %v", names)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left is %v, %v", left, err)
+	}
+}
+
+// TestTakeBack: a base that others use stays, with theirs, and so does one that was there before.
+func TestTakeBack(t *testing.T) {
+	env := world(t, "tina")
+	l, err := env.Conf.Resolve("hdfs://nn:8020/base/t-1-0123456789abcdef")
+	testcheck.Must(t, err)
+	for what, c := range map[string]struct {
+		newBase, preflight bool // that made it
+		other              string
+		left               []string
+	}{
+		"alone":                     {true, false, "", nil},
+		"its preflight was earlier": {false, true, "", nil},
+		"next to another job's":     {true, false, "/base/t-2-0123456789abcdef", []string{"t-2-0123456789abcdef"}},
+		"in a base of before":       {false, false, "", []string{}},
+	} {
+		m := hdfsio.NewMemory()
+		testcheck.Must(t, m.MkdirAll(t.Context(), l.Path+"/f/deep", 0o711))
+		if c.other != "" {
+			testcheck.Must(t, m.MkdirAll(t.Context(), c.other, 0o711))
+		}
+		// What a cancelled job has made is taken back too.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		testcheck.Must(t, (&Dir{FS: m, Location: l, newBase: c.newBase}).TakeBack(ctx, c.preflight))
+		list, err := m.ReadDir(t.Context(), "/base")
+		if (c.left == nil) != errors.Is(err, fs.ErrNotExist) || len(list) != len(c.left) {
+			t.Errorf("%s: left is %v, %v", what, list, err)
+			continue
+		}
+		for i, name := range c.left {
+			if list[i].Name() != name {
+				t.Errorf("%s: left is %s, want %s", what, list[i].Name(), name)
+			}
+		}
+	}
+}
+
+// TestRemoveFails: a directory that cannot be removed is an error, and the base stays.
+func TestRemoveFails(t *testing.T) {
+	m := hdfsio.NewMemory()
+	testcheck.Must(t, m.MkdirAll(t.Context(), "/base/job", 0o711))
+	broken := errors.New("the NameNode is gone")
+	faulty := &hdfsio.Faulty{FS: m, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+		if op == hdfsio.OpRemoveAll {
+			return &hdfsio.Fault{Err: broken}
+		}
+		return nil
+	}}
+	d := &Dir{FS: faulty, Location: hdfsio.Location{Path: "/base/job"}, newBase: true}
+	if err := d.TakeBack(t.Context(), false); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+	if _, err := m.Stat(t.Context(), "/base/job"); err != nil {
+		t.Errorf("the directory: %v", err)
+	}
+}

@@ -1,0 +1,52 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bulkload/internal/base/retry"
+	"bulkload/pkg/loader"
+)
+
+// settleTime is how long a table may take that is being enabled.
+const settleTime = time.Minute
+
+// Settle waits for a table that is being enabled, as that of a process which was
+// stopped while the master made it, a minute at most. It says whether there is a
+// table of that name, in whatever state.
+func Settle(ctx context.Context, c *loader.Cluster, name loader.TableName) (exists bool, err error) {
+	enabling, began := retry.Policy{First: 200 * time.Millisecond, For: settleTime}, time.Now()
+	for tries := 1; ; tries++ {
+		t, err := c.Describe(ctx, name)
+		if errors.Is(err, loader.ErrTableNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		wait, again := enabling.Next(began, tries)
+		if t.State != loader.Enabling || !again {
+			return true, nil
+		}
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return true, err
+		}
+	}
+}
+
+// Spec is a table like another one under a name, with split points. Its namespace
+// is made if it does not exist.
+func (t *Template) Spec(name loader.TableName, splits [][]byte) loader.TableSpec {
+	return loader.TableSpec{Name: name, Families: t.Families, Attributes: t.Attributes, Configuration: t.Configuration, SplitKeys: splits, CreateNamespace: true}
+}
+
+// Vacant reports whether a table has neither rows nor delete markers.
+func Vacant(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
+	vacant := true
+	err := c.Scan(ctx, loader.ScanRequest{Table: name, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: true, Versions: 1, Prompt: true}, func(loader.Row) error {
+		vacant = false
+		return nil
+	})
+	return vacant, err
+}

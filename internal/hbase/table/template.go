@@ -1,0 +1,195 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+)
+
+// Template is what a table can be made like.
+type Template struct {
+	Families                  []loader.Family
+	Attributes, Configuration map[string]string
+	SplitKeys                 [][]byte
+}
+
+// Of describes a table as it is now. Its split points are the starts
+// of its regions, those made by splits too.
+func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Template, error) {
+	t, err := c.Describe(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	regions, err := c.Regions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	like := Like(t)
+	for _, r := range regions[1:] {
+		like.SplitKeys = append(like.SplitKeys, r.Start)
+	}
+	return like, nil
+}
+
+// Like is what a table can be made like that has this descriptor, without split points.
+func Like(t *loader.Table) *Template {
+	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
+	// IS_META is the server's own; a copy of a read-only table is to be loaded.
+	delete(like.Attributes, "IS_META")
+	delete(like.Attributes, "READONLY")
+	return like
+}
+
+// ErrDiffers is a table that exists and is not what was asked for.
+var ErrDiffers = errors.New("the table exists, but differs from the request")
+
+// Same says how an existing table differs from what was asked for, with
+// [ErrDiffers]. Regions may have split since: of the split points only
+// those that are missing count.
+func Same(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
+	have, err := Of(ctx, c, want.Name)
+	if err != nil {
+		return err
+	}
+	if all := differences(have, want); len(all) > 0 {
+		return fmt.Errorf("%w: table %s: %s", ErrDiffers, want.Name, strings.Join(all, "; "))
+	}
+	return nil
+}
+
+func differences(have *Template, want loader.TableSpec) (all []string) {
+	differ := func(what string, have, want any) {
+		if have != want {
+			all = append(all, fmt.Sprintf("%s is %v, not %v", what, have, want))
+		}
+	}
+	for _, f := range want.Families {
+		i := slices.IndexFunc(have.Families, func(x loader.Family) bool { return x.Name == f.Name })
+		if i < 0 {
+			all = append(all, "it has no family "+f.Name)
+			continue
+		}
+		h := have.Families[i]
+		differ("compression of "+f.Name, h.Compression, f.Compression)
+		differ("encoding of "+f.Name, h.Encoding, f.Encoding)
+		differ("bloom of "+f.Name, h.Bloom, f.Bloom)
+		if f.BlockSize > 0 {
+			differ("block size of "+f.Name, h.BlockSize, f.BlockSize)
+		}
+		if f.Versions > 0 {
+			differ("versions of "+f.Name, h.Versions, f.Versions)
+		}
+		if f.TTL > 0 {
+			differ("TTL of "+f.Name, h.TTL, f.TTL)
+		} else {
+			differ("TTL of "+f.Name, h.TTL, int64(loader.Forever))
+		}
+	}
+	if v := want.Attributes["MAX_FILESIZE"]; v != "" {
+		differ("max file size", have.Attributes["MAX_FILESIZE"], v)
+	}
+	missing := 0
+	for _, s := range want.SplitKeys {
+		if _, ok := slices.BinarySearchFunc(have.SplitKeys, s, bytes.Compare); !ok {
+			missing++
+		}
+	}
+	if missing > 0 {
+		all = append(all, fmt.Sprintf("%d of %d split points are missing", missing, len(want.SplitKeys)))
+	}
+	return all
+}
+
+// Statement is the statement for HBase's shell (JRuby) that makes a
+// table.
+func Statement(t loader.TableSpec) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "create %s", rubyString([]byte(t.Name.String())))
+	for _, f := range t.Families {
+		fmt.Fprintf(&b, ",\n  {NAME => %s", rubyString([]byte(f.Name)))
+		for _, s := range []struct{ key, value string }{
+			{"COMPRESSION", f.Compression}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"BLOOMFILTER", f.Bloom},
+			{"BLOCKSIZE", number(int64(f.BlockSize))}, {"VERSIONS", number(int64(f.Versions))}, {"TTL", ttl(f.TTL)},
+		} {
+			if s.value != "" {
+				fmt.Fprintf(&b, ", %s => '%s'", s.key, s.value)
+			}
+		}
+		if f.BloomParam != "" {
+			fmt.Fprintf(&b, ", CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '%s'}", f.BloomParam)
+		}
+		b.WriteByte('}')
+	}
+	if v := t.Attributes["MAX_FILESIZE"]; v != "" {
+		fmt.Fprintf(&b, ",\n  {MAX_FILESIZE => '%s'}", v)
+	}
+	if len(t.Configuration) > 0 {
+		var pairs []string
+		for _, k := range slices.Sorted(maps.Keys(t.Configuration)) {
+			pairs = append(pairs, rubyString([]byte(k))+" => "+rubyString([]byte(t.Configuration[k])))
+		}
+		fmt.Fprintf(&b, ",\n  {CONFIGURATION => {%s}}", strings.Join(pairs, ", "))
+	}
+	if len(t.SplitKeys) > 0 {
+		points := make([]string, len(t.SplitKeys))
+		for i, s := range t.SplitKeys {
+			points[i] = binaryString(s)
+		}
+		fmt.Fprintf(&b, ",\n  SPLITS => [%s]", strings.Join(points, ", "))
+	}
+	return b.String()
+}
+
+func number(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func ttl(seconds int64) string {
+	if seconds == loader.Forever {
+		return "FOREVER"
+	}
+	return number(seconds)
+}
+
+// binaryString writes a split point as the shell reads it: it gives the string
+// to Bytes.toBytesBinary, which knows \xNN with capital digits. In single quotes
+// Ruby leaves that alone; its own "\xNN" would be a character to Java, and bytes
+// from 0x80 on would be lost (admin.rb and Bytes of HBase 2.6).
+func binaryString(key []byte) string {
+	return "'" + strings.ReplaceAll(rowkey.String(key), "'", `\x27`) + "'"
+}
+
+// rubyString quotes bytes for Ruby: plain text in single quotes, anything
+// else in double quotes, in which # begins an interpolation.
+func rubyString(text []byte) string {
+	plain := !slices.ContainsFunc(text, func(c byte) bool { return c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' })
+	if plain {
+		return "'" + string(text) + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\' || c == '#':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= 0x20 && c < 0x7f:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,170 @@
+package export
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
+)
+
+// RowColumn is the name of the row key's column, whose values are as HBase
+// prints them (Bytes.toStringBinary).
+const RowColumn = "$row"
+
+// A column of the records.
+type column struct {
+	name              string
+	key               bool // the row key
+	family, qualifier string
+	typ               celltype.Type
+	append            celltype.Appender  // nil: text, as it is stored
+	back              celltype.Converter // of append
+	bytes             bool               // any bytes may come
+	absent, empty     standIn            // of no cell, and of one without a byte
+}
+
+// standIn is what is written where there is no byte to write.
+type standIn uint8
+
+const (
+	refused   standIn = iota // it would be read as something else
+	asNull                   // NULL
+	asNothing                // an empty text
+)
+
+// cellColumns are those of an export without a job: the key, and cells by name.
+func (p *Plan) cellColumns() error {
+	if len(p.o.Columns) == 0 {
+		if p.open = p.o.Format == JSONL; !p.open {
+			return setting.Errorf("format %s has the same columns in all records: name them with %s as family:qualifier, or give a job file with %s", string(p.o.Format), setting.Columns, setting.Job)
+		}
+		return nil
+	}
+	p.columns = []column{{name: RowColumn, key: true}}
+	var errs []error
+	for _, name := range p.o.Columns {
+		if name == RowColumn {
+			continue // it is there always
+		}
+		family, text, ok := strings.Cut(name, ":")
+		q, err := rowkey.Parse(text)
+		switch {
+		case !ok || family == "":
+			errs = append(errs, fmt.Errorf("column %q: write it as family:qualifier; without a job file there is no family to add", name))
+			continue
+		case err != nil:
+			errs = append(errs, fmt.Errorf("column %q: %w", name, err))
+			continue
+		}
+		c := column{name: name, family: family, qualifier: string(q), bytes: true, absent: asNull, empty: asNothing}
+		if slices.ContainsFunc(p.columns, func(o column) bool { return !o.key && o.family == c.family && o.qualifier == c.qualifier }) {
+			errs = append(errs, fmt.Errorf("column %q is the cell of another column too", name))
+		}
+		p.columns = append(p.columns, c)
+	}
+	return errors.Join(errs...)
+}
+
+// jobColumns are the job's columns, each from the cell that holds it.
+func (p *Plan) jobColumns(s spec.Spec) error {
+	names := p.o.Columns
+	if len(names) == 0 {
+		names = s.Columns
+	}
+	if len(names) == 0 {
+		return setting.Errorf("the job file names no columns, since the inputs bring their own: name those to write with %s", setting.Columns)
+	}
+	var errs []error
+	for _, name := range names {
+		if name == RowColumn {
+			errs = append(errs, fmt.Errorf("column %s is of exports without a job file: the key follows from the job's columns", RowColumn))
+			continue
+		}
+		if len(s.Columns) > 0 && !slices.Contains(s.Columns, name) {
+			errs = append(errs, fmt.Errorf("column %q is not a column of the job (%s)", name, strings.Join(s.Columns, ", ")))
+			continue
+		}
+		c, err := p.jobColumn(s, name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("column %q: %w", name, err))
+			continue
+		}
+		p.columns = append(p.columns, c)
+	}
+	return errors.Join(errs...)
+}
+
+// jobColumn finds the cell of a column: one that holds it as text rather than
+// one of a type.
+func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
+	var found *spec.CellSpec
+	elsewhere := ""
+	for i, c := range s.Entries() {
+		switch {
+		case c.QualifierFrom != "" && (c.QualifierFrom == name || slices.Contains(c.ColumnNames(), name)):
+			return column{}, errors.New("the job makes several records of it into one row (qualifier_from), which is not turned around: export the cells without the job file")
+		case c.JSON && (len(c.Columns) == 0 || slices.Contains(c.Columns, name)):
+			elsewhere = "it is in a JSON object"
+		case c.Value != nil:
+		case c.Rest && restHas(s, name), slices.Contains(c.ColumnNames(), name) && !c.JSON:
+			if found == nil || c.CellType().Appender() == nil && found.CellType().Appender() != nil {
+				found = &s.Entries()[i]
+			}
+		}
+	}
+	if found == nil {
+		if elsewhere == "" {
+			elsewhere = "the table does not have it, but perhaps in the row key"
+		}
+		return column{}, setting.Errorf("no cell has its value: %s; name the other columns with %s", elsewhere, setting.Columns)
+	}
+	typ := found.CellType()
+	convert, err := typ.Converter()
+	if err != nil {
+		return column{}, err
+	}
+	c := column{name: name, family: cmp.Or(found.Family, s.FamilyName()), qualifier: cmp.Or(found.Qualifier, name), typ: typ, append: typ.Appender(), back: convert}
+	if convert != nil && c.append == nil {
+		return column{}, fmt.Errorf("type %s of %s has no text: export the cell without the job file", typ.Type, typ.Encoding)
+	}
+	c.judge(s, found, p.text == nil || p.text.hasNull())
+	return c, nil
+}
+
+// restHas reports whether the rest of a mapping has a column.
+func restHas(s spec.Spec, name string) bool {
+	if slices.Contains(s.Skip, name) {
+		return false
+	}
+	return !slices.ContainsFunc(s.Cells, func(c spec.CellSpec) bool {
+		return !c.JSON && slices.Contains(c.ColumnNames(), name) || c.QualifierFrom == name
+	})
+}
+
+// judge decides what stands for no cell and for one without a byte, by what the
+// job makes of NULL and of an empty text. nulls says whether the format has NULL.
+func (c *column) judge(s spec.Spec, cell *spec.CellSpec, nulls bool) {
+	of := s
+	of.Empty = cmp.Or(cell.Empty, s.Empty)
+	text := c.append == nil
+	storesEmpty := text && of.StoresEmpty(nulls)
+	storesNull := text && cell.Nulls == "store"
+	switch {
+	case nulls && !storesNull:
+		c.absent = asNull
+	case !storesEmpty:
+		c.absent = asNothing
+	}
+	switch {
+	case storesEmpty:
+		c.empty = asNothing
+	case nulls && storesNull:
+		c.empty = asNull
+	}
+}

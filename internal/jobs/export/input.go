@@ -1,0 +1,69 @@
+package export
+
+import (
+	"context"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/pkg/hfile"
+)
+
+// Cells are those of a region, in the order of HBase: the newest of each column.
+// A [snapshot.Scan] is some.
+type Cells interface {
+	Next() bool
+	Cell() *hfile.Cell // valid until the next call of Next
+	NewRow() bool
+	Err() error
+}
+
+// An Input is the table whose rows are exported.
+type Input struct {
+	Table    string
+	Families []string
+	// Snapshot is the name of the one that is read. Empty: the table is, by scans.
+	Snapshot string
+	// Created is the time of the snapshot, of a table that when its reading began.
+	Created time.Time
+	// Regions are the encoded names of the regions, in order, "" where they are not known.
+	Regions []string
+	// Room is how many bytes reading a region takes.
+	Room int
+	// Each reads all regions of some families, none for all, up to n at a time. The first error
+	// ends all.
+	Each func(ctx context.Context, n int, families []string, do func(ctx context.Context, region int, c Cells) error) error
+
+	snap  *snapshot.Snapshot
+	files int // of the region with the most
+}
+
+// OfSnapshot is a snapshot as an input.
+func OfSnapshot(s *snapshot.Snapshot) Input {
+	in := Input{Table: s.Table, Snapshot: s.Name, Created: s.Created, snap: s, files: 1}
+	for _, f := range s.Families {
+		in.Families = append(in.Families, f.Name)
+	}
+	for i := range s.Regions {
+		in.Regions = append(in.Regions, s.Regions[i].Encoded)
+		in.files = max(in.files, s.Regions[i].Files)
+	}
+	in.Room = in.files * (leastAhead + blockRoom)
+	return in
+}
+
+// each reads all regions.
+func (w *writing) each(ctx context.Context) error {
+	if w.in.snap == nil {
+		return w.in.Each(ctx, w.workers, w.p.family, w.region)
+	}
+	view := snapshot.View{Versions: 1, Families: w.p.family, Now: w.now, ReadAhead: w.ahead}
+	return w.in.snap.Each(ctx, w.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error { return w.region(ctx, i, sc) })
+}
+
+// name is what the input is called in errors.
+func (in *Input) name(region int) string {
+	if in.Snapshot == "" {
+		return "table " + in.Table
+	}
+	return "snapshot " + in.Snapshot + ", region " + in.Regions[region]
+}

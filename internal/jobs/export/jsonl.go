@@ -1,0 +1,82 @@
+package export
+
+import (
+	"io"
+	"strings"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/pkg/keygen/rowkey"
+)
+
+// jsonEncoder writes an object on each line.
+type jsonEncoder struct {
+	buffer
+	p      *Plan
+	labels [][]byte
+	bare   []bool // numbers and booleans need no quotes
+	bytes  celltype.JSONForm
+}
+
+func newJSONEncoder(w io.Writer, p *Plan, most int) *jsonEncoder {
+	e := &jsonEncoder{buffer: newBuffer(w, most), p: p, bytes: celltype.Type{}.JSON()}
+	for _, c := range p.columns {
+		name := c.name
+		if p.jsonPaths() { // written as a path; each part is one name
+			name = strings.NewReplacer(`\.`, `.`, `\\`, `\`).Replace(name)
+		}
+		label, err := celltype.AppendJSON(nil, []byte(name))
+		if err != nil {
+			label, _ = celltype.AppendJSON(nil, rowkey.Append(nil, []byte(name))) // ASCII has no error
+		}
+		e.labels = append(e.labels, append(label, ':'))
+		form := c.typ.JSON()
+		e.bare = append(e.bare, c.append != nil && form.Type != "string")
+	}
+	return e
+}
+
+func (e *jsonEncoder) row(r *row) (int, error) {
+	e.b = append(e.b, '{')
+	var err error
+	for i := range r.values {
+		if i > 0 {
+			e.b = append(e.b, ',')
+		}
+		if e.p.open {
+			e.cell(r, i)
+			continue
+		}
+		e.b = append(e.b, e.labels[i]...)
+		switch v := r.value(i); {
+		case v == nil:
+			e.b = append(e.b, "null"...)
+		case e.p.columns[i].bytes:
+			e.b = e.bytes.Append(e.b, v)
+		case e.bare[i] && finite(v):
+			e.b = append(e.b, v...)
+		default:
+			if e.b, err = celltype.AppendJSON(e.b, v); err != nil {
+				return i, errNotUTF8
+			}
+		}
+	}
+	e.b = append(e.b, "}\n"...)
+	return -1, e.full()
+}
+
+// cell writes a member of an object with every cell; the first is the key.
+func (e *jsonEncoder) cell(r *row, i int) {
+	label := r.labels[i].Of(r.data)
+	if i == 0 {
+		label = []byte(RowColumn)
+	}
+	e.b = append(e.bytes.Append(e.b, label), ':')
+	e.b = e.bytes.Append(e.b, r.value(i))
+}
+
+// finite distinguishes numbers, which JSON has, from the names of those that it lacks.
+func finite(v []byte) bool {
+	return string(v) != "NaN" && string(v) != "Infinity" && string(v) != "-Infinity"
+}
+
+func (e *jsonEncoder) close() error { return e.flush() }

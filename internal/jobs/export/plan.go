@@ -1,0 +1,176 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
+)
+
+// Format is the form of the files.
+type Format string
+
+// The formats.
+const (
+	CSV     Format = "csv"  // text with quotes; in the job's dialect if it has one
+	Dump    Format = "dump" // text without quotes: 0x01 between columns, 0x10 after a record
+	Parquet Format = "parquet"
+	JSONL   Format = "jsonl" // an object on each line
+)
+
+// Formats are all of them.
+func Formats() []string { return []string{string(CSV), string(Dump), string(Parquet), string(JSONL)} }
+
+// Options say what is written. Format must be given, and without a job Columns
+// too, but for JSONL.
+type Options struct {
+	Format Format
+	// Job has the mapping and the dialect that files are read back with. nil:
+	// columns are cells.
+	Job *spec.Job
+	// Columns are the job's that are written, in this order; default all. Without a
+	// job they are family:qualifier, bytes as \xNN, and of JSONL the default is every cell.
+	Columns []string
+	// Workers is how many regions are read at a time. Default 1; fewer if Memory allows no more.
+	Workers int
+	// Memory bounds what all workers hold. Default 512 MiB.
+	Memory spec.Size
+	// Now is the time by which cells have expired, default that of the call of [Plan.Run].
+	Now time.Time
+	// OnFile is called when a file is complete, by several goroutines. It must not block.
+	OnFile func(File)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = 1
+	}
+	if o.Memory == 0 {
+		o.Memory = spec.DefaultMemory
+	}
+	return o
+}
+
+// A Plan is how rows become records. It does not change and may be used for
+// several snapshots.
+type Plan struct {
+	o       Options
+	columns []column
+	byCell  []int    // columns that are cells, in the order of their cells
+	family  []string // to read; empty: all
+	open    bool     // every cell is written, whatever its name
+	text    *text    // of text formats
+}
+
+// Compile checks the options and makes the plan. Whether the table has the
+// families is seen by [Plan.Run]. The error says all that is wrong at once.
+func Compile(o Options) (*Plan, error) {
+	o = o.withDefaults()
+	if !slices.Contains(Formats(), string(o.Format)) {
+		return nil, fail.Errorf(fail.Config, "%s %q is invalid: want one of %s", setting.Format, string(o.Format), strings.Join(Formats(), ", "))
+	}
+	if o.Workers < 0 || o.Memory < 0 {
+		return nil, fail.Errorf(fail.Config, "%s %d, %s %d: neither may be below 0", setting.Workers, o.Workers, setting.Memory, o.Memory)
+	}
+	p := &Plan{o: o}
+	var err error
+	if o.Format == CSV || o.Format == Dump {
+		if p.text, err = newText(o.Format, o.Job); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	if o.Job != nil {
+		err = p.jobColumns(o.Job.Spec())
+	} else {
+		err = p.cellColumns()
+	}
+	if err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	p.index()
+	return p, nil
+}
+
+// check finds what the format cannot have.
+func (p *Plan) check() error {
+	if len(p.columns) == 0 && !p.open {
+		return setting.Errorf("no column is named: give the names with %s", setting.Columns)
+	}
+	var errs []error
+	for i := range p.columns {
+		c := &p.columns[i]
+		if slices.ContainsFunc(p.columns[:i], func(o column) bool { return o.name == c.name }) {
+			errs = append(errs, fmt.Errorf("column %q is named twice", c.name))
+		}
+		if p.text != nil {
+			if err := p.text.checkName(c.name, i == 0, len(p.columns)); err != nil {
+				errs = append(errs, fmt.Errorf("column %q: its name cannot be written: %w", c.name, err))
+			}
+		}
+	}
+	if p.o.Format == JSONL && p.jsonPaths() {
+		for _, c := range p.columns {
+			if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(c.name, `\\`, ""), `\.`, ""), ".") {
+				errs = append(errs, fmt.Errorf("column %q is a path into an object, which is not written: leave it out, or write another format", c.name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// jsonPaths says that the names of columns are paths of JSON members.
+func (p *Plan) jsonPaths() bool { return p.o.Job != nil && p.o.Job.Format == "json" }
+
+// index puts the columns into the order in which cells come.
+func (p *Plan) index() {
+	for i := range p.columns {
+		c := &p.columns[i]
+		if c.key {
+			continue
+		}
+		p.byCell = append(p.byCell, i)
+		if !slices.Contains(p.family, c.family) {
+			p.family = append(p.family, c.family)
+		}
+	}
+	slices.SortFunc(p.byCell, func(a, b int) int {
+		x, y := &p.columns[a], &p.columns[b]
+		if n := strings.Compare(x.family, y.family); n != 0 {
+			return n
+		}
+		return strings.Compare(x.qualifier, y.qualifier)
+	})
+}
+
+// Columns are the names of the records' columns; of records with every cell none.
+func (p *Plan) Columns() []string {
+	names := make([]string, len(p.columns))
+	for i, c := range p.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Settings are how the files are read back, by the names of a job file's fields.
+func (p *Plan) Settings() map[string]any {
+	m := map[string]any{"format": string(p.o.Format)}
+	switch {
+	case p.o.Format == JSONL:
+		m["format"] = "json"
+	case p.text != nil:
+		p.text.settings(m)
+	}
+	if p.text != nil && p.text.d.Header != dialect.HeaderYes {
+		m["columns"] = p.Columns()
+	}
+	return m
+}

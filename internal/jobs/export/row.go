@@ -1,0 +1,264 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source/span"
+)
+
+// A row is one record before it is encoded.
+type row struct {
+	data   []byte
+	values []span.Span // of the plan's columns
+	labels []span.Span // of every cell, of records whose cells are not known before
+}
+
+func (r *row) value(i int) []byte { return r.values[i].Of(r.data) }
+
+// rows makes the records of one region.
+type rows struct {
+	p     *Plan
+	out   encoder
+	most  int // bytes of a row
+	row   row
+	next  int    // of p.byCell
+	key   []byte // of the current row
+	form  []byte // what is summed of it
+	cells int
+	back  []byte
+	begun bool
+	n     int64 // rows that have begun
+
+	digest   manifest.Digest
+	noCells  int64 // rows without a column that is wanted
+	leftOver int64 // cells that no column has
+}
+
+// run reads a region to its end.
+func (r *rows) run(ctx context.Context, sc Cells) error {
+	for sc.Next() {
+		c := sc.Cell()
+		if sc.NewRow() {
+			if r.n&1023 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := r.end(); err != nil {
+				return err
+			}
+			r.begin(c.Row)
+		}
+		if err := r.take(c); err != nil {
+			return err
+		}
+	}
+	if sc.Err() != nil {
+		return sc.Err() // the current row may lack cells
+	}
+	return r.end()
+}
+
+// notThere is the value of a column whose cell has not come.
+var notThere = span.Span{Off: math.MaxUint32, Len: 1}
+
+func (r *rows) begin(key []byte) {
+	r.begun = true
+	r.n++
+	r.key = append(r.key[:0], key...)
+	r.form = append(append(r.form[:0], byte(len(key)), byte(len(key)>>8)), key...)
+	r.row.data, r.row.values, r.row.labels = r.row.data[:0], r.row.values[:0], r.row.labels[:0]
+	r.next, r.cells = 0, 0
+	for i := range r.p.columns {
+		v := notThere
+		if r.p.columns[i].key {
+			r.row.data = rowkey.Append(r.row.data, key)
+			v = span.Span{Len: uint32(len(r.row.data))}
+		}
+		r.row.values = append(r.row.values, v)
+	}
+	if r.p.open {
+		r.row.data = rowkey.Append(r.row.data, key)
+		r.row.values = append(r.row.values, span.Span{Len: uint32(len(r.row.data))})
+		r.row.labels = append(r.row.labels, span.Null())
+	}
+}
+
+// take adds a cell to the row.
+func (r *rows) take(c *hfile.Cell) error {
+	if len(r.row.data)+len(c.Value)+len(c.Qualifier) > r.most {
+		return r.about(setting.Errorf("it has more than %s, all that %s leaves for a row: give more", setting.Count(r.most, "byte"), setting.Memory))
+	}
+	if r.p.open {
+		at := len(r.row.data)
+		r.row.data = appendLabel(r.row.data, c)
+		r.row.labels = append(r.row.labels, span.Span{Off: uint32(at), Len: uint32(len(r.row.data) - at)})
+		r.row.values = append(r.row.values, r.put(c.Value))
+		r.count(c)
+		return nil
+	}
+	for ; r.next < len(r.p.byCell); r.next++ {
+		i := r.p.byCell[r.next]
+		col := &r.p.columns[i]
+		n := compareText(col.family, c.Family)
+		if n == 0 {
+			n = compareText(col.qualifier, c.Qualifier)
+		}
+		if n < 0 {
+			continue
+		}
+		if n > 0 {
+			break
+		}
+		r.next++
+		if err := r.fill(i, col, c.Value); err != nil {
+			return r.aboutColumn(col, err)
+		}
+		r.count(c)
+		return nil
+	}
+	r.leftOver++
+	return nil
+}
+
+// compareText is bytes.Compare of a string.
+func compareText(a string, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return int(a[i]) - int(b[i])
+		}
+	}
+	return len(a) - len(b)
+}
+
+// appendLabel appends the name of a cell. A qualifier that is not UTF-8 is
+// written as HBase prints it, and so is one with a backslash, or two could become one.
+func appendLabel(dst []byte, c *hfile.Cell) []byte {
+	dst = append(append(dst, c.Family...), ':')
+	if utf8.Valid(c.Qualifier) && bytes.IndexByte(c.Qualifier, '\\') < 0 {
+		return append(dst, c.Qualifier...)
+	}
+	return rowkey.Append(dst, c.Qualifier)
+}
+
+// count sums a cell as it is stored.
+func (r *rows) count(c *hfile.Cell) {
+	for _, b := range [][]byte{c.Family, c.Qualifier, c.Value} {
+		n := len(b)
+		r.form = append(append(r.form, byte(n), byte(n>>8), byte(n>>16), byte(n>>24)), b...)
+	}
+	r.cells++
+}
+
+func (r *rows) put(value []byte) span.Span {
+	s := span.Span{Off: uint32(len(r.row.data)), Len: uint32(len(value))}
+	r.row.data = append(r.row.data, value...)
+	return s
+}
+
+// Faults of values. Which value it is, the place says.
+var (
+	errEmpty   = errors.New("the cell has no byte, and the job would read that as no cell: let it store empty values (empty: store), in a format or dialect with NULL")
+	errAbsent  = errors.New("there is no such cell, and the job would read one without a byte: give it a NULL (null_value), or write a format that has it")
+	errType    = errors.New("the bytes are no value of the column's type: leave the column out, or export the cell without the job file")
+	errInexact = errors.New("the value's text would be read as other bytes (a time with more digits than the layout?): leave the column out, or export without the job file")
+)
+
+// fill sets the value of a column.
+func (r *rows) fill(i int, col *column, value []byte) error {
+	if col.append == nil {
+		if len(value) > 0 {
+			r.row.values[i] = r.put(value)
+			return nil
+		}
+		switch col.empty {
+		case asNothing:
+			r.row.values[i] = span.Span{}
+		case asNull:
+			r.row.values[i] = span.Null()
+		default:
+			return errEmpty
+		}
+		return nil
+	}
+	at := len(r.row.data)
+	var ok bool
+	if r.row.data, ok = col.append(r.row.data, value); !ok {
+		return errType
+	}
+	text := r.row.data[at:]
+	var err error
+	if r.back, err = col.back(r.back[:0], text); err != nil || !bytes.Equal(r.back, value) {
+		return errInexact
+	}
+	r.row.values[i] = span.Span{Off: uint32(at), Len: uint32(len(text))}
+	return nil
+}
+
+// end encodes the current row.
+func (r *rows) end() error {
+	if !r.begun {
+		return nil
+	}
+	r.begun = false
+	if r.cells == 0 {
+		r.noCells++
+		return nil
+	}
+	for i := range r.p.columns {
+		if r.row.values[i] != notThere {
+			continue
+		}
+		switch col := &r.p.columns[i]; col.absent {
+		case asNothing:
+			r.row.values[i] = span.Span{}
+		case asNull:
+			r.row.values[i] = span.Null()
+		default:
+			return r.aboutColumn(col, errAbsent)
+		}
+	}
+	if at, err := r.out.row(&r.row); err != nil {
+		if at >= 0 {
+			return r.aboutColumn(&r.p.columns[at], err)
+		}
+		return err
+	}
+	r.digest.AddRow(r.form, r.cells)
+	return nil
+}
+
+// rowError is about a row that cannot be written as it is.
+type rowError struct {
+	row    int64
+	column string
+	err    error
+}
+
+func (e *rowError) Error() string {
+	if e.column == "" {
+		return fmt.Sprintf("row %d: %v", e.row, e.err)
+	}
+	return fmt.Sprintf("row %d, column %s: %v", e.row, e.column, e.err)
+}
+
+func (e *rowError) Unwrap() error { return e.err }
+
+func (r *rows) about(err error) error { return r.aboutColumn(&column{}, err) }
+
+// aboutColumn names the place of a value.
+func (r *rows) aboutColumn(col *column, err error) error {
+	return fail.With(fail.BadRows, fail.AboutData(r.key, "%w", &rowError{r.n, col.name, err}))
+}
+
+// mostRow bounds a row, since values have places of 32 bits.
+const mostRow = math.MaxInt32 / 2

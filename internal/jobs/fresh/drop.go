@@ -1,0 +1,149 @@
+package fresh
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/table"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// FindJob is the directory of the one job in a state directory, default
+// [checkpoint.DefaultState], by which a table was to take the place of another.
+func FindJob(state string, old, fresh loader.TableName) (string, error) {
+	jobs, err := checkpoint.ReadAll(state)
+	if err != nil {
+		return "", err
+	}
+	var found []*checkpoint.State
+	for _, s := range jobs {
+		if s.Fresh != nil && s.Fresh.From == old.String() && s.Table == fresh.String() {
+			found = append(found, s)
+		}
+	}
+	// Of a name that was used again the newest job is the one: others are of tables that are gone, which Drop would see.
+	if len(found) == 0 {
+		return "", fail.Errorf(fail.Input, "no job with state here has made table %s to take the place of table %s (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
+	}
+	return found[0].Dir, nil
+}
+
+// DropOptions say how [Drop] works.
+type DropOptions struct {
+	Old, New loader.TableName
+	LockWait time.Duration // how long to wait for another process that works on the job; default: not at all
+	Events   progress.Events
+}
+
+// Drop disables and deletes the old table of a job, whose directory is given. It
+// refuses, with an error of kind [fail.Check], unless the journal says that the
+// new table is loaded and verified, and both tables are those that the job knew.
+// The same call after a crash finishes it; after a success it does nothing.
+func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *result.Dropped, err error) {
+	st, err := checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := st.Work(ctx)
+	defer end(&err)
+	if err := ready(&st.History, o); err != nil {
+		return nil, err
+	}
+	r := &result.Dropped{Schema: 1, Table: o.Old.String(), Fresh: o.New.String(), Job: dir}
+	if st.Drop.Done {
+		r.Already, r.At = true, st.Drop.At
+		return r, nil
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := inPlace(ctx, env, c, &st.History, o); err != nil {
+		return nil, err
+	}
+	exists, err := table.Settle(ctx, c, o.Old)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	if !exists && st.Drop.Table == "" {
+		return nil, fail.Errorf(fail.Check, "table %s does not exist: others have dropped it", o.Old)
+	}
+	if exists {
+		if err := drop(ctx, env, c, st, o); err != nil {
+			return nil, err
+		}
+	}
+	r.At = time.Now()
+	return r, st.Record(checkpoint.EventDropped, checkpoint.DropRecord{Table: o.Old.String()})
+}
+
+// ready reports whether the journal has it that the new table is complete.
+func ready(h *checkpoint.History, o DropOptions) error {
+	f := h.Fresh
+	no := func(why string, args ...any) error {
+		return fail.Errorf(fail.Check, "table %s is not dropped: "+why, append([]any{o.Old}, args...)...)
+	}
+	switch {
+	case f == nil || f.Table != o.New.String() || f.From != o.Old.String():
+		return no("the job has not made table %s to take its place", o.New)
+	case !h.Finished:
+		return no("the load of table %s in its place is not finished (the command that began it resumes it)", o.New)
+	case h.Undo != nil:
+		return no("the load of table %s in its place was undone, or is being undone", o.New)
+	case h.Plan == nil || h.Plan.Made == nil || h.Result == nil:
+		return no("the journal does not say what became of table %s in its place", o.New)
+	case h.Result.Verify == nil || h.Result.Verify.Mode == "off":
+		return no("table %s in its place was not verified (the command that loaded it, with %s full, verifies it; then drop table %s in HBase's shell)", o.New, setting.Verify, o.Old)
+	case h.Result.Verify.Expired:
+		return no("the verification of table %s in its place was inconclusive: cells expired before it", o.New)
+	}
+	return nil
+}
+
+// inPlace refuses where the new table is not the one that was loaded, or not in service.
+func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkpoint.History, o DropOptions) error {
+	t, err := c.Describe(ctx, o.New)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if t.State != loader.Enabled {
+		return fail.Errorf(fail.Check, "table %s is not dropped: table %s in its place is %s", o.Old, o.New, t.State)
+	}
+	is, err := same(ctx, env, c, o.New, h.Plan.Made)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return fail.Errorf(fail.Check, "table %s is not dropped: table %s is not certainly the one that was loaded to take its place: it was dropped and made again, or emptied", o.Old, o.New)
+	}
+	return nil
+}
+
+// drop deletes the old table if it is the one in whose place the new one was made.
+func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o DropOptions) error {
+	is, err := same(ctx, env, c, o.Old, st.Fresh.Old)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return fail.Errorf(fail.Check, "table %s is not dropped: it is not certainly the one whose place table %s has taken: it was dropped and made again, emptied, or out of service without a trace of its identity", o.Old, o.New)
+	}
+	if st.Drop.Table == "" {
+		if err := st.Record(checkpoint.EventDropping, checkpoint.DropRecord{Table: o.Old.String()}); err != nil {
+			return err
+		}
+	}
+	o.Events.Note("table is dropped", "table", o.Old.String(), "in_its_place", o.New.String())
+	if err := c.DeleteTable(ctx, o.Old); err != nil && !errors.Is(err, loader.ErrTableNotFound) {
+		return cluster.Failure(err)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package fresh
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// name is that of a table.
+func name(t testing.TB, s string) loader.TableName {
+	t.Helper()
+	n, err := loader.ParseTableName(s)
+	testcheck.Must(t, err)
+	return n
+}
+
+// entry is a record of a journal.
+type entry struct {
+	event checkpoint.Event
+	data  any
+}
+
+// complete are the records of a job whose table is loaded and verified.
+func complete(old, new string) []entry {
+	made := &checkpoint.TableRecord{Cluster: "c", State: 5}
+	return []entry{
+		{checkpoint.EventFresh, checkpoint.FreshRecord{Table: new, From: old, Old: made, Made: made}},
+		{checkpoint.EventPlan, checkpoint.PlanRecord{Table: new, Made: made}},
+		{checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{Schema: 1, Table: new, Verify: &result.Verification{Mode: "full"}}}},
+	}
+}
+
+// writeJob makes a job's directory with a journal.
+func writeJob(t testing.TB, dir string, entries []entry) string {
+	t.Helper()
+	testcheck.Must(t, os.MkdirAll(dir, 0o700))
+	st, err := checkpoint.OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+	testcheck.Must(t, err)
+	for _, e := range entries {
+		testcheck.Must(t, st.Record(e.event, e.data))
+	}
+	testcheck.Must(t, st.Close())
+	return dir
+}
+
+// journal is the text of a job's journal.
+func journal(t testing.TB, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+	testcheck.Must(t, err)
+	return string(b)
+}
+
+// refused looks at an error of kind Check that names the old table.
+func refused(t *testing.T, what string, err error, says string) {
+	t.Helper()
+	if fail.KindOf(err) != fail.Check || !strings.HasPrefix(err.Error(), "table t is not dropped: ") || !strings.Contains(err.Error(), says) {
+		t.Errorf("%s: kind %d, %v, want %q", what, fail.KindOf(err), err, says)
+	}
+}
+
+// TestReady: the old table is dropped only where the journal says all of the new one; each thing that is missing is a refusal of its own.
+func TestReady(t *testing.T) {
+	whole := func() *checkpoint.History {
+		made := &checkpoint.TableRecord{State: 5}
+		return &checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "t2", From: "t", Old: made, Made: made}, Plan: &checkpoint.PlanRecord{Made: made}, Finished: true,
+			Result: &result.Result{Verify: &result.Verification{Mode: "sample"}}}
+	}
+	o := DropOptions{Old: name(t, "t"), New: name(t, "t2")}
+	if err := ready(whole(), o); err != nil {
+		t.Errorf("a job that is complete: %v", err)
+	}
+	for what, c := range map[string]struct {
+		change func(*checkpoint.History)
+		says   string
+	}{
+		"another kind of job":     {func(h *checkpoint.History) { h.Fresh = nil }, "the job has not made table t2 to take its place"},
+		"another new table":       {func(h *checkpoint.History) { h.Fresh.Table = "t3" }, "the job has not made table t2"},
+		"another old table":       {func(h *checkpoint.History) { h.Fresh.From = "t0" }, "the job has not made table t2"},
+		"not finished":            {func(h *checkpoint.History) { h.Finished = false }, "is not finished"},
+		"undone":                  {func(h *checkpoint.History) { h.Undo = &checkpoint.Undoing{} }, "was undone, or is being undone"},
+		"no plan":                 {func(h *checkpoint.History) { h.Plan = nil }, "does not say what became of table t2"},
+		"a plan of no table":      {func(h *checkpoint.History) { h.Plan.Made = nil }, "does not say what became of table t2"},
+		"no result":               {func(h *checkpoint.History) { h.Result = nil }, "does not say what became of table t2"},
+		"no verification":         {func(h *checkpoint.History) { h.Result.Verify = nil }, "was not verified"},
+		"verification off":        {func(h *checkpoint.History) { h.Result.Verify.Mode = "off" }, "was not verified"},
+		"a verification of ended": {func(h *checkpoint.History) { h.Result.Verify.Expired = true }, "cells expired before it"},
+	} {
+		h := whole()
+		c.change(h)
+		refused(t, what, ready(h, o), c.says)
+	}
+	unverified := whole()
+	unverified.Result.Verify = nil
+	if names := setting.Of(ready(unverified, o)); !slices.Equal(names, []setting.Name{setting.Verify}) {
+		t.Errorf("what helps names %v", names)
+	}
+}
+
+// TestDropOfJournal: a drop that the journal refuses, or has already, needs no cluster and writes nothing.
+func TestDropOfJournal(t *testing.T) {
+	env := jobtest.Env(t) // where no cluster is known
+	all := complete("t", "t2")
+	o := DropOptions{Old: name(t, "t"), New: name(t, "t2")}
+	for what, c := range map[string]struct {
+		entries []entry
+		says    string
+	}{
+		"nothing done":   {nil, "the job has not made table t2 to take its place"},
+		"made":           {all[:1], "is not finished"},
+		"planned":        {all[:2], "is not finished"},
+		"another's":      {complete("u", "t2"), "the job has not made table t2 to take its place"},
+		"not verified":   {slices.Concat(all[:2], []entry{{checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{}}}}), "was not verified"},
+		"being undone":   {slices.Concat(all, []entry{{checkpoint.EventUndoing, checkpoint.UndoRecord{Timestamp: 7}}}), "was undone, or is being undone"},
+		"without a plan": {slices.Concat(all[:1], all[2:]), "does not say what became of table t2"},
+	} {
+		dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), c.entries)
+		before := journal(t, dir)
+		d, err := Drop(t.Context(), env, dir, o)
+		if d != nil {
+			t.Errorf("%s: %+v", what, d)
+		}
+		refused(t, what, err, c.says)
+		if after := journal(t, dir); after != before {
+			t.Errorf("%s: the journal has\n%s", what, strings.TrimPrefix(after, before))
+		}
+	}
+	dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), slices.Concat(all, []entry{{checkpoint.EventDropping, checkpoint.DropRecord{Table: "t"}}, {checkpoint.EventDropped, checkpoint.DropRecord{Table: "t"}}}))
+	before := journal(t, dir)
+	d, err := Drop(t.Context(), env, dir, o)
+	if err != nil || !d.Already || d.Schema != 1 || d.Table != "t" || d.Fresh != "t2" || d.Job != dir || d.At.IsZero() || time.Since(d.At) > time.Hour {
+		t.Errorf("dropped before: %+v, %v", d, err)
+	}
+	if journal(t, dir) != before {
+		t.Error("a drop of before is written once more")
+	}
+}
+
+// TestDropWithoutCluster: where HBase is not known, nothing is written of a drop, and the job is free for the next call. An undo that was refused
+// before is no hindrance.
+func TestDropWithoutCluster(t *testing.T) {
+	all := complete("t", "t2")
+	for what, entries := range map[string][]entry{"complete": all, "an undo was refused": append(all, entry{checkpoint.EventUndoing, checkpoint.UndoRecord{}})} {
+		dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), entries)
+		before := journal(t, dir)
+		for range 2 {
+			d, err := Drop(t.Context(), jobtest.Env(t), dir, DropOptions{Old: name(t, "t"), New: name(t, "t2")})
+			if d != nil || fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "ZooKeeper is not known") {
+				t.Errorf("%s: %+v, %v", what, d, err)
+			}
+		}
+		if after := journal(t, dir); after != before {
+			t.Errorf("%s: the journal has\n%s", what, strings.TrimPrefix(after, before))
+		}
+	}
+}
+
+// TestDropIsBusy: a job that another process works on is left alone.
+func TestDropIsBusy(t *testing.T) {
+	dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), complete("t", "t2"))
+	st, err := checkpoint.OpenDir(t.Context(), nil, dir, 0, progress.Events{})
+	testcheck.Must(t, err)
+	if _, err := Drop(t.Context(), jobtest.Env(t), dir, DropOptions{Old: name(t, "t"), New: name(t, "t2")}); fail.KindOf(err) != fail.Busy {
+		t.Errorf("%v", err)
+	}
+	testcheck.Must(t, st.Close())
+}
+
+// TestFindJob: the job of two tables is found by both names, the newest of several, and none where there is none.
+func TestFindJob(t *testing.T) {
+	state := t.TempDir()
+	for i, tables := range [][2]string{{"t", "t2"}, {"t", "t3"}, {"ns:t", "ns:t2"}, {"u", "t2"}} {
+		writeJob(t, filepath.Join(state, strings.ReplaceAll(tables[1], ":", "_")+"-"+strings.Repeat(string(rune('a'+i)), 12)), complete(tables[0], tables[1]))
+	}
+	writeJob(t, filepath.Join(state, "t2-0123456789ab"), []entry{{checkpoint.EventPlan, checkpoint.PlanRecord{Table: "t2"}}}) // takes no place
+	testcheck.Must(t, os.MkdirAll(filepath.Join(state, "t2-ba9876543210"), 0o700))                                            // no journal
+	for _, c := range []struct{ old, new, want string }{
+		{"t", "t2", "t2-aaaaaaaaaaaa"}, {"t", "t3", "t3-bbbbbbbbbbbb"}, {"ns:t", "ns:t2", "ns_t2-cccccccccccc"}, {"u", "t2", "t2-dddddddddddd"},
+		{"t2", "t", ""}, {"t", "t", ""}, {"ns:t", "t2", ""}, {"u", "t3", ""},
+	} {
+		dir, err := FindJob(state, name(t, c.old), name(t, c.new))
+		if c.want != "" && (err != nil || dir != filepath.Join(state, c.want)) {
+			t.Errorf("%s in place of %s: %s, %v, want %s", c.new, c.old, dir, err, c.want)
+		}
+		if c.want == "" && (fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "has made table "+name(t, c.new).String()+" to take the place of table "+name(t, c.old).String())) {
+			t.Errorf("%s in place of %s: %s, %v", c.new, c.old, dir, err)
+		}
+	}
+	newer := writeJob(t, filepath.Join(state, "t2-eeeeeeeeeeee"), complete("t", "t2"))
+	if dir, err := FindJob(state, name(t, "t"), name(t, "t2")); err != nil || dir != newer {
+		t.Errorf("of two jobs: %s, %v", dir, err)
+	}
+	if _, err := FindJob(filepath.Join(state, "none"), name(t, "t"), name(t, "t2")); fail.KindOf(err) != fail.Input {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	if _, err := FindJob(filepath.Join(newer, "journal.jsonl"), name(t, "t"), name(t, "t2")); fail.KindOf(err) != fail.Config || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+// TestForgetNothing: a job that is started over and has made no table, or is finished, asks no cluster and writes nothing; a name of a journal
+// that is none is refused.
+func TestForgetNothing(t *testing.T) {
+	made := &checkpoint.TableRecord{State: 5}
+	for what, c := range map[string]struct {
+		h    checkpoint.History
+		says string
+	}{
+		"no table":    {checkpoint.History{}, ""},
+		"not made":    {checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "t2"}}, ""},
+		"finished":    {checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "t2", Made: made}, Finished: true}, ""},
+		"no name":     {checkpoint.History{Fresh: &checkpoint.FreshRecord{Table: "a:b:c", Made: made}}, "a:b:c"},
+		"empty names": {checkpoint.History{Fresh: &checkpoint.FreshRecord{Made: made}}, "table"},
+	} {
+		err := Forget(t.Context(), nil, nil, &checkpoint.Job{History: c.h}, progress.Events{})
+		if (err == nil) != (c.says == "") || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestResult: a run says the coprocessors that came with the descriptor, in order, however HBase writes their keys.
+func TestResult(t *testing.T) {
+	before := &result.Before{Rows: 3}
+	r := Result(&checkpoint.FreshRecord{Table: "t2", From: "t", Compared: before}, &loader.Table{Attributes: map[string]string{
+		"coprocessor$2": "|b|2|", "COPROCESSOR$1": "|c|1|", "Coprocessor$10": "|a|3|", "coprocessors": "no", "MAX_FILESIZE": "7", "xcoprocessor$1": "no"}})
+	if r.From != "t" || r.Before != before || !slices.Equal(r.Coprocessors, []string{"|a|3|", "|b|2|", "|c|1|"}) {
+		t.Errorf("%+v", r)
+	}
+	if r := Result(&checkpoint.FreshRecord{From: "t"}, &loader.Table{}); r.Coprocessors != nil || r.Before != nil {
+		t.Errorf("without any: %+v", r)
+	}
+}

@@ -1,0 +1,242 @@
+package fresh
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/table"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Splits gives the first rows of a table's second and following regions. It is
+// called when the table is about to be made, with the number of the old one's regions.
+type Splits func(ctx context.Context, regions int) ([][]byte, error)
+
+// Request is a table that is to take the place of another.
+type Request struct {
+	Old, New loader.TableName
+	Splits   Splits // nil: the old table's
+	Events   progress.Events
+}
+
+// maker is one process's work on a table.
+type maker struct {
+	Request
+	env *cluster.Env
+	c   *loader.Cluster
+	st  *checkpoint.Job
+}
+
+// Make creates the table of a job, or finds the one that an earlier attempt of the
+// job has made. The journal names it before, and has it afterwards. Errors are of
+// kind [fail.Check] where a table is not what it should be.
+func Make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, r Request) error {
+	m := &maker{r, env, c, st}
+	exists, err := table.Settle(ctx, c, r.New)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	was := st.Fresh
+	switch {
+	case was == nil && exists:
+		return m.foreign()
+	case was != nil && was.Made != nil && !exists:
+		return fail.Errorf(fail.Check, "table %s, which this job has made to take the place of table %s, is gone (%s makes it again)", r.New, r.Old, setting.Restart)
+	case was != nil && was.Made != nil:
+		return m.same(ctx, was.Made)
+	case exists:
+		return m.adopt(ctx)
+	}
+	return m.create(ctx)
+}
+
+func (m *maker) foreign() error {
+	return fail.Errorf(fail.Check, "table %s exists, and this job has not made it: its rows would stay among those of the export (name a table that does not exist with %s, or drop this one)", m.New, setting.Into)
+}
+
+// same refuses another table than the one that the job has made.
+func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
+	is, err := same(ctx, m.env, m.c, m.New, was)
+	if err != nil {
+		return err
+	}
+	if !is {
+		return fail.Errorf(fail.Check, "table %s is not the one that this job has made: it was dropped and made again, emptied, or out of service without a trace of its identity (drop it; %s makes it again)", m.New, setting.Restart)
+	}
+	return nil
+}
+
+// same reports whether a table is certainly the one that it was.
+func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.TableName, was *checkpoint.TableRecord) (bool, error) {
+	t, err := c.Describe(ctx, name)
+	if err != nil {
+		return false, cluster.Failure(err)
+	}
+	now, err := checkpoint.RecordTable(ctx, env, c, t, nil)
+	if err != nil {
+		return false, err
+	}
+	if was.Cluster != now.Cluster {
+		return false, nil
+	}
+	found, err := was.Compare(*now, func() (map[string]bool, error) { return c.RegionTraces(ctx, name) })
+	if err != nil {
+		return false, cluster.Failure(err)
+	}
+	return found != checkpoint.OtherTable && found != checkpoint.DoubtfulTable, nil
+}
+
+// create makes the table like the old one.
+func (m *maker) create(ctx context.Context) error {
+	like, err := table.Of(ctx, m.c, m.Old)
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return fail.Errorf(fail.Check, "%w: no table can be made like it to take its place (leave %s and %s out to load table %s)", err, setting.Replace, setting.Into, m.New)
+	}
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	splits := like.SplitKeys
+	if m.Splits != nil {
+		if splits, err = m.Splits(ctx, len(like.SplitKeys)+1); err != nil {
+			return err
+		}
+	}
+	before := m.st.Fresh
+	if err := m.begin(ctx, splits); err != nil {
+		return err
+	}
+	m.Events.Note("table is created", "table", m.New.String(), "like", m.Old.String(), "regions", len(splits)+1)
+	err = m.c.CreateTable(ctx, like.Spec(m.New, splits))
+	if errors.Is(err, loader.ErrTableExists) {
+		if before == nil { // it came since Make looked, and no attempt of this job had asked for it
+			return errors.Join(m.foreign(), m.st.Record(checkpoint.EventFresh, checkpoint.FreshRecord{}))
+		}
+		if _, err = table.Settle(ctx, m.c, m.New); err == nil {
+			return m.adopt(ctx)
+		}
+	}
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	return m.made(ctx)
+}
+
+// begin writes down which table is to be made, and which one is the old one.
+func (m *maker) begin(ctx context.Context, splits [][]byte) error {
+	t, err := m.c.Describe(ctx, m.Old)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	regions, err := m.c.Regions(ctx, m.Old)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	r := checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: []rowkey.Key{}}
+	for _, s := range splits {
+		r.Splits = append(r.Splits, s)
+	}
+	if r.Old, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
+		return err
+	}
+	return m.st.Record(checkpoint.EventFresh, r)
+}
+
+// adopt takes the table of an attempt that was stopped while it was made.
+func (m *maker) adopt(ctx context.Context) error {
+	like, err := table.Of(ctx, m.c, m.Old)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	var splits [][]byte
+	for _, s := range m.st.Fresh.Splits {
+		splits = append(splits, s)
+	}
+	if err := table.Same(ctx, m.c, like.Spec(m.New, splits)); errors.Is(err, table.ErrDiffers) {
+		return errors.Join(m.foreign(), err)
+	} else if err != nil {
+		return cluster.Failure(err)
+	}
+	vacant, err := table.Vacant(ctx, m.c, m.New)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if !vacant {
+		return m.foreign()
+	}
+	return m.made(ctx)
+}
+
+// made writes down that the table is there.
+func (m *maker) made(ctx context.Context) error {
+	t, err := m.c.Describe(ctx, m.New)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	regions, err := m.c.Regions(ctx, m.New)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	r := *m.st.Fresh
+	if r.Made, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
+		return err
+	}
+	return m.st.Record(checkpoint.EventFresh, r)
+}
+
+// Forget drops the table of a job that is started over, in which rows of earlier
+// attempts may be. One that is not certainly the job's stays, and is refused.
+func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, e progress.Events) error {
+	f := st.Fresh
+	if f == nil || f.Made == nil || st.Finished {
+		return nil
+	}
+	name, err := loader.ParseTableName(f.Table)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	exists, err := table.Settle(ctx, c, name)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if exists && st.AnyLoading() {
+		is, err := same(ctx, env, c, name, f.Made)
+		if err != nil {
+			return err
+		}
+		if !is {
+			return fail.Errorf(fail.Check, "table %s is not certainly the one that this job has made, and may have rows of others: drop it by hand, or name another with %s", name, setting.Into)
+		}
+		e.Note("table of earlier attempts is dropped", "table", name.String())
+		if err := c.DeleteTable(ctx, name); err != nil {
+			return cluster.Failure(err)
+		}
+		exists = false
+	}
+	if exists {
+		return nil
+	}
+	gone := *f
+	gone.Made = nil
+	return st.Record(checkpoint.EventFresh, gone)
+}
+
+// Result is what a run says of the old table of its job.
+func Result(r *checkpoint.FreshRecord, t *loader.Table) *result.Fresh {
+	f := &result.Fresh{From: r.From, Before: r.Compared}
+	for key, value := range t.Attributes {
+		if strings.HasPrefix(strings.ToLower(key), "coprocessor$") { // TableDescriptorBuilder, HBase 2.6
+			f.Coprocessors = append(f.Coprocessors, value)
+		}
+	}
+	slices.Sort(f.Coprocessors)
+	return f
+}

@@ -1,0 +1,200 @@
+package inspect
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/source/dialect"
+)
+
+// strong are bytes that exports have between columns; weak ones are common within values too: that each record has them equally
+// often is a reason to ask, not to read by.
+const (
+	strong = ",\t;|\x01\x02\x1f^~"
+	weak   = ": /#@!$&*+=_-"
+)
+
+// headSize is how much of a sample candidates are looked for in, and tried on first.
+const headSize = 64 << 10
+
+// separators are those that a sample may have between columns.
+func (j *judge) separators(given string) []string {
+	switch {
+	case given != "":
+		return []string{given}
+	case j.only != nil:
+		return j.only
+	}
+	head := j.head()
+	var seps []string
+	for _, b := range []byte(strong) {
+		if bytes.IndexByte(head, b) >= 0 {
+			seps = append(seps, string(b))
+		}
+	}
+	return append(seps, longSeparators(head)...)
+}
+
+func (j *judge) head() []byte {
+	if len(j.texts) == 0 {
+		return nil
+	}
+	start, stop := j.bounds(&j.texts[0])
+	return j.texts[0].data[start:min(stop, start+headSize)]
+}
+
+// longSeparators are runs of two to four bytes that are neither letters, digits, blanks, quotes nor line ends, and stand in
+// most lines.
+func longSeparators(head []byte) []string {
+	lines := bytes.Split(head, []byte("\n"))
+	if len(lines) > 1 {
+		lines = lines[:len(lines)-1] // the last may be cut
+	}
+	lines = lines[:min(len(lines), 100)]
+	in := map[string]int{}
+	for _, line := range lines {
+		seen := map[string]bool{}
+		for n := 2; n <= 4; n++ {
+			for i := 0; i+n <= min(len(line), 4<<10); i++ {
+				if s := line[i : i+n]; !seen[string(s)] && !bytes.ContainsFunc(s, func(c rune) bool { return !parting(c) }) {
+					seen[string(s)] = true
+				}
+			}
+		}
+		for s := range seen {
+			in[s]++
+		}
+	}
+	var found []string
+	for s, n := range in {
+		if 2*n > len(lines) {
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int {
+		if d := in[b] - in[a]; d != 0 {
+			return d
+		}
+		if d := len(b) - len(a); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return found[:min(len(found), 12)]
+}
+
+// parting says that a byte is one that longer separators are made of.
+func parting(c rune) bool {
+	return c > 0 && c < 0x7f && c != '\n' && c != '\r' && c != '"' && c != '\'' && c != '\\' && c != ' ' && c != '.' && c != '-' && c != ':' && c != '/' &&
+		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
+}
+
+// recordEnds are what may follow records.
+func (j *judge) recordEnds(given string) []string {
+	switch given {
+	case "":
+	case "\n", "\r\n":
+		return []string{"", "\n"}
+	default:
+		return []string{given}
+	}
+	head := j.head()
+	ends := []string{"\n"}
+	if bytes.Contains(head, []byte("\r\n")) {
+		ends = append(ends, "")
+	}
+	for _, b := range []byte("\x1e\x10") {
+		if bytes.IndexByte(head, b) >= 0 {
+			ends = append(ends, string(b))
+		}
+	}
+	in, lines := map[string]int{}, 0
+	for line := range bytes.SplitSeq(head, []byte("\n")) {
+		lines++
+		for n := 1; n <= min(4, len(line)); n++ {
+			if s := line[len(line)-n:]; !bytes.ContainsFunc(s, func(c rune) bool { return !parting(c) }) {
+				in[string(s)]++
+			}
+		}
+	}
+	var long []string
+	for s, n := range in {
+		if n >= 2 && 3*n >= lines {
+			long = append(long, s+"\n")
+		}
+	}
+	slices.Sort(long)
+	return append(ends, long...)
+}
+
+// quotes are bytes with which values may begin and end.
+func (j *judge) quotes(given string) []byte {
+	if given != "" {
+		return []byte(given)
+	}
+	quotes := []byte{'"'}
+	for _, q := range []byte("'\x00") {
+		if n := bytes.Count(j.head(), []byte{q}); n >= 2 {
+			quotes = append(quotes, q)
+		}
+	}
+	return quotes
+}
+
+// candidates are the ways of cutting that the sample suggests and that get through its beginning.
+// nearest is the one that gets farthest of the others.
+func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
+	quotes, ends := j.quotes(g.quote()), j.recordEnds(g.recordSep())
+	for _, sep := range j.separators(g.fieldSep()) {
+		for _, end := range ends {
+			for _, w := range writers() {
+				if !w.has(sep, end) || j.skip > g.spec.SkipLines && !w.header {
+					continue
+				}
+				for i, q := range quotes {
+					if i > 0 && !w.quoted || sep == string(q) {
+						continue
+					}
+					d := w.dialect(sep, end, q)
+					if d.Check() != nil || !g.cuts(&d) {
+						continue
+					}
+					if s := j.scan(w, d, headSize); s.bad == nil && s.width > 1 {
+						found = append(found, s)
+					} else if s.width > 1 && (nearest == nil || s.records > nearest.records) {
+						nearest = s
+					}
+				}
+			}
+		}
+	}
+	return found, nearest
+}
+
+// has says that a writer can have these separators.
+func (w *writer) has(sep, end string) bool {
+	switch {
+	case w.seps != "" && !strings.Contains(w.seps, sep):
+		return false
+	case w.ends != "":
+		return end == w.ends
+	case w.preset == dialect.Hive && sep == "\x01" && end == "\x10":
+		return false // a dump
+	}
+	return !w.lines || end == "" || end == "\n"
+}
+
+// read scans all of the sample by the candidates that get through it. nearest is the one that gets farthest of the others.
+func (j *judge) read(heads []*scan, nearest *scan) ([]*scan, *scan) {
+	var whole []*scan
+	for _, s := range heads {
+		full := j.scan(s.w, s.d, 0)
+		if full.bad == nil {
+			whole = append(whole, full)
+		} else if nearest == nil || full.records > nearest.records {
+			nearest = full
+		}
+	}
+	return whole, nearest
+}

@@ -1,0 +1,163 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"bulkload/internal/formats/charset"
+)
+
+// charsets finds the character set of all texts together.
+type charsets struct {
+	name   string   // "" for UTF-8 and ASCII
+	reason string   // what speaks for it
+	others []string // that fit too, and nothing decides between
+}
+
+// enough characters, in percent, for Chinese: leads that Korean does not have, and few of those that Japanese is full of.
+const (
+	enoughWide   = 32
+	chineseShare = 10
+	kanaShare    = 5
+)
+
+// detect judges the beginnings of files. given is a character set that was named.
+func detect(texts []text, given string) (charsets, error) {
+	if given != "" {
+		_, err := charset.Lookup(given)
+		return charsets{name: given, reason: "as given"}, err
+	}
+	var found charsets
+	for i := range texts {
+		t := &texts[i]
+		own := one(t.data, t.whole)
+		switch {
+		case own.name == "" && len(own.others) == 0 && (found.name != "" || len(found.others) > 0) && ascii(t.data):
+		case found.reason == "" || ascii(texts[0].data) && i == 1:
+			found = own
+		case own.name != found.name:
+			found.others = append(found.others, display(own.name))
+			found.reason += "; " + t.path + ": " + own.reason
+		}
+	}
+	slices.Sort(found.others)
+	found.others = slices.Compact(found.others)
+	return found, nil
+}
+
+// one judges one text.
+func one(data []byte, whole bool) charsets {
+	guesses := charset.Detect(data[:min(len(data), 1<<20)], whole && len(data) <= 1<<20)
+	if len(guesses) == 0 {
+		return charsets{reason: "empty"}
+	}
+	g := guesses[0]
+	c := charsets{name: g.Charset, reason: g.Reason}
+	switch {
+	case g.Certain:
+	case g.Charset == "utf-16" || g.Charset == "utf-16le" || g.Charset == "utf-16be":
+		if !evenZeros(data) {
+			c.others = []string{"utf-8"}
+		}
+	case ascii(data):
+	case g.Charset == "utf-8" && len(guesses) > 1 && !varied(data):
+		c.others = []string{guesses[1].Charset}
+	case g.Charset == "gb18030" && chinese(data):
+		c.reason += "; no other set has such characters"
+	case g.Charset == "utf-8":
+	default:
+		for _, o := range guesses[1:] {
+			c.others = append(c.others, o.Charset)
+		}
+		if g.Charset == "cp1252" || slices.Contains(c.others, "cp1252") {
+			c.others = append(c.others, "iso-8859-1", "cp1251")
+		}
+	}
+	if c.name == "utf-8" {
+		c.name = ""
+	}
+	return c
+}
+
+// varied says that a text in UTF-8 has so many different characters that it is no other set's by chance: a pair of GB18030 is valid
+// UTF-8 once in five.
+func varied(data []byte) bool {
+	const enough = 16 // bytes
+	seen, n := map[rune]bool{}, 0
+	for len(data) > 0 && n < enough {
+		c, size := utf8.DecodeRune(data)
+		if data = data[size:]; size > 1 && !seen[c] {
+			seen[c] = true
+			n += size
+		}
+	}
+	return n >= enough
+}
+
+func display(name string) string {
+	if name == "" {
+		return "utf-8"
+	}
+	return name
+}
+
+func ascii(data []byte) bool {
+	return !slices.ContainsFunc(data, func(b byte) bool { return b >= utf8.RuneSelf })
+}
+
+// evenZeros says that zero bytes stand at even places, or at odd ones, next to none at the others, and are a third of all.
+func evenZeros(data []byte) bool {
+	var n [2]int
+	for i, b := range data {
+		if b == 0 {
+			n[i&1]++
+		}
+	}
+	return 100*min(n[0], n[1]) <= max(n[0], n[1]) && 3*max(n[0], n[1]) > len(data)
+}
+
+// chinese says that pairs of bytes are Chinese characters and neither Korean nor Japanese ones, which have the same form: leads
+// of EUC-KR's syllables end at C8, and kana have the leads A4 and A5.
+func chinese(data []byte) bool {
+	pairs, high, kana := 0, 0, 0
+	for i := 0; i+1 < len(data); i++ {
+		lead, trail := data[i], data[i+1]
+		if lead < 0x81 {
+			continue
+		}
+		i++
+		if trail < 0xa1 {
+			continue
+		}
+		switch pairs++; {
+		case lead > 0xc8:
+			high++
+		case lead == 0xa4 || lead == 0xa5:
+			kana++
+		}
+	}
+	return pairs >= enoughWide && 100*high >= chineseShare*pairs && 100*kana <= kanaShare*pairs
+}
+
+// decode makes a text UTF-8. A character may be cut off at the end of a sample that is not whole.
+func decode(t *text, name string) error {
+	if name == "" {
+		return nil
+	}
+	c, err := charset.Lookup(name)
+	if err != nil {
+		return err
+	}
+	n := len(t.data)
+	for cut := 0; ; cut++ {
+		out, bad := c.Append(nil, t.data[:n-cut])
+		if bad < 0 {
+			t.data = out
+			return nil
+		}
+		if t.whole || cut == charset.Ahead || cut == n {
+			return fmt.Errorf("%s: byte %d is no character of %s", t.path, bad, name)
+		}
+	}
+}

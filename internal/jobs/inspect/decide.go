@@ -1,0 +1,256 @@
+package inspect
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"bulkload/pkg/source/dialect"
+)
+
+// reading is a way in which the sample can be read as a whole.
+type reading struct {
+	s    *scan
+	d    dialect.Dialect // all of it
+	cols []stat
+	sum  uint64 // of its values
+}
+
+// How many coincidences are taken for none: by values of a column that have one type, by escapes and quotes that are in order.
+const (
+	enoughTyped = 5
+	enoughSigns = 8
+)
+
+// readings are those of one way of cutting: with and without header, and for each text that NULL may be written as.
+func (s *scan) readings(g *Given, more []string) []*reading {
+	var all []*reading
+	headers := s.headers()
+	if h := g.spec.Header; h == "match" {
+		headers = []dialect.Header{dialect.HeaderYes}
+	} else if h != "" {
+		headers = []dialect.Header{dialect.Header(h)}
+	}
+	for _, h := range headers {
+		cols := s.columns(h)
+		nulls := s.nulls(cols, more)
+		if g.spec.NullValue != nil {
+			nulls = []null{{g.nulls(), s.d.Quote != "" && g.spec.NullQuoted == "yes"}}
+		}
+		for _, n := range nulls {
+			d := s.d
+			d.Header, d.Null, d.NullQuoted = h, n.texts, n.quoted
+			all = append(all, &reading{s: s, d: d, cols: cols})
+		}
+	}
+	return all
+}
+
+// headers are what the first records may be, as far as the writer and the values leave it open.
+func (s *scan) headers() []dialect.Header {
+	yes, no, same, filled := 0, 0, true, 0
+	enough := enoughTyped
+	if s.csv {
+		enough = 1 // CSV has names as a rule
+	}
+	for i := range s.files {
+		f := &s.files[i]
+		if f.records == 0 {
+			continue
+		}
+		filled++
+		switch y, n := f.names(enough); {
+		case y && !n:
+			yes++
+		case n && !y:
+			no++
+		}
+		same = same && slices.EqualFunc(f.first, s.files[0].first, bytes.Equal)
+	}
+	open := filled - yes - no
+	firstNames := false
+	if len(s.files) > 0 {
+		y, n := s.files[0].names(enough)
+		firstNames = y && !n
+	}
+	var found []dialect.Header
+	switch {
+	case yes > 0 && no == 0 && open == 0, yes > 0 && no == 0 && same, filled > 1 && no == 0 && same:
+		found = []dialect.Header{dialect.HeaderYes}
+	case firstNames && yes == 1 && no == filled-1 && filled > 1:
+		found = []dialect.Header{dialect.HeaderFirst}
+	case no > 0 && yes == 0:
+		found = []dialect.Header{dialect.HeaderNo}
+	default:
+		found = []dialect.Header{dialect.HeaderYes, dialect.HeaderNo}
+	}
+	only := func(h dialect.Header) []dialect.Header {
+		if slices.Contains(found, h) {
+			return []dialect.Header{h}
+		}
+		return nil
+	}
+	switch {
+	case !s.w.header:
+		return only(dialect.HeaderNo)
+	case s.w.named:
+		return only(dialect.HeaderYes)
+	}
+	if slices.Contains(found, dialect.HeaderYes) && !s.nameable() {
+		return only(dialect.HeaderNo)
+	}
+	return found
+}
+
+// nameable says that the first records can be names of columns.
+func (s *scan) nameable() bool {
+	for i := range s.files {
+		f := &s.files[i]
+		for k, name := range f.first {
+			if len(name) == 0 && !(k == 0 && f.unnamed()) || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || !utf8.Valid(name) ||
+				slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// names says what speaks for the first record of a file as names, and what against it.
+func (f *fileScan) names(enough int) (yes, no bool) {
+	typed := 0
+	for k, name := range f.first {
+		if f.firstToken[k] >= 0 && !(k == 0 && f.unnamed()) || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || f.cols[k].again ||
+			slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
+			no = true
+		}
+		class := f.cols[k].typ.class()
+		switch own := typeOf(name).class(); {
+		case class != 0 && own == class:
+			no = true
+		case class != 0 && own == 0 && f.firstToken[k] < 0:
+			typed += f.cols[k].typed
+		case k == 0 && f.unnamed() && f.counted:
+			typed += f.cols[k].typed
+		}
+	}
+	return typed >= enough, no
+}
+
+// unnamed says that the first value of the first record is empty and no other: as a name, of R's row names or pandas' index.
+func (f *fileScan) unnamed() bool {
+	return len(f.first) > 1 && len(f.first[0]) == 0 && !slices.ContainsFunc(f.first[1:], func(v []byte) bool { return len(v) == 0 })
+}
+
+// null is a way of writing NULL.
+type null struct {
+	texts  []string
+	quoted bool
+}
+
+// nulls are the ways that the writer and the values leave open.
+func (s *scan) nulls(cols []stat, more []string) []null {
+	if s.w.whole && !s.wholeColumns(cols) {
+		return nil
+	}
+	text := func(i int) string {
+		if i < len(tokens) {
+			return tokens[i]
+		}
+		return more[i-len(tokens)]
+	}
+	shown, quoted, seen := map[string]bool{}, false, map[string]bool{}
+	both := map[string]bool{} // stands with and without quotes in a column
+	plain, inQuotes := 0, 0
+	for i := range cols {
+		c := &cols[i]
+		plain, inQuotes = plain+c.plain, inQuotes+c.quoted
+		typed := c.typ.class() != 0 && c.typed >= enoughTyped
+		for t := range c.bare {
+			seen[text(t)] = true
+			if typed {
+				shown[text(t)] = true
+			}
+			if c.inQuotes[t] > 0 {
+				both[text(t)] = true
+			}
+		}
+		for t := range c.inQuotes {
+			if typed {
+				shown[text(t)], quoted = true, true
+			}
+		}
+	}
+	own := s.w.null
+	may := func(t string) bool { return s.w.free || t == own && !s.w.noNull }
+	var found []null
+	add := func(quoted bool, texts ...string) {
+		if s.rawN > 0 && s.w.escapes && !s.w.quotedOnly && !slices.Contains(texts, `\N`) {
+			return // the writer would have escaped it
+		}
+		found = append(found, null{texts, quoted})
+	}
+	switch {
+	case len(shown) == 1:
+		for t := range shown {
+			if may(t) {
+				add(quoted, t)
+			}
+		}
+	case len(shown) > 1 && s.w.free:
+		list := sortedKeys(shown)
+		add(quoted, list...)
+		for _, t := range list {
+			add(quoted, t)
+		}
+	case len(shown) > 1:
+	case s.w.free && len(both) == 1:
+		add(false, sortedKeys(both)...)
+	case s.w.free && s.w.quoted && plain == 0 && inQuotes >= enoughSigns && len(seen) == 1:
+		add(false, sortedKeys(seen)...)
+	default:
+		if s.w.noNull {
+			add(false)
+		} else {
+			add(false, own)
+		}
+		if !s.w.free || own != "" && seen[own] && s.w.escapes { // which would have escaped a text that is the same
+			break
+		}
+		for _, t := range tokens[:4] {
+			if seen[t] && (t != own || s.w.noNull) && !(t == "" && s.w.noNull) {
+				add(false, t)
+			}
+		}
+	}
+	return found
+}
+
+// wholeColumns says that each column is in quotes as a whole or not at all, but for NULL.
+func (s *scan) wholeColumns(cols []stat) bool {
+	for i := range cols {
+		c := &cols[i]
+		quoted, plain := c.quoted, c.plain
+		for _, n := range c.inQuotes {
+			quoted += n
+		}
+		for t, n := range c.bare {
+			if t >= len(tokens) || tokens[t] != s.w.null {
+				plain += n
+			}
+		}
+		if quoted > 0 && plain > 0 || c.bare[0] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func sortedKeys(m map[string]bool) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

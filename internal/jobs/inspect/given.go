@@ -1,0 +1,86 @@
+package inspect
+
+import (
+	"slices"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/source/dialect"
+)
+
+// Given are the settings that decide: those of a job that are about text. What is not given is found.
+type Given struct {
+	spec spec.Spec
+	text *dialect.Dialect // what a job with these settings alone reads by, nil for a plain one
+}
+
+// NewGiven checks settings.
+func NewGiven(s spec.Spec) (*Given, error) {
+	j, err := s.ResolveTable()
+	if err != nil {
+		return nil, err
+	}
+	g := &Given{spec: s, text: j.Text()}
+	if s.Dialect == "" && g.text != nil {
+		g.spec.Header = s.Header
+	}
+	return g, nil
+}
+
+func parsed(text string) string {
+	b, err := dialect.Parse(text)
+	if err != nil {
+		return text
+	}
+	return b
+}
+
+func (g *Given) fieldSep() string  { return parsed(g.spec.FieldSep) }
+func (g *Given) recordSep() string { return parsed(g.spec.RecordSep) }
+
+// quote is the byte that was given, "" where none was or there shall be no quotes.
+func (g *Given) quote() string {
+	if g.spec.Quote == "none" {
+		return ""
+	}
+	return parsed(g.spec.Quote)
+}
+
+// cuts says that a dialect has what was given about quotes and escapes.
+func (g *Given) cuts(d *dialect.Dialect) bool {
+	s := &g.spec
+	switch {
+	case s.Quote == "none" && d.Quote != "", s.Quote != "" && s.Quote != "none" && d.Quote != g.quote():
+		return false
+	case s.Escape == "none" && d.Escape != "":
+		return false
+	case s.Escape != "" && s.Escape != "none":
+		if e := parsed(s.Escape); e == d.Quote && !d.Doubled || e != d.Quote && d.Escape != e {
+			return false
+		}
+	}
+	return !(s.Quotes == "lenient" && !d.Lenient || s.Quotes == "strict" && d.Lenient) && (s.EscapeMap == "" || string(d.Map) == s.EscapeMap)
+}
+
+// nulls are the texts for NULL that were given.
+func (g *Given) nulls() []string {
+	if n := g.spec.NullValue; len(n) != 1 || n[0] != "none" {
+		return slices.Clone([]string(n))
+	}
+	return nil
+}
+
+// distance is how many settings of a dialect are not those that were given by name.
+func (g *Given) distance(d *dialect.Dialect) (n int) {
+	if g.spec.Dialect == "" {
+		return 0
+	}
+	o := g.text
+	for _, differs := range []bool{d.FieldSep != o.FieldSep, (d.RecordSep != "" && d.RecordSep != "\n") != (o.RecordSep != "" && o.RecordSep != "\n") || len(d.RecordSep) > 1, d.Quote != o.Quote,
+		d.Doubled != o.Doubled || d.Lenient != o.Lenient, d.Escape != o.Escape || d.QuotedOnly != o.QuotedOnly, d.Map != o.Map, !slices.Equal(d.Null, o.Null),
+		d.NullQuoted != o.NullQuoted, d.Header != o.Header} {
+		if differs {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,231 @@
+package inspect_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/jobs/export"
+	"bulkload/internal/jobs/inspect"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/hdfsio"
+)
+
+// given is a job file of inspect with what a person fills in: a table, and a key that every row has for itself. It is nil where no
+// column is such a key.
+func given(t testing.TB, r *inspect.Report, file []byte) *spec.Spec {
+	t.Helper()
+	s, err := spec.ParseSpec("job.yaml", file)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	plain := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	for _, k := range r.Keys {
+		if len(k.Columns) == 1 && plain.MatchString(k.Columns[0]) && k.Nulls == 0 && k.Distinct == r.Sample.Rows {
+			s.Table, s.Key = "t", k.Columns[0]
+			return s
+		}
+	}
+	return nil
+}
+
+// builds makes HFiles by a job file of inspect, and compares their cells with the values of the rows: text as it is, other types
+// by their texts. It also asks whether an export takes the job file.
+func builds(t testing.TB, r *inspect.Report, file []byte) {
+	t.Helper()
+	s := given(t, r, file)
+	if s == nil {
+		return
+	}
+	j := jobtest.Resolve(t, *s)
+	formats := []export.Format{export.JSONL, export.Parquet}
+	if s.SkipLines == 0 && s.Charset == "" && s.Quotes == "" && s.Dialect == "postgres-csv" {
+		formats = append(formats, export.CSV) // an export writes no such lines, UTF-8, and nothing that can be read in two ways
+	}
+	for _, f := range formats {
+		if _, err := export.Compile(export.Options{Format: f, Job: &j, Columns: jsonNames(s)}); err != nil {
+			t.Errorf("export as %s: %v\n%s", f, err, file)
+		}
+	}
+	rows, err := readJob(t, file, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	m, err := build.Directory(t.Context(), jobtest.Env(t), j, jobtest.Family, nil, out, build.WorkOptions{Workers: 2})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	types := map[string]celltype.Type{}
+	for _, c := range s.Cells {
+		types[c.Column] = c.CellType()
+	}
+	var want, got []string
+	for _, row := range rows {
+		for name, v := range row {
+			if v != nil && (v != "" || j.Text() == nil || len(j.Text().Null) > 0) {
+				want = append(want, fmt.Sprintf("%s %s=%s", row[s.Key], name, v))
+			}
+		}
+	}
+	for _, f := range m.Files {
+		h, c, err := filecheck.OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(out, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for scan := h.Scan(); scan.Next(); {
+			cell := scan.Cell()
+			value := string(cell.Value)
+			if back := types[string(cell.Qualifier)].Appender(); back != nil {
+				text, ok := back(nil, cell.Value)
+				if value = string(text); !ok {
+					value = "not a value"
+				}
+			}
+			got = append(got, fmt.Sprintf("%s %s=%s", cell.Row, cell.Qualifier, value))
+		}
+		c.Close()
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("cells %.400q, want %.400q\n%s", got, want, file)
+	}
+}
+
+// jsonNames are the columns that an export of JSON lines can write: no paths.
+func jsonNames(s *spec.Spec) (names []string) {
+	for _, name := range s.Columns {
+		if !strings.Contains(name, ".") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A smallFile is a file with what inspect makes of it: rows by their columns, or a doubt.
+type smallFile struct {
+	name, text string
+	rows       string // id=1 name=Ann|id=2, without NULL
+	cells      string // column:type
+	doubt      string // what it is about
+	says       string // part of its text
+}
+
+// TestSmallFiles: where evidence or convention decides there is a job file, which a build takes and which gives these rows, and
+// where neither does one doubt.
+func TestSmallFiles(t *testing.T) {
+	for _, f := range []smallFile{
+		{name: "a.csv", text: "id,name,city\n1,Ann,Paris\n2,,Rome\n3,Cy,\n", rows: "city=Paris id=1 name=Ann|city=Rome id=2|id=3 name=Cy", cells: "id:int"},
+		{name: "quoted.csv", text: "id,name\n1,\"\"\n2,\n3,x\n", rows: "id=1 name=|id=2|id=3 name=x", cells: "id:int"},
+		{name: "crlf.csv", text: "id,v\r\n1,a\r\n2,\r\n", rows: "id=1 v=a|id=2", cells: "id:int"},
+		{name: "excel.csv", text: "id;name;amount\n1;Ann;1,5\n2;;2,5\n", rows: "amount=1,5 id=1 name=Ann|amount=2,5 id=2", cells: "id:int"},
+		{name: "data.csv", text: "1,Ann,\n2,Bob,x\n", rows: "c1=1 c2=Ann|c1=2 c2=Bob c3=x", cells: "c1:int"},
+		{name: "one row.csv", text: "id,v,w\n1,,\n", rows: "id=1", cells: "id:int"},
+		{name: "one column.csv", text: "id\n1\n2\n", rows: "id=1|id=2", cells: "id:int"},
+		{name: "types.csv", text: "id,at,big,d,n,yes,code,plus\n1,2026-01-01 10:00:00,99999999999,2026-01-01,1.50,true,007,+1\n-5,2026-01-01 10:00:01,1,2026-01-02,2,false,1,2\n",
+			rows:  "at=2026-01-01 10:00:00 big=99999999999 code=007 d=2026-01-01 id=1 n=1.50 plus=+1 yes=true|at=2026-01-01 10:00:01 big=1 code=1 d=2026-01-02 id=-5 n=2 plus=2 yes=false",
+			cells: "id:int at:timestamp big:long d:date n:decimal yes:boolean"},
+		{name: "pandas.csv", text: ",id,v\n0,1,a\n1,2,b\n", rows: "c1=0 id=1 v=a|c1=1 id=2 v=b", cells: "c1:int id:int"},
+		{name: "pandas of texts.csv", text: ",a,v\n0,x,a\n1,y,b\n", rows: "a=x c1=0 v=a|a=y c1=1 v=b", cells: "c1:int"},
+		{name: "r.csv", text: "\"\",\"id\",\"v\"\n\"1\",1,\"a\"\n\"2\",2,\"b\"\n", rows: "c1=1 id=1 v=a|c1=2 id=2 v=b", cells: "c1:int id:int"},
+		{name: "names of R.csv", text: "\"\",\"mpg\",\"c1\"\n\"Mazda\",21.5,6\n\"Fiat\",32,4\n", rows: "c1=6 c1_=Mazda mpg=21.5|c1=4 c1_=Fiat mpg=32", cells: "mpg:decimal c1:int"},
+		{name: "pandas.txt", text: ",id,v\n0,1,a\n1,2,b\n2,3,\"c,d\"\n3,4,e\n4,5,f\n5,6,g\n", rows: "c1=0 id=1 v=a|c1=1 id=2 v=b|c1=2 id=3 v=c,d|c1=3 id=4 v=e|c1=4 id=5 v=f|c1=5 id=6 v=g", cells: "c1:int id:int"},
+		{name: "filtered.csv", text: ",id,v\n7,a,a\n9,c,b\n", doubt: "header", says: "header: yes gives 2 rows, header: no 3"},
+		{name: "words.csv", text: "name,city\nAnn,Paris\nBob,\n", doubt: "header", says: "header: yes gives 2 rows, header: no 3"},
+		{name: "names only.csv", text: "id,v\n", doubt: "header", says: "header: yes gives 0 rows, header: no 1"},
+		{name: "null word.csv", text: "id,v\n1,NULL\n2,\n3,x\n", doubt: "null_value"},
+		{name: "together.csv", text: "id,v\n1,a\n2,c\nid,v\n3,b\n", doubt: "inputs", says: "the names of the first record come again"},
+		{name: "together.txt", text: "id,v\n1,a\n2,c\n3,a\n4,c\nid,v\n5,b\n6,b\n7,b\n8,b\n9,b\n", doubt: "inputs", says: "the names of the first record come again"},
+		{name: "marks.csv", text: "\ufeffid,v\n1,a\n2,c\n\ufeffid,v\n3,b\n", doubt: "inputs", says: "a byte order mark stands before a record"},
+		{name: "mark.csv", text: "id,v\n1,a\n\ufeff2,c\n3,b\n", doubt: "inputs", says: "a byte order mark stands before a record"},
+		{name: "x.jsonl", text: `{"id":1,"a.b":"x","c":{"d":2}}` + "\n" + `{"id":2,"e":null}` + "\n", rows: "a.b=x c.d=2 id=1|id=2", cells: "id:int c.d:int"},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), f.name)
+			if err := os.WriteFile(path, []byte(f.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := look(t, path, spec.Spec{}, inspect.Options{})
+			job := r.Job()
+			if f.doubt != "" {
+				if job != nil || len(r.Doubts) != 1 || strings.Join(r.Doubts[0].About, " ") != f.doubt || !strings.Contains(r.Doubts[0].Text, f.says) {
+					t.Fatalf("doubts %+v\n%s", r.Doubts, job)
+				}
+				if f.doubt == "header" && len(r.Doubts[0].Readings) > 0 {
+					t.Errorf("it lists %+v", r.Doubts[0].Readings)
+				}
+				return
+			}
+			if job == nil {
+				t.Fatalf("no job file: %+v", r.Doubts)
+			}
+			rows, err := readJob(t, job, nil)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, job)
+			}
+			if got := rowTexts(rows); got != f.rows {
+				t.Errorf("%s, want %s\n%s", got, f.rows, job)
+			}
+			s, err := spec.ParseSpec("job.yaml", job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cells []string
+			for _, c := range s.Cells {
+				if !c.Rest {
+					cells = append(cells, c.Column+":"+c.Type)
+				}
+			}
+			if got := strings.Join(cells, " "); got != f.cells {
+				t.Errorf("cells %s, want %s", got, f.cells)
+			}
+			builds(t, r, job)
+		})
+	}
+}
+
+func rowTexts(rows []map[string]any) string {
+	var all []string
+	for _, row := range rows {
+		var values []string
+		for name, v := range row {
+			if v != nil {
+				values = append(values, fmt.Sprintf("%s=%s", name, v))
+			}
+		}
+		slices.Sort(values)
+		all = append(all, strings.Join(values, " "))
+	}
+	return strings.Join(all, "|")
+}
+
+// TestHeaderIsAnswered: what a doubt about the header asks for decides, and gives a job file that builds.
+func TestHeaderIsAnswered(t *testing.T) {
+	for _, text := range []string{"name,city\nAnn,Paris\nBob,\n", ",a,b\n7,x,a\n9,y,b\n", "a,b\nc,d\na,b\n"} {
+		path := filepath.Join(t.TempDir(), "x.csv")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for header, rows := range map[string]int64{"yes": 2, "no": 3} {
+			s := spec.Spec{}
+			s.Header = header
+			r := look(t, path, s, inspect.Options{})
+			again := header == "yes" && strings.HasPrefix(text, "a,b")
+			if again != (len(r.Doubts) == 1 && r.Doubts[0].About[0] == "inputs") || again != (r.Job() == nil) || r.Sample.Rows != rows {
+				t.Errorf("%q with header %s: %d rows, %+v", text, header, r.Sample.Rows, r.Doubts)
+			}
+			if !again {
+				builds(t, r, r.Job())
+			}
+		}
+	}
+}

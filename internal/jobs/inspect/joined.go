@@ -1,0 +1,112 @@
+package inspect
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"bulkload/pkg/source/dialect"
+)
+
+var mark = []byte("\ufeff")
+
+// joined says that the current record is the first one again, as where files with names were put together, and notes that. A
+// byte order mark before its first value does not count.
+func (f *fileScan) joined(c *cutter, data []byte, at int) bool {
+	marked := bytes.HasPrefix(data[at:], mark)
+	if marked && f.mark == nil {
+		f.mark = &Place{Byte: int64(at), Record: int64(f.records + 1)}
+	}
+	if len(c.fields) == 1 && !marked {
+		return false // equal values of one column are nothing special
+	}
+	for k, fd := range c.fields {
+		v := c.value(data, fd)
+		if k == 0 && marked {
+			v = bytes.TrimPrefix(v, mark)
+		}
+		if !bytes.Equal(v, f.first[k]) {
+			return false
+		}
+	}
+	if f.again == nil {
+		f.again = &Place{Byte: int64(at), Record: int64(f.records + 1)}
+	}
+	return true
+}
+
+// count sees whether the first column has the numbers of the rows.
+func (f *fileScan) count(v []byte) {
+	n := int64(f.records - 2) // the first row's is 0
+	if f.records == 2 {
+		f.counted = string(v) == "0" || string(v) == "1"
+		f.fromOne = string(v) == "1"
+	}
+	if f.fromOne {
+		n++
+	}
+	f.counted = f.counted && string(v) == strconv.FormatInt(n, 10)
+}
+
+// putTogether is the doubt about files that consist of several: a job reads neither names nor marks among the rows.
+func (r *reading) putTogether(paths []text) *Doubt {
+	for i := range r.s.files {
+		f, what := &r.s.files[i], "the names of the first record come again"
+		p := f.again
+		if r.d.Header == dialect.HeaderNo || r.d.Header == dialect.HeaderFirst && i > 0 {
+			p = nil
+		}
+		if f.mark != nil {
+			p, what = f.mark, "a byte order mark stands before a record"
+		}
+		if p != nil {
+			p.File = paths[i].path
+			return &Doubt{About: []string{"inputs"}, Text: fmt.Sprintf("%s in the middle of the file, as where files were put together: give these as inputs of their own", what), Place: p}
+		}
+	}
+	return nil
+}
+
+// noFirstName says that the first value of each first record is empty: as names, that is the column of R's row names or pandas' index.
+func (s *scan) noFirstName() bool {
+	for i := range s.files {
+		if f := &s.files[i]; f.records > 0 && (len(f.first) < 2 || len(f.first[0]) > 0) {
+			return false
+		}
+	}
+	return s.records > 0
+}
+
+// nameFirst makes of a header whose first name is empty, which no job takes, a line to skip and names to give. It is false where
+// that cannot be said: files have other names, or lines are skipped already in a way of their own.
+func (j *judge) nameFirst(r *reading) ([]string, bool) {
+	if r.d.Header == dialect.HeaderNo || !r.s.noFirstName() {
+		return nil, true
+	}
+	names := []string{}
+	for i := range r.s.files {
+		f := &r.s.files[i]
+		if f.records == 0 {
+			continue
+		}
+		for k, name := range f.first {
+			switch {
+			case len(names) < len(f.first):
+				names = append(names, string(name))
+			case names[k] != string(name) && k > 0:
+				return nil, false
+			}
+		}
+	}
+	ends := r.d.RecordSep == "" || r.d.RecordSep == "\n"
+	if r.d.Header == dialect.HeaderFirst || r.d.Name == dialect.Excel || !ends {
+		return nil, false
+	}
+	for names[0] = "c1"; slices.Contains(names[1:], names[0]); {
+		names[0] += "_"
+	}
+	j.skip++
+	r.d.Header, r.d.SkipLines = dialect.HeaderNo, j.skip
+	return names, true
+}

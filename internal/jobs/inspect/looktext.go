@@ -1,0 +1,280 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"bulkload/internal/formats/delimited"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+	"bulkload/pkg/source/dialect"
+)
+
+// lookText reads the beginnings of files of text and judges them.
+func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []int, share int, g *Given, o *Options) error {
+	j := &judge{}
+	for _, n := range g.nulls() {
+		if tokenOf([]byte(n), nil) < 0 {
+			j.more = append(j.more, n)
+		}
+	}
+	files := []int{} // of each text
+	for _, at := range chosen {
+		data, whole, err := heads[at].Text(ctx, share)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			r.Refused = append(r.Refused, Refusal{r.Files[at].Path, err.Error()})
+			continue
+		}
+		f := &r.Files[at]
+		f.Sampled, f.Whole = int64(len(data)), whole
+		r.Sample.Files++
+		r.Sample.Bytes += int64(len(data))
+		j.texts, files = append(j.texts, text{f.Path, data, whole, heads[at].Info().Format == source.FormatCSV}), append(files, at)
+	}
+	if len(j.texts) == 0 {
+		return nil
+	}
+	r.Sample.Whole = r.Sample.Files == len(heads) && !slices.ContainsFunc(j.texts, func(t text) bool { return !t.whole })
+	set, err := detect(j.texts, g.spec.Charset)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	r.Charset, r.Reason = display(set.name), set.reason
+	if len(set.others) > 0 {
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"charset"}, Text: fmt.Sprintf("the text is in %s or in %s: %s", r.Charset, strings.Join(set.others, ", "), set.reason)})
+	}
+	for i := range j.texts {
+		if err := decode(&j.texts[i], set.name); err != nil {
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"charset"}, Text: err.Error()})
+			return nil
+		}
+	}
+	v := j.judge(g)
+	r.verdict(j, v, set.name)
+	if r.reading == nil {
+		return nil
+	}
+	if d := r.reading.putTogether(j.texts); d != nil {
+		r.Doubts = append(r.Doubts, *d)
+	}
+	var named bool
+	if r.names, named = j.nameFirst(r.reading); !named {
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Text: "the first name of the header is empty, and the files do not all have the same names: give them as inputs of their own"})
+	}
+	r.unnamed = r.names != nil
+	r.reading.d.Charset = set.name
+	r.Dialect, r.Writer, r.header = Nearest(&r.reading.d), r.reading.s.w.what, string(r.reading.d.Header)
+	if err := j.check(r.reading); err != nil {
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: err.Error()})
+	}
+	r.profileText(j, files, g, o)
+	return nil
+}
+
+// verdict puts what was judged into the report.
+func (r *Report) verdict(j *judge, v *verdict, charset string) {
+	switch {
+	case v.read != nil:
+		r.reading = v.read
+		if v.why != "" {
+			r.Notes = append(r.Notes, v.why+": it is read as the dialect says that was given")
+		}
+		return
+	case len(v.others) == 0:
+		why := v.why
+		if why == "" {
+			why = "no way of cutting it gives records of several columns"
+		}
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: why, Place: v.place})
+		return
+	}
+	if r.headerDoubt(j, v) && len(v.others) == 1 {
+		return
+	}
+	d := Doubt{Text: "the sample can be read in several ways, which give other values"}
+	if len(v.others) > 1 {
+		d.Place = j.difference(v.others[0], v.others[1])
+	} else {
+		d.Text = "the nearest reading is this"
+	}
+	if v.why != "" {
+		d.Text = v.why + "; " + d.Text
+	}
+	for _, o := range v.others {
+		o.d.Charset = charset
+		n := Nearest(&o.d)
+		d.Readings = append(d.Readings, Reading{Text: o.s.w.what, Dialect: n.Preset, Settings: n.Settings, Columns: o.s.width, Rows: int64(o.rows())})
+	}
+	if d.About = about(v.others); len(v.others) == 1 {
+		d.About = []string{"dialect"}
+	}
+	r.Doubts = append(r.Doubts, d)
+}
+
+// headerDoubt asks whether the first records are names, and leaves of the readings those with the answer of the first.
+func (r *Report) headerDoubt(j *judge, v *verdict) bool {
+	if !slices.Contains(about(v.others), "header") || slices.Contains(about(v.others), "skip_lines") {
+		return false
+	}
+	of := map[dialect.Header]*reading{}
+	for _, o := range v.others {
+		if of[o.d.Header] == nil {
+			of[o.d.Header] = o
+		}
+	}
+	yes, no := of[dialect.HeaderYes], of[dialect.HeaderNo]
+	if yes == nil || no == nil {
+		return false
+	}
+	r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Place: j.difference(yes, no),
+		Text: fmt.Sprintf("does the first record have the names of the columns? header: yes gives %d rows, header: no %d", yes.rows(), no.rows())})
+	first := v.others[0].d.Header
+	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.d.Header != first })
+	return true
+}
+
+// rows is how many records are none of names.
+func (r *reading) rows() int {
+	n := r.s.records
+	for i := range r.s.files {
+		if r.s.files[i].records > 0 && (r.d.Header == dialect.HeaderYes || r.d.Header == dialect.HeaderFirst && i == 0) {
+			n--
+		}
+	}
+	return n
+}
+
+// about names the settings in which readings differ.
+func about(all []*reading) []string {
+	var fields []string
+	a := &all[0].d
+	for _, o := range all[1:] {
+		b := &o.d
+		for _, f := range []struct {
+			name    string
+			differs bool
+		}{{"field_sep", a.FieldSep != b.FieldSep}, {"record_sep", a.RecordSep != b.RecordSep}, {"quote", a.Quote != b.Quote},
+			{"quotes", a.Lenient != b.Lenient}, {"escape", a.Escape != b.Escape || a.QuotedOnly != b.QuotedOnly}, {"escape_map", a.Escape == b.Escape && a.Map != b.Map},
+			{"null_value", !slices.Equal(a.Null, b.Null)}, {"null_quoted", a.NullQuoted != b.NullQuoted}, {"header", a.Header != b.Header}, {"skip_lines", a.SkipLines != b.SkipLines}} {
+			if f.differs && !slices.Contains(fields, f.name) {
+				fields = append(fields, f.name)
+			}
+		}
+	}
+	return fields
+}
+
+// check reads the sample with the scanner that jobs use, which must find the same values.
+func (j *judge) check(r *reading) error {
+	plain := r.d
+	plain.Charset = "" // it is UTF-8 now
+	for i := range j.texts {
+		next, stop := iter.Pull(iter.Seq[*recordAt](j.records(r, i)))
+		err := j.checkText(&plain, r, i, next)
+		stop()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errScanners = errors.New("the scanner of jobs reads the sample otherwise than inspection does")
+
+// checkText compares one text, piece by piece.
+func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*recordAt, bool)) error {
+	t := &j.texts[i]
+	at, stop := j.bounds(t)
+	if len(r.s.files[i].first) == 0 {
+		return nil
+	}
+	width := r.s.files[i].width()
+	s := delimited.New(d, width, nil)
+	buf := make([]byte, stop+delimited.Slack)
+	copy(buf, t.data[:stop])
+	skip := 0
+	if d.Header == dialect.HeaderYes || d.Header == dialect.HeaderFirst && i == 0 {
+		skip = 1
+	}
+	_, bad := s.Scan(buf, at, stop, t.whole)
+	if bad != nil {
+		return fmt.Errorf("%w: %s: byte %d: %s", errScanners, t.path, bad.At, bad.Reason)
+	}
+	for row := skip; row < len(s.Starts); row++ {
+		rec, ok := next()
+		if !ok || len(rec.fields) != width {
+			return fmt.Errorf("%w: %s: record %d", errScanners, t.path, row+1-skip)
+		}
+		for k, f := range s.Fields[row*width : (row+1)*width] {
+			if f.IsNull() != rec.null(k) || !f.IsNull() && !bytes.Equal(f.Of(s.Data), rec.c.value(rec.data, rec.fields[k])) {
+				return fmt.Errorf("%w: %s: record %d, column %d", errScanners, t.path, row+1-skip, k+1)
+			}
+		}
+	}
+	if _, more := next(); more {
+		return fmt.Errorf("%w: %s: it ends before record %d", errScanners, t.path, len(s.Starts)+1-skip)
+	}
+	return nil
+}
+
+// profileText describes the columns.
+func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
+	h := r.reading.d.Header
+	var names []string
+	if h == dialect.HeaderNo {
+		if names = slices.Clone(g.spec.Columns); len(names) == 0 {
+			names = r.names
+		}
+		for k := len(names); k < r.reading.s.width; k++ {
+			names = append(names, fmt.Sprintf("c%d", k+1))
+		}
+		r.names = names
+		if n := len(g.spec.Columns); n > 0 && n != r.reading.s.width {
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s are named, and the records have %d", setting.Count(n, "column"), r.reading.s.width)})
+		}
+	}
+	p := newProfile(o.Values)
+	for i := range j.texts {
+		own := names
+		f := &r.reading.s.files[i]
+		if h == dialect.HeaderYes || h == dialect.HeaderFirst && (i == 0 || names == nil) {
+			own = nil
+			for _, n := range f.first {
+				own = append(own, string(n))
+			}
+			if h == dialect.HeaderFirst {
+				names = own
+			}
+		}
+		if f.records == 0 {
+			continue
+		}
+		places := p.places(own[:min(len(own), f.width())])
+		file := &r.Files[files[i]]
+		for rec := range j.records(r.reading, i) {
+			p.begin()
+			for k, fd := range rec.fields {
+				raw := rec.data[fd.from:fd.to]
+				if t := tokenOf(raw, j.more); t >= 0 {
+					p.token(string(raw), fd.quoted, rec.null(k))
+				}
+				if !rec.null(k) {
+					p.value(places[k], rec.c.value(rec.data, fd))
+				}
+			}
+			p.end()
+			file.Rows++
+		}
+		file.Lacks = own
+	}
+	r.take(p)
+}

@@ -1,0 +1,140 @@
+package inspect
+
+import (
+	"slices"
+	"strconv"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/source/dialect"
+)
+
+// Setting is one that differs from its preset: the field of a job file, and its value as job files have it.
+type Setting struct {
+	Field string `json:"field"`
+	Value string `json:"value"`
+}
+
+// Settings are a dialect as a job has it.
+type Settings struct {
+	Preset   string    `json:"dialect"`
+	Settings []Setting `json:"settings,omitempty"`
+	spec     spec.Spec
+}
+
+// Nearest is the preset that differs in the fewest settings, with these. Among equals the dialect's own name goes first. No preset is
+// nil: any dialect that was found can be written.
+func Nearest(d *dialect.Dialect) *Settings {
+	var best *Settings
+	if d.Doubled && d.RecordSep == "\n" && d.Name != dialect.Pandas {
+		lines := *d
+		lines.RecordSep = "" // its writer leaves no CR without quotes
+		d = &lines
+	}
+	names := dialect.Presets()
+	if at := slices.Index(names, d.Name); at > 0 {
+		names = append([]string{d.Name}, slices.Delete(names, at, at+1)...)
+	}
+	for _, name := range names {
+		if d.Name == dialect.Excel && name != dialect.Excel || name == dialect.Excel && d.Name != dialect.Excel {
+			continue // it takes its separator from the file
+		}
+		if s := from(name, d); s != nil && (best == nil || len(s.Settings) < len(best.Settings)) {
+			best = s
+		}
+	}
+	if best == nil {
+		best = &Settings{Preset: dialect.CSV}
+	}
+	return best
+}
+
+// from is a dialect as a preset with settings, nil if it cannot be said so.
+func from(name string, d *dialect.Dialect) *Settings {
+	p, err := dialect.Preset(name)
+	if err != nil {
+		return nil
+	}
+	s := &Settings{Preset: name, spec: spec.Spec{Reading: spec.Reading{Dialect: name}}}
+	set := func(field, value string, to *string) {
+		s.Settings = append(s.Settings, Setting{field, value})
+		*to = value
+	}
+	if d.FieldSep != p.FieldSep && d.Name != dialect.Excel {
+		set("field_sep", dialect.Text(d.FieldSep), &s.spec.FieldSep)
+	}
+	switch {
+	case d.RecordSep == p.RecordSep:
+	case d.RecordSep == "":
+		set("record_sep", `\r\n`, &s.spec.RecordSep)
+	default:
+		set("record_sep", dialect.Text(d.RecordSep), &s.spec.RecordSep)
+	}
+	switch {
+	case d.Quote == p.Quote:
+	case d.Quote == "":
+		set("quote", "none", &s.spec.Quote)
+	default:
+		set("quote", dialect.Text(d.Quote), &s.spec.Quote)
+	}
+	switch {
+	case d.Escape == p.Escape:
+	case d.Escape == "":
+		set("escape", "none", &s.spec.Escape)
+	default:
+		set("escape", d.Escape, &s.spec.Escape)
+	}
+	if d.Escape != "" && d.Map != p.Map {
+		set("escape_map", string(d.Map), &s.spec.EscapeMap)
+	}
+	if d.Lenient {
+		set("quotes", "lenient", &s.spec.Quotes)
+	}
+	if !slices.Equal(d.Null, p.Null) {
+		s.spec.NullValue = slices.Clone(d.Null)
+		if len(d.Null) == 0 {
+			s.spec.NullValue = spec.Texts{"none"}
+		}
+		for _, n := range s.spec.NullValue {
+			s.Settings = append(s.Settings, Setting{"null_value", n})
+		}
+	}
+	if d.NullQuoted {
+		set("null_quoted", "yes", &s.spec.NullQuoted)
+	}
+	if d.Header != p.Header {
+		set("header", string(d.Header), &s.spec.Header)
+	}
+	s.number(d)
+	if d.Charset != "" {
+		set("charset", d.Charset, &s.spec.Charset)
+	}
+	j, err := s.spec.ResolveTable()
+	if err != nil || j.Text() == nil {
+		return nil
+	}
+	got, want := *j.Text(), *d
+	if got.Escape == "" {
+		got.Map, want.Map = dialect.Literal, dialect.Literal
+	}
+	if d.Name == dialect.Excel {
+		want.FieldSep = got.FieldSep
+	}
+	if !got.Equal(want) {
+		return nil
+	}
+	return s
+}
+
+// number adds the settings that are numbers.
+func (s *Settings) number(d *dialect.Dialect) {
+	for _, n := range []struct {
+		field string
+		value int
+		to    *int
+	}{{"skip_lines", d.SkipLines, &s.spec.SkipLines}, {"skip_end", d.SkipEnd, &s.spec.SkipEnd}} {
+		if n.value > 0 {
+			s.Settings = append(s.Settings, Setting{n.field, strconv.Itoa(n.value)})
+			*n.to = n.value
+		}
+	}
+}

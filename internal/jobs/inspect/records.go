@@ -1,0 +1,49 @@
+package inspect
+
+import (
+	"bulkload/pkg/source/dialect"
+)
+
+// recordAt is a record of a reading.
+type recordAt struct {
+	c          *cutter
+	data       []byte
+	fields     []field
+	start, end int
+	number     int64 // in the file, from 1; a header is none
+}
+
+func (r *recordAt) null(k int) bool {
+	f := r.fields[k]
+	return r.c.d.IsNull(r.data[f.from:f.to], f.quoted)
+}
+
+// records are those of a text in a reading, without its header.
+func (j *judge) records(r *reading, i int) func(yield func(*recordAt) bool) {
+	return func(yield func(*recordAt) bool) {
+		t := &j.texts[i]
+		at, stop := j.bounds(t)
+		c := newCutter(&r.d)
+		header := r.d.Header == dialect.HeaderYes || r.d.Header == dialect.HeaderFirst && i == 0
+		rec := &recordAt{c: c, data: t.data[:stop]}
+		for at < stop {
+			next, outcome := c.next(rec.data, at, t.whole)
+			if outcome != recordWhole {
+				return
+			}
+			start := at
+			if at = next; c.blank() && r.s.width > 1 {
+				continue
+			}
+			if header {
+				header = false
+				continue
+			}
+			rec.fields, rec.start, rec.end = c.fields, start, next
+			rec.number++
+			if !yield(rec) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// Options say how much is read. The zero value is right.
+type Options struct {
+	// Sample is how many bytes are read of all files together, unpacked. Default 16 MiB.
+	Sample int64
+	// Memory bounds what unpackers and pages of Parquet take. Default 256 MiB.
+	Memory int64
+	// Values has the report show some values of each column, which may be personal data.
+	Values bool
+}
+
+const (
+	defaultSample = 16 << 20
+	mostSample    = 1 << 30
+	defaultMemory = 256 << 20
+	leastShare    = 64 << 10 // of a file's beginning: of more files than that allows, some are only listed
+)
+
+// Run inspects inputs, files, directories or patterns. The settings of s decide what they say: its inputs are not looked at. What
+// cannot be read is in the report; an error is about the settings or the file system.
+func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Spec, o Options) (*Report, error) {
+	if o.Sample <= 0 {
+		o.Sample = defaultSample
+	}
+	o.Sample = min(o.Sample, mostSample)
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	if s.Comment != "" || s.Trim != "" {
+		return nil, fail.With(fail.Config, errors.New("comments and trimmed blanks are not looked for: leave out these settings"))
+	}
+	g, err := NewGiven(s)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
+	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
+	if s.Format != "csv" && s.Format != "dump" { // these are text, which is looked at
+		so.Format = source.Format(s.Format)
+	}
+	if err := so.Validate(); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	var heads []*source.Head
+	for _, input := range inputs {
+		list, left, err := source.Heads(ctx, resolve, input, so)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			r.Refused = append(r.Refused, Refusal{input, err.Error()})
+			continue
+		}
+		heads = append(heads, list...)
+		for _, l := range left {
+			r.LeftOut = append(r.LeftOut, LeftOut{l.Kind, int64(l.Count), l.First})
+		}
+	}
+	if err := r.look(ctx, heads, &o, g, resolve, so); err != nil {
+		return nil, err
+	}
+	r.finish(g)
+	return r, r.try(ctx, resolve)
+}
+
+// try reads all of a small input by the job file that is made of it: what a job refuses of it is doubt.
+func (r *Report) try(ctx context.Context, resolve source.Resolve) error {
+	file := r.Job()
+	if file == nil || !r.Sample.Whole || len(r.Refused) > 0 {
+		return nil
+	}
+	err := tryJob(ctx, resolve, file)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "a job refuses it: " + setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })})
+	}
+	return nil
+}
+
+func tryJob(ctx context.Context, resolve source.Resolve, file []byte) error {
+	s, err := spec.ParseSpec("the job file", file)
+	if err != nil {
+		return err
+	}
+	j, err := s.ResolveTable()
+	if err != nil {
+		return err
+	}
+	in, err := build.OpenInput(ctx, resolve, j, build.WorkOptions{})
+	if err != nil {
+		return err
+	}
+	reader := in.Source.NewReader()
+	for split := range in.Source.Splits() {
+		if err := reader.Read(ctx, split, func(*source.Batch) error { return nil }); err != nil {
+			return errors.Join(err, in.Close())
+		}
+	}
+	return in.Close()
+}
+
+// look looks at all files, and reads the beginnings of as many as the sample allows.
+func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *Given, resolve source.Resolve, so source.Options) error {
+	var good []*source.Head
+	formats := map[string]int{}
+	for _, h := range heads {
+		err := h.Look(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		info := h.Info()
+		if err != nil {
+			r.Refused = append(r.Refused, Refusal{info.Path, setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })})
+			continue
+		}
+		f := File{Path: info.Path, Size: info.Size, Compression: info.Compression, Format: string(info.Format)}
+		if info.Size == 0 {
+			continue // nothing to look at
+		}
+		if info.Format == source.FormatAuto || info.Format == source.FormatCSV {
+			f.Format = "text"
+		}
+		for _, p := range h.Partitions() {
+			if f.Partitions == nil {
+				f.Partitions = map[string]string{}
+			}
+			if f.Partitions[p.Name] = p.Value; p.Null {
+				f.Partitions[p.Name] = "__HIVE_DEFAULT_PARTITION__"
+			}
+		}
+		formats[f.Format]++
+		r.Files, good = append(r.Files, f), append(good, h)
+	}
+	switch {
+	case len(formats) == 0:
+		return nil
+	case len(formats) > 1:
+		var list []string
+		for f := range formats {
+			list = append(list, f)
+		}
+		slices.Sort(list)
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "there are files of several formats: " + joined(list) + ". Inspect those of each by themselves"})
+		return nil
+	}
+	r.Format = r.Files[0].Format
+	chosen, share := spread(len(good), o.Sample)
+	switch r.Format {
+	case "text":
+		return r.lookText(ctx, good, chosen, int(share), g, o)
+	case "rejects":
+		r.Notes = append(r.Notes, "the bad records of an earlier job: they are read with format rejects")
+		return nil
+	}
+	return r.lookTyped(ctx, good, chosen, share, resolve, so, o, g)
+}
+
+// spread chooses files, evenly, so that each has a share that is worth looking at.
+func spread(n int, sample int64) (chosen []int, share int64) {
+	most := int(max(1, sample/leastShare))
+	count := min(n, most)
+	for i := range count {
+		at := i
+		if count < n && count > 1 {
+			at = i * (n - 1) / (count - 1)
+		}
+		chosen = append(chosen, at)
+	}
+	return chosen, max(1, sample/int64(max(1, count)))
+}
+
+func joined(list []string) string {
+	text := ""
+	for i, s := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += s
+	}
+	return text
+}

@@ -1,0 +1,331 @@
+package inspect
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"bulkload/pkg/source/dialect"
+)
+
+// text is the sample of one file, in UTF-8.
+type text struct {
+	path  string
+	data  []byte
+	whole bool // it is all of the file
+	csv   bool // the file's name says that it is CSV
+}
+
+// tokens are texts that stand for NULL in exports.
+var tokens = []string{"", `\N`, "NULL", "null", "Null", "(null)", "<null>", "None", "NA", "N/A", "#N/A", "-"}
+
+const tokenBackslashN = 1 // its place in tokens
+
+// tokenOf is the place of a text in tokens, -1 if it is none.
+func tokenOf(raw []byte, more []string) int {
+	if len(raw) > 6 && len(more) == 0 {
+		return -1
+	}
+	for i, t := range tokens {
+		if len(t) == len(raw) && t == string(raw) {
+			return i
+		}
+	}
+	for i, t := range more {
+		if t == string(raw) {
+			return len(tokens) + i
+		}
+	}
+	return -1
+}
+
+// stat is what the values of one column are like.
+type stat struct {
+	typ            Type
+	typed          int // values that are not among tokens
+	bare, inQuotes map[int]int
+	quoted, plain  int  // of those that are not among tokens
+	again          bool // the value of the first record comes again
+}
+
+func (s *stat) add(v []byte, f field, token int) {
+	if token >= 0 {
+		m := &s.bare
+		if f.quoted {
+			m = &s.inQuotes
+		}
+		if *m == nil {
+			*m = map[int]int{}
+		}
+		(*m)[token]++
+		return
+	}
+	if f.quoted {
+		s.quoted++
+	} else {
+		s.plain++
+	}
+	s.typed++
+	if s.typ != TypeText {
+		s.typ = join(s.typ, typeOf(v))
+	}
+}
+
+// merge adds what another file has of the column.
+func (s *stat) merge(o *stat) {
+	s.typ, s.typed, s.quoted, s.plain, s.again = join(s.typ, o.typ), s.typed+o.typed, s.quoted+o.quoted, s.plain+o.plain, s.again || o.again
+	for _, m := range []struct {
+		to   *map[int]int
+		from map[int]int
+	}{{&s.bare, o.bare}, {&s.inQuotes, o.inQuotes}} {
+		for t, n := range m.from {
+			if *m.to == nil {
+				*m.to = map[int]int{}
+			}
+			(*m.to)[t] += n
+		}
+	}
+}
+
+// fileScan is what one file is like in a reading.
+type fileScan struct {
+	first      [][]byte // values of the first record
+	firstField []field
+	firstToken []int
+	cols       []stat // of the others
+	records    int    // all of them
+	counted    bool   // the first column counts the others, from 0 or 1
+	fromOne    bool   // from 1
+	again      *Place // the first record comes again
+	mark       *Place // a byte order mark stands before another record than the first
+}
+
+// scan is what texts are like, cut as a writer would have it.
+type scan struct {
+	w     *writer
+	d     dialect.Dialect
+	files []fileScan
+	width int
+
+	records, crlf, lf int
+	escapes           [256]int // how often a byte follows an escape
+	quotes, doubled   int      // values in quotes, and those of them with doubled quotes
+	rawN              int      // bare \N
+	suffix            []byte   // what all records end with, as the end of records is taken
+	csv               bool     // the names of all files say that they are CSV
+	lawful            bool     // its writer would have written this
+	bad               *Place   // the first fault, if there is one
+}
+
+// scanner of texts: what is the same for all readings.
+type judge struct {
+	texts []text
+	more  []string // tokens that were given
+	only  []string // separators that are looked at; nil: all
+	skip  int      // lines at the start of each file that are no records
+	end   int      // lines at the end
+}
+
+// start is where the first record of a text may begin, and stop where the last ends.
+func (j *judge) bounds(t *text) (start, stop int) {
+	if bytes.HasPrefix(t.data, []byte("\ufeff")) {
+		start = 3
+	}
+	for range j.skip {
+		i := bytes.IndexByte(t.data[start:], '\n')
+		if i < 0 {
+			return len(t.data), len(t.data)
+		}
+		start += i + 1
+	}
+	stop = len(t.data)
+	if t.whole {
+		for range j.end {
+			stop = max(start, bytes.LastIndexByte(bytes.TrimSuffix(t.data[:stop], []byte("\n")), '\n')+1)
+		}
+	}
+	return start, stop
+}
+
+// scan cuts the texts, at most limit bytes of each (0: all). It ends with the first fault.
+func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
+	s := &scan{w: w, d: d, csv: j.csv(), lawful: true}
+	c, l := newCutter(&s.d), w.laws(&s.d)
+	for i := range j.texts {
+		t := &j.texts[i]
+		at, stop := j.bounds(t)
+		whole := t.whole
+		if limit > 0 && stop-at > limit {
+			stop, whole = at+limit, false
+		}
+		f := fileScan{}
+		if !s.file(c, l, &f, t.data[:stop], at, whole, j.more) {
+			s.bad.File = t.path
+			return s
+		}
+		s.files = append(s.files, f)
+	}
+	return s
+}
+
+// file scans one text; it is false at a fault.
+func (s *scan) file(c *cutter, l *laws, f *fileScan, data []byte, at int, whole bool, more []string) bool {
+	for at < len(data) {
+		next, outcome := c.next(data, at, whole)
+		if outcome == recordCut {
+			if len(data)-at > max(64<<10, len(data)/4) {
+				s.bad = &Place{Byte: int64(at), Record: int64(f.records + 1)}
+				return false
+			}
+			return true
+		}
+		if outcome == recordBad {
+			s.bad = &Place{Byte: int64(next), Record: int64(f.records + 1)}
+			return false
+		}
+		if c.blank() && (f.records == 0 || f.width() > 1) {
+			at = next
+			continue
+		}
+		if f.records > 0 && len(c.fields) != f.width() {
+			s.bad = &Place{Byte: int64(at), Record: int64(f.records + 1)}
+			return false
+		}
+		s.ends(c, data, at, next)
+		if f.records > 0 && f.joined(c, data, at) {
+			f.records++
+			at = next
+			continue
+		}
+		if !s.record(c, l, f, data, more) {
+			s.lawful = false
+		}
+		at = next
+	}
+	return true
+}
+
+func (f *fileScan) width() int { return len(f.first) }
+
+// ends notes how a record ends.
+func (s *scan) ends(c *cutter, data []byte, at, next int) {
+	if s.records++; c.crlf {
+		s.crlf++
+	} else if c.cr && bytes.HasSuffix(data[at:next], []byte("\n")) {
+		s.lf++
+	}
+	const most = 4
+	line := bytes.TrimSuffix(data[at:next], []byte(c.end))
+	if c.crlf {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	tail := line[max(0, len(line)-most):]
+	if s.records == 1 {
+		s.suffix = bytes.Clone(tail)
+		return
+	}
+	n := 0
+	for n < len(s.suffix) && n < len(tail) && s.suffix[len(s.suffix)-1-n] == tail[len(tail)-1-n] {
+		n++
+	}
+	s.suffix = s.suffix[len(s.suffix)-n:]
+}
+
+// record takes the current record; it is false if its writer would not have written it.
+func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []string) bool {
+	first, lawful := f.records == 0, true
+	if first {
+		f.cols = make([]stat, len(c.fields))
+		for i := range f.cols {
+			f.cols[i].typ = TypeUnknown
+		}
+		s.width = max(s.width, len(c.fields))
+	}
+	f.records++
+	if !first {
+		f.count(c.value(data, c.fields[0]))
+	}
+	for i, fd := range c.fields {
+		raw := data[fd.from:fd.to]
+		token := tokenOf(raw, more)
+		if fd.quoted {
+			if s.quotes++; fd.rewritten && c.d.Doubled {
+				s.doubled++
+			}
+		}
+		if token == tokenBackslashN && !fd.quoted {
+			s.rawN++
+		} else if !l.hold(raw, fd.quoted, &s.escapes) {
+			lawful = false
+		}
+		v := c.value(data, fd)
+		if i == 0 && !first {
+			v = bytes.TrimPrefix(v, mark)
+		}
+		if first {
+			f.first, f.firstField, f.firstToken = append(f.first, bytes.Clone(v)), append(f.firstField, fd), append(f.firstToken, token)
+			continue
+		}
+		st := &f.cols[i]
+		st.add(v, fd, token)
+		if !st.again && bytes.Equal(v, f.first[i]) {
+			st.again = true
+		}
+	}
+	return lawful
+}
+
+// columns are the columns of all files: by name where the first records are headers, else by place. With header they are without the
+// first records.
+func (s *scan) columns(h dialect.Header) []stat {
+	var all []stat
+	at := map[string]int{}
+	for i := range s.files {
+		f := &s.files[i]
+		named := h == dialect.HeaderYes || h == dialect.HeaderFirst && i == 0
+		for k := range f.cols {
+			place := k
+			if h == dialect.HeaderYes {
+				p, ok := at[string(f.first[k])]
+				if !ok {
+					p = len(all)
+					at[string(f.first[k])] = p
+				}
+				place = p
+			}
+			for place >= len(all) {
+				all = append(all, stat{typ: TypeUnknown})
+			}
+			all[place].merge(&f.cols[k])
+			if !named {
+				all[place].add(f.first[k], f.firstField[k], f.firstToken[k])
+			}
+		}
+	}
+	return all
+}
+
+// sum is a checksum of all values of a reading, NULL among them.
+func (j *judge) sum(r *reading, seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for i := range j.texts {
+		for rec := range j.records(r, i) {
+			for k, f := range rec.fields {
+				switch {
+				case rec.null(k):
+					h.WriteByte(1)
+				default:
+					v := rec.c.value(rec.data, f)
+					h.WriteByte(2)
+					var n [4]byte
+					n[0], n[1], n[2], n[3] = byte(len(v)), byte(len(v)>>8), byte(len(v)>>16), byte(len(v)>>24)
+					h.Write(n[:])
+					h.Write(v)
+				}
+			}
+			h.WriteByte(3)
+		}
+		h.WriteByte(4)
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,44 @@
+package inspect_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/jobs/inspect"
+	"bulkload/internal/model/spec"
+
+	"github.com/hamba/avro/v2/ocf"
+)
+
+// TestTextlessColumns refuses a file with a column whose type has no text, until others are ignored; the job file then says so.
+func TestTextlessColumns(t *testing.T) {
+	var b bytes.Buffer
+	w, err := ocf.NewEncoder(`{"type":"record","name":"r","fields":[{"name":"id","type":"int"},
+		{"name":"what","type":{"type":"record","name":"n","fields":[{"name":"next","type":["null","n"]}]}}]}`, &b)
+	if err == nil {
+		err = w.Encode(map[string]any{"id": 7, "what": map[string]any{"next": nil}})
+	}
+	if err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.avro")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := look(t, path, spec.Spec{}, inspect.Options{})
+	if len(r.Refused) != 1 || !strings.Contains(r.Refused[0].Reason, "choose columns, or give `extra` ignore") || r.Job() != nil {
+		t.Errorf("%+v", r.Refused)
+	}
+	r = look(t, path, spec.Spec{Reading: spec.Reading{Extra: "ignore"}}, inspect.Options{})
+	job := r.Job()
+	if len(r.Refused) != 0 || !bytes.Contains(job, []byte("\nextra: ignore ")) {
+		t.Fatalf("%+v\n%s", r.Refused, job)
+	}
+	if rows, err := readJob(t, job, nil); err != nil || fmt.Sprint(rows) != "[map[id:7]]" {
+		t.Errorf("%v, %v", rows, err)
+	}
+}

@@ -1,0 +1,29 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/partition/extsort"
+)
+
+// abandon removes what a build has left that cannot continue: one without a
+// journal, and one whose input or settings have to be changed first.
+func (j *run) abandon(ctx context.Context, cause error) error {
+	kind := fail.KindOf(cause)
+	if j.st.Log == nil {
+		return j.stage.Remove(ctx)
+	}
+	// Runs that are not complete, or not what they were, are useless.
+	if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
+		j.st.EndSpill(j.o.Events)
+	}
+	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
+		return nil
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return j.st.Restart(ctx, j.env)
+}

@@ -1,0 +1,75 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/verify"
+	"bulkload/pkg/setting"
+)
+
+// already is the answer to a job that was done before. Its rows are looked for
+// in the table as the job says now, not as it said then.
+func (j *run) already(ctx context.Context) (*result.Result, error) {
+	r := j.result
+	j.st.Answer(ctx, j.env, r, j.o.Events)
+	if err := j.doneReplacing(); err != nil {
+		return r, err
+	}
+	start := j.start()
+	start.Attempt = 0
+	j.o.Events.Start(start)
+	all, err := j.st.Resume().Manifests(j.buildTables())
+	if err == nil {
+		err = build.ExpectedEarlier(all[0].Records, j.spec.Expect)
+	}
+	if err != nil {
+		return r, err
+	}
+	for i := 0; i < len(j.targets) && err == nil; i++ {
+		err = j.stillThere(ctx, j.targets[i], all[i], r)
+	}
+	if err != nil && fail.KindOf(err) != fail.Verify {
+		return r, err // that the table could not be read says nothing of what it holds
+	}
+	if err != nil {
+		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
+	}
+	return r, nil
+}
+
+// doneReplacing refuses a job that is to replace what its table has, and was done without that.
+func (j *run) doneReplacing() error {
+	if !j.spec.Replace || j.st.History.Replace != nil {
+		return nil
+	}
+	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, so that the table may have other rows: %s loads it again with it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
+}
+
+// stillThere looks for the rows of a table that the job has filled before.
+func (j *run) stillThere(ctx context.Context, t *target, m *manifest.Manifest, r *result.Result) (err error) {
+	if t.number > 0 {
+		own := &result.Result{}
+		defer func() {
+			if t.number <= len(r.Tables) && own.Verify != nil {
+				r.Tables[t.number-1].Verify, r.Tables[t.number-1].VerifyTime = own.Verify, own.VerifyTime
+			}
+		}()
+		r = own
+	}
+	switch mode := j.spec.Verify; {
+	case mode == "full":
+		if err := progress.Pass(ctx, j.o.Gate); err != nil {
+			return err
+		}
+		_, err = (&loaded{manifest: m, facts: t.facts}).verify(ctx, j.c, mode, j.o.Events, r)
+	case (mode == "sample" || mode == "files") && len(m.Samples) > 0:
+		_, err = verify.Sample(ctx, j.c, t.facts, m)
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+)
+
+// build makes the HFiles of all tables, or those that are missing.
+func (j *run) build(ctx context.Context) ([]*built, error) {
+	if j.st.Built != nil {
+		m, err := j.st.Resume().Manifests(j.buildTables())
+		if err != nil {
+			return nil, err
+		}
+		if err := build.ExpectedEarlier(m[0].Records, j.spec.Expect); err != nil && !j.st.AnyLoading() {
+			return nil, err
+		}
+		files := 0
+		for _, one := range m {
+			files += one.HFiles
+		}
+		j.o.Events.Note("files are built already", "files", files)
+		j.st.EndSpill(j.o.Events)
+		return j.allBuilt(m), nil
+	}
+	sample := 0
+	if j.spec.Verify == "sample" || j.spec.Verify == "files" {
+		sample = samplesPerRegion
+	}
+	var resume *build.Resume
+	if j.st.Log != nil {
+		resume = j.st.Resume()
+		sample = samplesPerRegion // by which a later run sees that the table still has the rows
+	}
+	if j.input == nil {
+		return nil, j.lostInput(ctx)
+	}
+	var m []*manifest.Manifest
+	var err error
+	if j.o.YARN != nil {
+		m, j.result.YARN, err = j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.o.RejectFile)
+	} else {
+		work := j.o.WorkOptions
+		work.Allowed = j.preflight.refused
+		m, err = j.input.BuildTables(ctx, j.buildTables(), work, sample, resume)
+	}
+	if err != nil {
+		if refused := j.preflight.refused(); refused != nil {
+			return nil, refused
+		}
+		return nil, errors.Join(err, j.abandon(ctx, err))
+	}
+	files := j.allBuilt(m)
+	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
+	for _, one := range m[1:] {
+		record.Tables = append(record.Tables, one.Summary())
+	}
+	submitted := j.yarn().Submission() // none is left when the record is written
+	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
+		return nil, err
+	}
+	j.st.EndSpill(j.o.Events)
+	j.yarn().Drop(ctx, submitted)
+	return files, nil
+}
+
+// allBuilt puts the manifests of all tables into the result.
+func (j *run) allBuilt(m []*manifest.Manifest) []*built {
+	j.result.SetManifests(j.specTargets(), m)
+	files := make([]*built, len(m))
+	for i := range m {
+		files[i] = &built{manifest: m[i]}
+	}
+	return files
+}
+
+// filling is the load and the verification of one table. The tables before it in the order of loading are filled.
+type filling struct {
+	run    *run
+	target *target
+	rows   *loaded
+	result *result.Result // of the table: the job's, or that of a further one
+}
+
+func (f *filling) load(ctx context.Context, b *built) (err error) {
+	j, t := f.run, f.target
+	f.result = j.result
+	if t.number > 0 {
+		f.result = &result.Result{}
+	}
+	if err := j.st.Turn(t.number, t.Table); err != nil {
+		return err
+	}
+	if t.number > 0 {
+		j.o.Events.Note("the next table is loaded", "name", t.Table, "index", t.Index)
+	}
+	defer f.report()
+	if f.rows, err = j.load(ctx, t, b, f.result); err != nil {
+		return err
+	}
+	if t.number == len(j.targets)-1 {
+		j.dropStreams()
+		j.dropTables(ctx)
+	}
+	return nil
+}
+
+func (f *filling) verify(ctx context.Context) (*verified, error) {
+	j := f.run
+	defer f.report()
+	v, err := j.verify(ctx, f.target, f.rows, f.result)
+	if err == nil {
+		err = j.replaced(ctx, f.rows.manifest, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, j.st.Record(checkpoint.EventVerified, v.verification)
+}
+
+// report puts what is known of a further table into the job's result.
+func (f *filling) report() {
+	if n := f.target.number; n > 0 {
+		own, r := &f.run.result.Tables[n-1], f.result
+		own.Regions, own.LoadTime, own.Verify, own.VerifyTime = r.Regions, r.LoadTime, r.Verify, r.VerifyTime
+	}
+}
+
+// verify holds a table to its manifest. Whether it is still the table of the plan is asked meanwhile: of one that is not,
+// nothing else is said.
+func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Result) (*verified, error) {
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	same := make(chan error, 1)
+	go func() {
+		err := j.stillTheSame(ctx, t)
+		if err != nil {
+			cancel(err)
+		}
+		same <- err
+	}()
+	v, err := rows.verify(reading, j.c, j.spec.Verify, j.o.Events, r)
+	if other := <-same; other != nil {
+		r.Verify, r.VerifyTime = nil, 0
+		return nil, other
+	}
+	return v, err
+}
+
+// load brings the files of a table into it.
+func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (*loaded, error) {
+	if !j.st.AnyLoading() && j.input != nil {
+		if err := build.Recheck(ctx, j.input.Source); err != nil {
+			return nil, err
+		}
+	}
+	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait}
+	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
+	j.copying.Wait() // where there was nothing to load
+	if err != nil {
+		j.st.Fail(ctx, err) // before the copy
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
+	}
+	return rows, err
+}

@@ -1,0 +1,181 @@
+package job
+
+import (
+	"context"
+	"slices"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/pipeline/mapreduce"
+	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// submissions are the part of a job's journal that a job on YARN has.
+type submissions struct{ st *checkpoint.Job }
+
+func (s submissions) Submitting(m mapreduce.Submission) error {
+	return s.st.Record(checkpoint.EventSubmitting, checkpoint.SubmissionRecord(m))
+}
+
+func (s submissions) Submitted(m mapreduce.Submission) error {
+	return s.st.Record(checkpoint.EventSubmitted, checkpoint.SubmissionRecord(m))
+}
+
+func (s submissions) Ended(m mapreduce.Submission, how string) error {
+	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
+}
+
+// OnYARN is what a job has of YARN, whatever it builds there.
+type OnYARN struct {
+	Env     *cluster.Env
+	Journal *checkpoint.Job
+	Events  progress.Events
+}
+
+// Submission is the job on YARN that an earlier attempt has begun, nil if there is none.
+func (y OnYARN) Submission() *mapreduce.Submission {
+	if y.Journal.Submission == nil {
+		return nil
+	}
+	s := mapreduce.Submission(*y.Journal.Submission)
+	return &s
+}
+
+// SameEngine refuses to build here what is being built on YARN.
+func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
+	s := y.Submission()
+	if s == nil || asked != nil || y.Journal.Finished {
+		return nil
+	}
+	return fail.With(fail.Config, setting.Errorf("an earlier attempt has handed this job to YARN (%s %s): give %s yarn, which resumes it, or %s, which ends it",
+		s.Tag, s.Application, setting.Engine, setting.Restart))
+}
+
+// End ends what of a job runs on YARN before its checkpoint is discarded.
+func (y OnYARN) End(ctx context.Context) error {
+	s := y.Submission()
+	if s == nil {
+		return nil
+	}
+	return mapreduce.Kill(ctx, y.Env, *s)
+}
+
+// Build makes the HFiles of all tables, whose manifests are written, by a job on YARN. Rejects is the local file of bad records, empty for none.
+func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(context.Context) (*share.Plan, error), tables []build.Table, st *staging.Dir, rejects string) ([]*manifest.Manifest, *result.YARN, error) {
+	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: submissions{y.Journal}, Begun: y.Submission(), Samples: samplesPerRegion, Rejects: rejects}
+	a, err := e.Build(ctx, plan, stageIn(st).out, st.Location)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range a.Regions {
+		if err := y.Journal.Record(checkpoint.EventWritten, w); err != nil {
+			return nil, nil, err
+		}
+	}
+	return a.Manifests, onYARN(y.Submission(), a), fail.With(fail.HDFS, build.WriteManifests(ctx, tables, a.Manifests))
+}
+
+// Drop removes what a job on YARN has left next to its HFiles, when these are taken.
+func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
+	if s == nil {
+		return
+	}
+	if err := mapreduce.Forget(ctx, y.Env, *s); err != nil {
+		y.Events.Warn("what the job on YARN has left stays in the staging directory", "path", s.Dir, "error", err)
+	}
+}
+
+func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
+
+// onYARN is what a result says of a job there.
+func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
+	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
+	if s != nil {
+		y.Application = s.Application
+	}
+	for _, t := range a.Tasks {
+		kind := "reduce"
+		if t.Map {
+			kind = "map"
+			y.Shuffled += t.Shuffled
+		}
+		y.Failed += t.Attempts - 1
+		if t.Straggler {
+			y.Stragglers++
+		}
+		y.Tasks = append(y.Tasks, result.Task{Kind: kind, Number: t.Number, Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
+			Rejected: t.Rejected, Shuffled: t.Shuffled, Wall: t.Wall, Program: t.Program, Straggler: t.Straggler})
+	}
+	return y
+}
+
+// sharePlan is the job's plan for the tasks of its nodes, with its tables as they are called.
+func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
+	asked := j.spec.Spec()
+	asked.Timestamp, asked.Tables = j.work.Timestamp, slices.Clone(asked.Tables)
+	for i, t := range asked.Tables {
+		name, err := loader.ParseTableName(t.Table)
+		if err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		asked.Tables[i].Table = name.String()
+	}
+	s, err := asked.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	shapes := make([]build.Shape, len(j.targets))
+	for i, t := range j.targets {
+		shapes[i] = build.Shape{Families: t.families, Splits: t.plan.Ranges.Splits()}
+	}
+	p, err := share.Make(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
+	if err != nil {
+		return nil, err
+	}
+	// The same as an earlier submission's: a job that is submitted again is packed as it was.
+	if p.Weights = j.st.History.Weights; len(p.Weights) != p.Regions() {
+		if p.Weights, err = estimate.Weights(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
+			return nil, err
+		}
+	}
+	return p, j.sameFiles(p)
+}
+
+// sameFiles reports whether a plan for tasks has the input that the job's plan has.
+func (j *run) sameFiles(p *share.Plan) error {
+	var was, is []int64
+	for _, f := range j.input.Source.Files() {
+		was = append(was, f.Size, f.ModTime.UnixNano())
+	}
+	for _, f := range p.Inputs {
+		is = append(is, f.Size, f.Time.UnixNano())
+	}
+	if !slices.Equal(was, is) {
+		return fail.Errorf(fail.Input, "the input has changed since the job began: give the same command again")
+	}
+	return nil
+}
+
+// CheckEngine refuses what a job on YARN cannot do, nil being none.
+func CheckEngine(env *cluster.Env, y *mapreduce.Settings, state checkpoint.Options, s spec.Job) error {
+	if y == nil {
+		return nil
+	}
+	if err := y.Validate(); err != nil {
+		return err
+	}
+	if state.Dir == "" {
+		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job without a journal would be submitted again", setting.Engine, setting.State))
+	}
+	return mapreduce.RefuseInputs(env, s)
+}

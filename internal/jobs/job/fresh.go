@@ -1,0 +1,143 @@
+package job
+
+import (
+	"context"
+	"math"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/fresh"
+	"bulkload/internal/jobs/replace"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// freshTable is a table that a job makes to take the place of its own.
+type freshTable struct {
+	fresh.Request
+	job spec.Job // as the job that fills the new table alone
+}
+
+// inPlaceOf is nil for a job that loads the table that it names.
+func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
+	wrong := func(format string, args ...any) (*freshTable, error) {
+		return nil, fail.With(fail.Config, setting.Errorf(format, args...))
+	}
+	switch {
+	case o.Into == "" && o.Splits == nil:
+		return nil, nil
+	case o.Into == "":
+		return wrong("%s are those of a table that is made: name it with %s", setting.Splits, setting.Into)
+	case !s.Replace:
+		return wrong("%s names a table that takes the place of the job's: give %s with it, or name the table to be loaded with %s", setting.Into, setting.Replace, setting.Table)
+	case s.Several():
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Into, abilities.Several))
+	}
+	old, err := loader.ParseTableName(s.Table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	into, err := loader.ParseTableName(o.Into)
+	if err != nil {
+		return wrong("%s: %w", setting.Into, err)
+	}
+	if into == old {
+		return wrong("%s names table %s, whose place the new table is to take: name another one", setting.Into, old)
+	}
+	f := &freshTable{Request: fresh.Request{Old: old, New: into, Splits: o.Splits, Events: o.Events}, job: s}
+	f.job.Table, f.job.Replace = into.String(), false
+	return f, nil
+}
+
+// restarting sees what becomes of the new table when its job is started over.
+func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) error {
+	if st.Finished {
+		return fail.Errorf(fail.Check, "table %s has taken the place of table %s, and readers may use it: %s would drop it under them (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
+	}
+	return fresh.Forget(ctx, env, c, st, o.Events)
+}
+
+// make makes the new table, or finds it.
+func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job) error {
+	if st.Finished {
+		return nil
+	}
+	return fresh.Make(ctx, env, c, st, f.Request)
+}
+
+// before is the table with which the export is compared.
+func (j *run) before() loader.TableName {
+	if j.fresh != nil {
+		return j.fresh.Old
+	}
+	return j.facts.Name
+}
+
+// compares reports whether the export is compared with what its table had before.
+func (j *run) compares() bool {
+	if j.fresh != nil {
+		return !j.spec.MaxDeletes().All()
+	}
+	return j.spec.Replace
+}
+
+// compareFresh refuses an export that lacks too many rows of the old table, before
+// it is loaded. Nothing is compared where all of them may be missing.
+func (j *run) compareFresh(ctx context.Context, b *built) error {
+	j.result.Fresh = fresh.Result(j.st.Fresh, j.facts.Table)
+	if j.st.AnyLoading() {
+		return nil
+	}
+	if err := j.endCompared(ctx); err != nil {
+		return err
+	}
+	before, err := j.fitsBefore(ctx, b)
+	if err != nil {
+		return err
+	}
+	r := *j.st.Fresh
+	r.Compared, j.result.Fresh.Before = before, before
+	return j.st.Record(checkpoint.EventFresh, r)
+}
+
+// fitsBefore compares the export with the old table if that is asked for, nil if not.
+func (j *run) fitsBefore(ctx context.Context, b *built) (*result.Before, error) {
+	if err := j.refuseExport(b.manifest, j.before()); err != nil || !j.compares() {
+		return nil, err
+	}
+	if !j.proven {
+		if err := proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err != nil {
+			return nil, err
+		}
+		j.proven = true
+	}
+	j.o.Events.Phase("replace")
+	before, err := j.surveyBefore(ctx, b)
+	return before, j.afterCompared(ctx, err)
+}
+
+// surveyBefore compares the export with a snapshot of the old table.
+func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error) {
+	src, err := j.takeCompared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Every cell of the old table is older than the new one: what it has is in the export or missing.
+	s, err := replace.Compare(ctx, src.Snapshot, j.exported(b.manifest), replace.Options{Timestamp: math.MaxInt64, Now: src.Snapshot.Created, Events: j.o.Events})
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	limit := j.spec.MaxDeletes()
+	before := &result.Before{Rows: s.Rows, Missing: s.Deleted, Changed: s.Changed, Limit: limit.String()}
+	j.result.Fresh.Before = before
+	j.o.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
+	if !limit.Allows(s.Deleted, s.Rows) {
+		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %s there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
+			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, j.refusedHint(s, limit), j.stage.Location))
+	}
+	return before, nil
+}

@@ -1,0 +1,133 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// listHFiles opens every file of every family. A file that is no HFile, or
+// holds cells of another family, is an error: to skip it would lose rows.
+func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
+	families, err := fsys.ReadDir(ctx, dir)
+	if err != nil {
+		return nil, fail.With(fail.Input, err)
+	}
+	var files []manifest.File
+	for _, d := range families {
+		if passed, err := passedOver(dir, d); err != nil {
+			return nil, err
+		} else if passed {
+			continue
+		}
+		if !d.IsDir() {
+			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles are in %s/FAMILY/", path.Join(dir, d.Name()), dir)
+		}
+		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
+		if err != nil {
+			return nil, fail.With(fail.Input, err)
+		}
+		for _, x := range list {
+			f, err := describeFile(ctx, fsys, dir, d.Name(), x)
+			if err != nil {
+				return nil, fail.With(fail.Input, err)
+			}
+			files = append(files, f)
+		}
+	}
+	if len(files) == 0 {
+		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they are in %s/FAMILY/)", dir, dir)
+	}
+	return files, nil
+}
+
+// passedOver reports whether an entry of the directory is known to hold no files
+// of a family. Every other directory is a family's, also one whose name begins
+// with an underscore, which HBase allows. A family's name never begins with a dot.
+func passedOver(dir string, entry fs.FileInfo) (bool, error) {
+	name := entry.Name()
+	switch {
+	case strings.HasPrefix(name, "."):
+		return true, nil
+	case !entry.IsDir():
+		kind := source.HiddenKind(name)
+		return name == manifest.FileName || name == staging.JournalName || kind != "" && kind != "_*", nil
+	case name == build.WritingDir:
+		return false, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, name)
+	case strings.HasPrefix(name, build.LoadingPrefix):
+		return false, fail.With(fail.Check, setting.Errorf("%s holds %s: a load of it was begun, and its journal is not here; give its command where its %s is, or remove %s", dir, name, setting.State, name))
+	case name == build.TemporaryDir:
+		return false, fail.Errorf(fail.Input, "%s holds %s: the job that writes it has not finished; run it again, or remove %s", dir, name, name)
+	}
+	return name == build.MergeDir, nil
+}
+
+// checkMergeDir refuses a directory that [listHFiles] has passed over, and that is
+// of a family of the table.
+func checkMergeDir(ctx context.Context, fsys hdfsio.FS, dir string, t *loader.Table) error {
+	if _, ok := t.Family(build.MergeDir); !ok {
+		return nil
+	}
+	if _, err := fsys.Stat(ctx, path.Join(dir, build.MergeDir)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fail.Errorf(fail.Check, "%s holds %s, notes of bulkload, and table %s has a family of that name: load it with HBase's completebulkload", dir, build.MergeDir, t.Name)
+}
+
+func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (manifest.File, error) {
+	name := path.Join(dir, family, info.Name())
+	if info.IsDir() {
+		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be: %w", name, abilities.Refusal(abilities.Load, abilities.Several))
+	}
+	m, err := filecheck.ReadMeta(ctx, fsys, name)
+	if err != nil {
+		return manifest.File{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if m.Cells == 0 {
+		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
+	}
+	if string(m.Family) != family {
+		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it is in the directory of another", name, m.Family)
+	}
+	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
+}
+
+// sameFiles reports whether the directory still holds what the manifest lists.
+func sameFiles(m *manifest.Manifest, files []manifest.File) error {
+	have := make(map[string]manifest.File, len(files))
+	for _, f := range files {
+		have[f.Name] = f
+	}
+	for _, want := range m.Files {
+		f, ok := have[want.Name]
+		if !ok {
+			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, by a command whose state is elsewhere, or lost", want.Name)
+		}
+		if f.Bytes != want.Bytes || f.Cells != want.Cells {
+			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
+		}
+		if f.Family != want.Family || !bytes.Equal(f.FirstRow, want.FirstRow) || !bytes.Equal(f.LastRow, want.LastRow) {
+			return fmt.Errorf("%s has another family or other rows at its ends than the manifest says", want.Name)
+		}
+		delete(have, want.Name)
+	}
+	for name := range have {
+		return fmt.Errorf("%s is in no line of the manifest", name)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/fresh"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// LoadOptions say how [LoadDir] works.
+type LoadOptions struct {
+	Verify  string // full, when the directory has a manifest, or off
+	Staging string // directory on HDFS for files that are uploaded, default /tmp/bulkload-USER
+	Stage   loader.Stage
+	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
+	MaxFiles int
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
+	LoadConcurrency int
+	Uploads         upload.Options
+	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
+	TrustFiles bool
+	// Unreplicated has peers of replication leave the load out.
+	Unreplicated bool
+	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
+	PhoenixIndexes string
+	// Replace has the table hold exactly what the directory has, which needs its manifest. MaxDeletes and ReplaceRejected are those of
+	// [spec.Spec], Into and Splits those of [RunOptions].
+	Replace         bool
+	MaxDeletes      string
+	ReplaceRejected bool
+	Into            string
+	Splits          fresh.Splits
+	State           checkpoint.Options
+	Gate            progress.Gate // where the load waits between its steps, default nowhere
+	Events          progress.Events
+}
+
+// phoenix refuses a table with indexes of Phoenix, unless the caller ignores them.
+func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o LoadOptions) error {
+	check := preflight.Phoenix(ctx, c, facts.Table, o.PhoenixIndexes)
+	switch check.Severity {
+	case preflight.SeverityError:
+		return fail.With(fail.Check, setting.Errorf("%s (%s)", check.Message, check.Hint))
+	case preflight.SeverityWarning:
+		o.Events.Warn("check", "check", check.Name, "warning", check.Message, "hint", check.Hint)
+	}
+	return nil
+}
+
+// copying copies local HFiles into a staging directory, each verified and then
+// renamed, as a build writes them. What it learns of the copies is put in. What an
+// earlier attempt has left there goes first.
+func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
+	if st, err = stageAt(ctx, env, to); err != nil {
+		return nil, err
+	}
+	made := st
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, made.Remove(ctx))
+		}
+	}()
+	if err := st.Remove(ctx); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	if st, err = stageAt(ctx, env, to); err != nil {
+		return nil, err
+	}
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
+	for i := range files {
+		f := &files[i]
+		if err := progress.Pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
+		if i == 0 || files[i-1].Family != f.Family {
+			if err := st.out.Prepare(ctx, f.Family); err != nil {
+				return nil, err
+			}
+		}
+		if err := copyFile(ctx, st.out, from, f, o); err != nil {
+			if d, ok := errors.AsType[*filecheck.DamagedError](err); ok {
+				return nil, refuse(from.Dir, []*filecheck.DamagedError{d})
+			}
+			return nil, fail.With(fail.HDFS, fmt.Errorf("upload %s: %w", f.Name, err))
+		}
+	}
+	return st, nil
+}
+
+// copyFile copies one file of another output into this one. The bytes that are
+// sent are those that were proven, and those that are read back.
+func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, load LoadOptions) error {
+	source := path.Join(from.Dir, f.Name)
+	src, err := from.FS.Open(ctx, source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	writing := path.Join(o.Dir, build.WritingDir, path.Base(f.Name))
+	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
+	if err != nil {
+		return err
+	}
+	w := &toldWriter{to: dst, told: load.Events.Written}
+	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+		return errors.Join(err, dst.Abort())
+	}
+	if !load.TrustFiles && w.sum != f.CRC32C {
+		return errors.Join((&filecheck.Checker{FS: from.FS}).Differs(ctx, src, &filecheck.Target{File: *f, Path: source}, w.sum), dst.Abort())
+	}
+	if err := dst.Finish(); err != nil {
+		return errors.Join(err, dst.Abort())
+	}
+	if f.CRC32C = w.sum; load.TrustFiles {
+		err = filecheck.Written(ctx, o.FS, writing, *f)
+	} else {
+		err = filecheck.ReadBack(ctx, o.FS, writing, w.sum)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := o.FS.Stat(ctx, writing)
+	if err != nil {
+		return err
+	}
+	f.FileID, _ = hdfsio.FileID(info)
+	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
+}
+
+// toldWriter reports what was written.
+type toldWriter struct {
+	to   io.Writer
+	told func(bytes int64)
+	sum  uint32 // CRC-32C of it
+}
+
+func (w *toldWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.sum = crc32.Update(w.sum, crc32.MakeTable(crc32.Castagnoli), p[:n])
+	w.told(int64(n))
+	return n, err
+}
+
+func totalBytes(files []manifest.File) (n int64) {
+	for _, f := range files {
+		n += f.Bytes
+	}
+	return n
+}

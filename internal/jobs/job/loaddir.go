@@ -1,0 +1,211 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+)
+
+// dirLoad is one process's work on the load of a directory.
+type dirLoad struct {
+	run      // the parts that it has in common with a run: cluster, journal, facts, result
+	o        LoadOptions
+	given    string           // the directory as the caller names it
+	old      loader.TableName // the table as the caller names it: the one that is loaded, or whose place that takes
+	at       hdfsio.Location
+	out      build.Output       // of it
+	manifest *manifest.Manifest // that is in it; nil: none
+	files    []manifest.File    // that are in it
+	all      manifest.Manifest  // what is loaded
+}
+
+// LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
+// or another program. Files on the cluster's HDFS are moved into the table;
+// local ones are uploaded first and stay. With a manifest the table is
+// verified by it. Every file is read as a whole before the first is loaded.
+// With a state directory the same call after a crash resumes, and after a
+// success does nothing while there is nothing new in the directory. With
+// Replace it takes the steps by which a run replaces, too.
+func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
+	start := time.Now()
+	d := &dirLoad{o: o, given: dir}
+	d.env, d.run.o.Events, d.run.o.Gate = env, o.Events, o.Gate
+	name, err := d.target(table)
+	if err != nil {
+		return nil, err
+	}
+	d.result = &result.Result{Schema: 1, Table: name.String()}
+	if err := abilities.Verifies(abilities.Load, cmp.Or(o.Verify, "off"), "full", "off"); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if err := d.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	if d.c, err = env.Dial(ctx); err != nil {
+		return nil, err
+	}
+	defer d.c.Close()
+	id, err := d.identity(ctx, name)
+	if err == nil {
+		id, err = id.OnCluster(ctx, d.c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.st, err = checkpoint.Open(ctx, d.c, id, o.State, o.Events); err != nil {
+		return nil, err
+	}
+	ctx, end := d.st.Work(ctx)
+	defer end(&err)
+	d.result.Job = d.st.Dir
+	if !d.st.Finished || o.State.Restart {
+		if err := progress.Pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.again(ctx); err != nil {
+		return nil, err
+	}
+	if d.st.Finished {
+		return d.result, d.already(ctx, d.result.Table)
+	}
+	if err := d.st.Steps(ctx, o.Gate, d.steps(d.result.Table)); err != nil {
+		return d.result, err
+	}
+	d.result.Elapsed = time.Since(start)
+	return d.result, nil
+}
+
+// open finds the directory and its manifest, and the files of a local one.
+func (d *dirLoad) open(ctx context.Context) (err error) {
+	if d.at, err = d.env.Conf.Resolve(d.given); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	d.out.Dir = d.at.Path
+	if d.out.FS, err = d.env.FS(d.at); err != nil {
+		return err
+	}
+	read := manifest.Read
+	if d.o.TrustFiles {
+		read = manifest.ReadUnchecked
+	}
+	if d.manifest, err = read(ctx, d.out.FS, d.at.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail.With(fail.Input, err)
+	}
+	if err := d.checkReplacing(); err != nil || !d.at.Local() {
+		return err
+	}
+	return d.list(ctx)
+}
+
+// list finds the files, which must be those of the manifest.
+func (d *dirLoad) list(ctx context.Context) (err error) {
+	if d.replaces() && d.manifest.Digest.Rows == 0 {
+		return nil // refuseExport has the reason
+	}
+	if d.files, err = listHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
+		return err
+	}
+	if err := sameFiles(d.manifest, d.files); err != nil {
+		return fail.With(fail.Input, fmt.Errorf("%s: %w", d.given, err))
+	}
+	return nil
+}
+
+// identity distinguishes the load from those of other directories, and of what the directory held at other times: by its
+// manifest, or by its files if they stay, or by the directory itself.
+func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpoint.Identity, error) {
+	parts := []string{"load", d.o.State.JobID, cluster.Place(d.at)}
+	switch {
+	case d.manifest != nil:
+		b, err := manifest.Seal(d.manifest)
+		if err != nil {
+			return checkpoint.Identity{}, err
+		}
+		parts = append(parts, string(b))
+	case d.at.Local():
+		for _, f := range d.files {
+			info, err := d.out.FS.Stat(ctx, filepath.Join(d.at.Path, f.Name))
+			if err != nil {
+				return checkpoint.Identity{}, fail.With(fail.Input, err)
+			}
+			parts = append(parts, f.Name, fmt.Sprint(f.Bytes, info.ModTime().UnixNano()))
+		}
+	default:
+		info, err := d.out.FS.Stat(ctx, d.at.Path)
+		if err != nil {
+			return checkpoint.Identity{}, fail.With(fail.Input, err)
+		}
+		inode, _ := hdfsio.FileID(info)
+		parts = append(parts, fmt.Sprint(inode))
+	}
+	id := checkpoint.IdentifyParts(table, parts...)
+	if d.fresh != nil {
+		id = id.InPlaceOf(d.fresh.Old)
+	}
+	return id, nil
+}
+
+// again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
+// are there again.
+func (d *dirLoad) again(ctx context.Context) error {
+	restart := d.o.State.Restart
+	if !restart && d.st.Finished && !d.at.Local() {
+		var err error
+		if restart, err = d.holdsFiles(ctx); err != nil {
+			return err
+		}
+	}
+	if !restart {
+		return nil
+	}
+	if d.fresh != nil {
+		if err := d.keepsMoved(); err != nil {
+			return err
+		}
+		if err := d.fresh.restarting(ctx, d.env, d.c, d.st, d.run.o); err != nil {
+			return err
+		}
+	}
+	if err := d.removeCuts(ctx); err != nil {
+		return err
+	}
+	return d.st.Restart(ctx, d.env)
+}
+
+// families are those of the plan.
+func (d *dirLoad) families() (names []string) {
+	for _, f := range d.st.Plan.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// familiesOf are those of files.
+func familiesOf(files []manifest.File) (families []string) {
+	for _, f := range files {
+		if !slices.Contains(families, f.Family) {
+			families = append(families, f.Family)
+		}
+	}
+	return families
+}

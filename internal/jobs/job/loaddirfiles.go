@@ -1,0 +1,92 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/build"
+)
+
+// cuts is the directory of files that are cut or merged where the others are the caller's own.
+func (d *dirLoad) cuts() string {
+	return path.Join(d.at.Path, build.LoadingPrefix+d.st.Digits())
+}
+
+// removeCuts removes what was cut or merged: the table, or the files that stay, have the rows.
+func (d *dirLoad) removeCuts(ctx context.Context) error {
+	if d.at.Local() {
+		return nil
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := d.out.FS.RemoveAll(ctx, d.cuts()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail.With(fail.HDFS, err)
+	}
+	return nil
+}
+
+// fenced is what a load that resolves a lost answer adds to the name of a file.
+var fenced = regexp.MustCompile(`\.r[0-9]+$`)
+
+// onlyKnown refuses files that came into the directory since its load began: what of them is loaded would not be known.
+func (d *dirLoad) onlyKnown(ctx context.Context) error {
+	known := map[string]bool{}
+	for _, f := range d.st.Replaced {
+		known[fenced.ReplaceAllString(pathOf(f), "")] = true
+	}
+	for f := range d.st.Files {
+		known[fenced.ReplaceAllString(pathOf(f), "")] = true
+	}
+	return d.eachFile(ctx, func(name string) error {
+		if known[fenced.ReplaceAllString(name, "")] {
+			return nil
+		}
+		return fail.Errorf(fail.Input, "%s came into the directory after its load began: move it away, and load it when this load has ended", name)
+	})
+}
+
+// errSome ends a search.
+var errSome = errors.New("there is a file")
+
+// holdsFiles reports whether any file is in a directory of a family.
+func (d *dirLoad) holdsFiles(ctx context.Context) (bool, error) {
+	err := d.eachFile(ctx, func(string) error { return errSome })
+	if errors.Is(err, errSome) {
+		return true, nil
+	}
+	return false, err
+}
+
+// eachFile finds the files in directories of families.
+func (d *dirLoad) eachFile(ctx context.Context, do func(name string) error) error {
+	entries, err := d.out.FS.ReadDir(ctx, d.at.Path)
+	if err != nil {
+		return fail.With(fail.Input, err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == path.Base(d.cuts()) {
+			continue
+		}
+		if passed, err := passedOver(d.at.Path, e); err != nil || passed {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		files, err := d.out.FS.ReadDir(ctx, path.Join(d.at.Path, e.Name()))
+		if err != nil {
+			return fail.With(fail.Input, err)
+		}
+		for _, f := range files {
+			if err := do(path.Join(d.at.Path, e.Name(), f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package job
+
+import (
+	"context"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// target is the table that is loaded: the given one, or the one that is made to take its place. It notes the given one.
+func (d *dirLoad) target(table string) (name loader.TableName, err error) {
+	asked := spec.Spec{Table: table, Replace: d.o.Replace, MaxDeletes: d.o.MaxDeletes, ReplaceRejected: d.o.ReplaceRejected}
+	if d.spec, err = asked.ResolveTable(); err != nil {
+		return name, err
+	}
+	if d.old, err = loader.ParseTableName(table); err != nil {
+		return name, fail.With(fail.Config, err)
+	}
+	if d.fresh, err = inPlaceOf(RunOptions{WorkOptions: build.WorkOptions{Events: d.o.Events}, Into: d.o.Into, Splits: d.o.Splits}, d.spec); err != nil {
+		return name, err
+	}
+	if d.fresh != nil {
+		d.spec = d.fresh.job
+		return d.fresh.New, nil
+	}
+	return d.old, nil
+}
+
+// replaces reports whether what the directory has is all that its table is to have.
+func (d *dirLoad) replaces() bool { return d.spec.Replace || d.fresh != nil }
+
+// checkReplacing refuses a directory that is not known to be a whole export.
+func (d *dirLoad) checkReplacing() error {
+	switch {
+	case !d.replaces():
+	case d.o.TrustFiles:
+		return fail.With(fail.Config, setting.Errorf("%s deletes what the files do not have, so they are read before: leave %s out", setting.Replace, setting.TrustFiles))
+	case d.manifest != nil && d.spec.Replace:
+		return refuseOwnRows(d.spec.Table, d.manifest.Tables)
+	case d.manifest == nil:
+		return fail.With(fail.Input, setting.Errorf("%s has no %s, which says that its files are a whole export: build or merge them again, or leave %s out",
+			d.given, manifest.FileName, setting.Replace))
+	}
+	return nil
+}
+
+// keepsMoved refuses to drop a new table with files of the directory, which were moved there: nothing else has them.
+func (d *dirLoad) keepsMoved() error {
+	if d.at.Local() || d.st.Finished || !d.st.AnyLoading() {
+		return nil
+	}
+	return fail.Errorf(fail.Check, "files of %s may be in table %s, and would go with it: the same command without %s resumes", d.given, d.fresh.New, setting.Restart)
+}
+
+// compared compares the files with what they replace, as a run does. It gives what is to be loaded.
+func (d *dirLoad) compared(ctx context.Context, staged hdfsio.Location) (*built, error) {
+	if !d.at.Local() { // the directory is the caller's own
+		d.markers = func(ctx context.Context) (*stage, error) {
+			st, err := stageAt(ctx, d.env, staged)
+			if err == nil {
+				st.out.Uploads = upload.NewLimiter(d.o.Uploads)
+			}
+			return st, err
+		}
+	}
+	files := &built{manifest: &d.all}
+	return files, d.replace(ctx, files)
+}

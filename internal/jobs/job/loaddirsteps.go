@@ -1,0 +1,282 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// findTable looks at the table.
+func (d *dirLoad) findTable(ctx context.Context, table string, families []string) (err error) {
+	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, families...); err != nil {
+		return err
+	}
+	d.result.Table = d.facts.Name.String()
+	if err := checkMergeDir(ctx, d.out.FS, d.at.Path, d.facts.Table); err != nil {
+		return err
+	}
+	return phoenix(ctx, d.c, d.facts, d.o)
+}
+
+// conflicts refuses files that have other values for one cell. Those of a build have no rows between each other's, and are not read.
+func (d *dirLoad) conflicts(ctx context.Context) error {
+	var files []loader.HFile
+	for _, f := range d.all.Files {
+		files = append(files, loader.HFile{Family: f.Family, Path: path.Join(d.at.Path, f.Name), First: f.FirstRow, Last: f.LastRow})
+	}
+	err := rewrite.Conflict(ctx, d.out.FS, files)
+	if err != nil && fail.KindOf(err) == fail.Unexpected && ctx.Err() == nil {
+		return fail.With(fail.Input, fmt.Errorf("read files that have rows between each other's: %w", err))
+	}
+	return err
+}
+
+// steps are those of a load: of one that has begun to load files those after them.
+func (d *dirLoad) steps(table string) []checkpoint.Step {
+	var p *checkpoint.PlanRecord
+	var staged hdfsio.Location
+	var files *built
+	var rows *loaded
+	loading, local := d.st.Loading, d.at.Local()
+	begun := func() bool { return loading }
+	d.proven = !loading || d.o.TrustFiles
+	return []checkpoint.Step{
+		{Name: "make the table", Done: func() bool { return d.fresh == nil }, Run: func(ctx context.Context) error { return d.fresh.make(ctx, d.env, d.c, d.st) }},
+		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},
+		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
+		{Name: "prove the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
+		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.st.Record(checkpoint.EventPlan, *p) }},
+		{Name: "begin the attempt", Run: func(context.Context) error { _, err := d.st.Begin(d.o.State.Version); return err }},
+		{Name: "see that the table can be compared", Done: func() bool { return loading || !local }, Run: d.replaceable},
+		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
+		{Name: "compare with what is replaced", Run: func(ctx context.Context) (err error) { files, err = d.compared(ctx, staged); return err }},
+		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
+		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.st.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
+		{Name: "look at the table once more", Run: d.sameTable},
+		{Name: "end the job", Run: d.end},
+	}
+}
+
+// find finds the files and the table, and plans the load, and where local files are uploaded.
+func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecord, hdfsio.Location, error) {
+	if d.replaces() {
+		if err := d.refuseExport(d.manifest, d.old); err != nil {
+			return nil, hdfsio.Location{}, err
+		}
+	}
+	if !d.at.Local() {
+		if err := d.list(ctx); err != nil {
+			return nil, hdfsio.Location{}, err
+		}
+	}
+	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
+		return nil, hdfsio.Location{}, err
+	}
+	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the cells' timestamps are their writer's
+	if d.manifest != nil {
+		d.all = *d.manifest
+		d.all.Files = slices.Clone(d.manifest.Files)
+	}
+	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
+	return d.plan(ctx)
+}
+
+// prove reads the files as wholes, unless their copying will.
+func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
+	prove := !d.o.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
+	d.begin(prove, staged)
+	if prove {
+		if err := proveDir(ctx, d.out, d.all.Files, d.at.Local(), d.o); err != nil {
+			return err
+		}
+	}
+	if d.o.TrustFiles {
+		return nil
+	}
+	return d.conflicts(ctx)
+}
+
+// upload copies local files into the staging directory.
+func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error) {
+	d.o.Events.Phase("upload")
+	d.o.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
+	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.o)
+	return err
+}
+
+// plan is what is to be recorded before anything is done, with the staging directory of local files or of delete markers: that of
+// an earlier attempt if there is one.
+func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
+	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: []rowkey.Key{},
+		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
+	for _, split := range d.facts.Splits {
+		p.Splits = append(p.Splits, rowkey.Key(split))
+	}
+	if d.st.Log != nil {
+		if p.Made, err = d.tableRecord(ctx, d.facts); err != nil {
+			return nil, staged, err
+		}
+	}
+	switch old := d.st.Plan; {
+	case old != nil && old.Staging != "":
+		staged, err = d.env.Conf.Resolve(old.Staging)
+	case d.at.Local() || d.spec.Replace:
+		staged, err = staging.Choose(d.env, d.o.Staging, p.Table, time.Now().UnixMilli())
+	default:
+		return p, staged, nil
+	}
+	p.Staging = staged.String()
+	return p, staged, err
+}
+
+// begin reports that the attempt begins.
+func (d *dirLoad) begin(prove bool, staged hdfsio.Location) {
+	begun := progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: d.result.Table, Attempt: len(d.st.Attempts) + 1, Inputs: []string{d.given},
+		Files: len(d.files), Bytes: totalBytes(d.files), Phases: []string{"load"}}
+	d.result.Attempt = begun.Attempt
+	if d.compares() && !d.st.Loading {
+		begun.Phases = []string{"replace", "load"}
+	}
+	if d.at.Local() && !d.st.Loading {
+		begun.Phases = slices.Insert(begun.Phases, 0, "upload")
+	}
+	if begun.Staging = d.at.String(); d.at.Local() {
+		begun.Staging = staged.String()
+	}
+	if prove {
+		begun.Phases = slices.Insert(begun.Phases, 0, "check")
+	}
+	if d.verifies() {
+		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
+	}
+	d.o.Events.Start(begun)
+}
+
+func (d *dirLoad) verifies() bool { return d.manifest != nil && d.o.Verify == "full" }
+
+// resume continues a load that an earlier attempt has begun: the journal says which files there are.
+func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
+	p := d.st.Plan
+	if err := d.findTable(ctx, table, d.families()); err != nil {
+		return err
+	}
+	if err := d.recreated(ctx, p.Made, d.facts, fail.Check); err != nil {
+		return err
+	}
+	d.all = manifest.Manifest{Timestamp: p.Timestamp, Stamped: true}
+	if d.manifest != nil {
+		d.all = *d.manifest
+	}
+	if d.at.Local() {
+		dir, err := staging.MakeAt(ctx, d.env, p.Staging)
+		if err != nil {
+			return err
+		}
+		d.stage = stageIn(dir)
+	} else {
+		d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
+		if err := d.onlyKnown(ctx); err != nil {
+			return err
+		}
+		// What was not complete when the attempt before ended is written again.
+		if err := d.out.FS.RemoveAll(ctx, path.Join(d.cuts(), build.WritingDir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	d.begin(!d.o.TrustFiles, d.stage.Location)
+	return nil
+}
+
+// load brings the files into the table.
+func (d *dirLoad) load(ctx context.Context, files *built) (*loaded, error) {
+	r := d.result
+	r.Staging, r.Manifest = d.stage.Location.String(), d.manifest
+	d.stage.out.Uploads = upload.NewLimiter(d.o.Uploads)
+	way := loadWay{stage: d.o.Stage, maxFiles: maxFiles(d.env, d.o.MaxFiles), calls: d.o.LoadConcurrency, gate: d.o.Gate, shared: true, proven: d.proven, local: d.o.Unreplicated}
+	if !d.at.Local() {
+		way.cuts = d.cuts()
+	}
+	return loadFiles(ctx, d.c, d.facts, d.stage, files, way, d.st, d.o.Events, r)
+}
+
+// verifyRows holds the table to the manifest of the directory.
+func (d *dirLoad) verifyRows(ctx context.Context, rows *loaded) error {
+	rows.manifest = d.manifest
+	seen, err := rows.verify(ctx, d.c, d.o.Verify, d.o.Events, d.result)
+	if err == nil {
+		err = d.replaced(ctx, d.manifest, seen)
+	}
+	if err != nil {
+		return err
+	}
+	return d.st.Record(checkpoint.EventVerified, seen.verification)
+}
+
+// sameTable looks at the table once more when all files are in it.
+func (d *dirLoad) sameTable(ctx context.Context) error {
+	if d.st.Plan.Made == nil {
+		return nil
+	}
+	facts, err := cluster.TableFacts(ctx, d.env, d.c, d.result.Table, d.families()...)
+	if err != nil {
+		return err
+	}
+	return d.recreated(ctx, d.st.Plan.Made, facts, fail.Verify)
+}
+
+// end notes that nothing is left to do, and removes what is not needed any more.
+func (d *dirLoad) end(ctx context.Context) error {
+	if !d.at.Local() {
+		if err := d.removeCuts(ctx); err != nil {
+			d.o.Events.Warn("files that were cut or merged are left behind", "path", d.cuts(), "error", err)
+		}
+	}
+	var staged *staging.Dir // that of local files, and of delete markers
+	if at := d.st.Plan.Staging; at != "" {
+		var err error
+		if staged, err = staging.At(d.env, at); err != nil {
+			return err
+		}
+	}
+	return d.st.End(ctx, d.result, staged, false, d.o.Events)
+}
+
+// already is the answer to a load that was done before.
+func (d *dirLoad) already(ctx context.Context, table string) error {
+	r := d.result
+	d.st.Answer(ctx, d.env, r, d.o.Events)
+	if err := d.doneReplacing(); err != nil {
+		return err
+	}
+	d.o.Events.Start(progress.Start{Job: d.st.Dir, JobID: d.o.State.JobID, Table: table, Inputs: []string{d.given}})
+	var err error
+	if d.facts, err = cluster.TableFacts(ctx, d.env, d.c, table, d.families()...); err != nil {
+		return err
+	}
+	if err = d.recreated(ctx, d.st.Plan.Made, d.facts, fail.Verify); err == nil && d.verifies() {
+		r.Manifest = d.manifest
+		_, err = (&loaded{manifest: d.manifest, facts: d.facts}).verify(ctx, d.c, d.o.Verify, d.o.Events, r)
+	}
+	if err != nil && fail.KindOf(err) == fail.Verify {
+		return fail.With(fail.Verify, setting.Errorf("this load was done at %s, but: %w (%s loads it again)", d.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
+	}
+	return err
+}

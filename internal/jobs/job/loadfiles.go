@@ -1,0 +1,222 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/internal/pipeline/verify"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// loadWay is how files come into HBase.
+type loadWay struct {
+	stage    loader.Stage
+	maxFiles int // 0: the loader's default
+	calls    int // to regions at a time; 0: the loader's default
+	gate     progress.Gate
+	shared   bool   // others may have written cells of the job's timestamp: it was given, not made for this job
+	proven   bool   // every file was read as a whole just now
+	root     string // HBase's directory, a path; empty: not known
+	local    bool   // peers of replication leave it out
+	cuts     string // directory of files that are cut or merged, a path; empty: that of the files
+	before   func() // waits for what must be done before the load begins, while files are proven; nil: nothing
+}
+
+// maxFiles is the configuration's bound of files for a family of a region
+// (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) where none is given.
+func maxFiles(env *cluster.Env, given int) int {
+	if n, err := strconv.Atoi(env.Conf.Value("hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily")); err == nil && n > 0 && given == 0 {
+		return n
+	}
+	return given
+}
+
+// loadFiles hands the files to HBase, each region's once. What the journal
+// knows to be loaded is not sent again; outcomes that it does not know are resolved.
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
+	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root, Counted: log.History.Replace != nil}}
+	if len(m.Files) == 0 && !log.Loading {
+		e.Note("nothing to load: the input has no rows")
+		return rows, nil
+	}
+	if !way.proven {
+		if err := proveStaged(ctx, st, m, log, way.gate, e); err != nil {
+			return nil, err
+		}
+	}
+	if way.before != nil {
+		way.before()
+	}
+	e.Phase("load")
+	start := time.Now()
+	family := func(name string) spec.Family { return familyIn(facts, name) }
+	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), family, m.Timestamp)
+	rw.Output.Made = way.cuts == ""
+	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
+	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
+		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local}
+	if log.History.Replace != nil {
+		req.Timestamp = 0 // files with markers have no cell of the timestamp
+	}
+	if !log.Loading {
+		var files []loader.HFile
+		for _, f := range m.Files {
+			files = append(files, loader.HFile{Family: f.Family, Path: st.Location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
+				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
+		}
+		files = append(files, b.markers...)
+		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: files}); err != nil {
+			return nil, err
+		}
+	}
+	for name, f := range log.Leaves {
+		switch log.Files[name] {
+		case checkpoint.FileReady:
+			req.Files = append(req.Files, f)
+		case checkpoint.FileSent:
+			req.Files = append(req.Files, f)
+			req.Unknown = append(req.Unknown, f)
+		}
+	}
+	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
+	e.Total("load", progress.Amount{Files: int64(len(req.Files))})
+	_, err := c.Load(ctx, req)
+	r.LoadTime = time.Since(start)
+	r.Regions = len(l.regions)
+	if err != nil {
+		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
+	}
+	// What was cut or merged is in the table by other files. Where the files
+	// are the caller's own, it must not be loaded again.
+	for _, uri := range log.Replaced { // in earlier attempts
+		if name := pathOf(uri); !slices.Contains(l.replaced, name) {
+			l.replaced = append(l.replaced, name)
+		}
+	}
+	for _, name := range l.replaced {
+		if err := st.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
+		}
+	}
+	rows.stores.Files = slices.AppendSeq(rows.stores.Files, maps.Values(log.Leaves))
+	return rows, nil
+}
+
+// ownTimestamp is the timestamp of every cell of a job, 0 where columns give it
+// the cells' own.
+func ownTimestamp(m *manifest.Manifest) int64 {
+	if m.Stamped {
+		return 0
+	}
+	return m.Timestamp
+}
+
+// undecidedHint says how a job can end when a file's outcome stays
+// unknown: loaded again with the same timestamps, a cell that is there
+// already stays as it is, and newer cells of others stay visible.
+func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {
+	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil || log.History.Undo != nil {
+		return setting.Text{}
+	}
+	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)
+	if m.Stamped {
+		again = setting.Textf("%s", setting.Restart)
+	}
+	return setting.Textf("\nif the outcome stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
+		"so that cells that were loaded stay what they are (rows that were deleted since come back)", again)
+}
+
+// journaledLoad writes what a load does into the journal.
+type journaledLoad struct {
+	log      *checkpoint.Job
+	events   progress.Events
+	regions  map[string]bool
+	replaced []string // paths on HDFS
+}
+
+func (l *journaledLoad) hooks() loader.Events {
+	return loader.Events{
+		OnPrepared: func(token string) error {
+			return l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
+		},
+		OnSending: func(groups []loader.Sending) error {
+			s := checkpoint.SendingRecord{}
+			for _, g := range groups {
+				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: g.Files})
+			}
+			return l.log.Record(checkpoint.EventSending, s)
+		},
+		OnLoaded: func(r loader.Region, files []loader.HFile) error {
+			l.regions[r.Encoded] = true
+			l.events.Load(r.Encoded, len(files))
+			return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: files})
+		},
+		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: files})
+		},
+		OnFencing: func(f loader.HFile, to string) error {
+			return l.log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: f, To: to})
+		},
+		OnFenced: func(was string, f loader.HFile) error {
+			return l.log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: f, From: was})
+		},
+		OnResolved: func(f loader.HFile, place loader.Place) error {
+			l.events.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
+			if place == loader.PlaceStore {
+				return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: []loader.HFile{f}})
+			}
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: []loader.HFile{f}})
+		},
+		OnCut: func(parent loader.HFile, children []loader.HFile) error {
+			l.replaced = append(l.replaced, pathOf(parent.Path))
+			return l.log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: []loader.HFile{parent}, Children: children})
+		},
+		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
+			for _, p := range parents {
+				l.replaced = append(l.replaced, pathOf(p.Path))
+			}
+			return l.log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: parents, Children: []loader.HFile{child}})
+		},
+		OnRefused: func(e *loader.RefusedError) error {
+			var files []loader.HFile
+			for _, f := range e.Files {
+				if f.Place == loader.PlaceSource {
+					files = append(files, f.File)
+				}
+			}
+			if len(files) < len(e.Files) {
+				return nil // the others stay sent
+			}
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: files})
+		},
+		OnUnknown: func(e *loader.UnknownOutcomeError) error {
+			l.events.Warn("an answer was lost, resolving the outcome of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
+			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: e.Files})
+		},
+		OnCleaned: func(token string) error {
+			return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
+		},
+	}
+}
+
+// pathOf is a file's path on HDFS.
+func pathOf(uri string) string {
+	_, name := rewrite.SplitURI(uri)
+	return name
+}

@@ -1,0 +1,100 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// elsewhere refuses to begin a job that was begun already: where its files
+// will be there is the copy of a journal of the same job, but the journal
+// itself is not in the state directory. It is on another machine, or lost.
+// The copy is older than the journal, so that no process can resume from it, and to
+// start over would load again what may be loaded.
+func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
+	if j.others == nil {
+		return nil
+	}
+	fsys, err := j.env.FS(mine)
+	if err != nil {
+		return err
+	}
+	parent := path.Dir(mine.Path)
+	list, err := j.others.wait()
+	if j.streams.Count() > 0 { // which were read since
+		list, err = fsys.ReadDir(ctx, parent)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		kind := fail.HDFS
+		if cluster.OtherSecurity(err) {
+			kind = fail.Check
+		}
+		return fail.With(kind, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
+	}
+	prefix := j.st.Table + "-"
+	for _, info := range list {
+		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !staging.IsName(info.Name()) {
+			continue
+		}
+		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
+		if err != nil || trace.ID() != j.st.ID[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
+			continue // another's, which cannot be read, or one that is not to be resumed
+		}
+		l := mine
+		l.Path = path.Join(parent, info.Name())
+		return fail.Errorf(fail.Check, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
+			"run it where that is, with the same %s; if it is lost, %s loads all of it again, and clean %s %s %s removes those files",
+			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, setting.State, setting.Restart, setting.Job, trace.ID(), setting.Force)
+	}
+	return nil
+}
+
+// listing is the directory in which jobs have their files, which is read while the cluster is asked for the table: so the
+// NameNode is dialled at the same time as HBase's servers.
+type listing struct {
+	done chan struct{}
+	list []fs.FileInfo
+	err  error
+}
+
+// listOthers begins to list where the files of a job that begins will be. A job that resumes, or starts over, needs no list.
+func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) *listing {
+	if st.Log == nil || st.History.Plan != nil || o.State.Restart {
+		return nil
+	}
+	l := &listing{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		base, err := staging.Base(env, o.Staging)
+		if err != nil {
+			l.err = fail.With(fail.Config, err)
+			return
+		}
+		fsys, err := env.FS(base)
+		if err != nil {
+			l.err = err
+			return
+		}
+		l.list, l.err = fsys.ReadDir(ctx, base.Path)
+	}()
+	return l
+}
+
+// wait gives what the directory holds.
+func (l *listing) wait() ([]fs.FileInfo, error) {
+	<-l.done
+	return l.list, l.err
+}

@@ -1,0 +1,301 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+)
+
+// hosts run one job with its state in a table of the cluster.
+type hosts struct {
+	*program
+	states loader.TableName
+}
+
+func newHosts(t *testing.T, name string) *hosts {
+	t.Helper()
+	return hostsOf(t, newProgram(t, name))
+}
+
+// hostsOf are those of the job of a program.
+func hostsOf(t *testing.T, p *program) *hosts {
+	t.Helper()
+	h := &hosts{p, loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)}}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		c, err := h.env.Dial(ctx)
+		testcheck.Must(t, err)
+		defer c.Close()
+		if err := c.DeleteTable(ctx, h.states); err != nil && !errors.Is(err, loader.ErrTableNotFound) {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// on is the program on a host of its own: no file of another one is there.
+func (h *hosts) on(host string) *program {
+	h.t.Helper()
+	p := *h.program
+	p.dir, p.state = h.state, "hbase:"+h.states.String()
+	dir := filepath.Join(h.state, host)
+	testcheck.Must(h.t, os.MkdirAll(filepath.Join(dir, "spill"), 0o755))
+	p.vars = []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "TMPDIR=" + filepath.Join(dir, "spill")}
+	return &p
+}
+
+// lose removes all that a host has.
+func (h *hosts) lose(host string) { testcheck.Must(h.t, os.RemoveAll(filepath.Join(h.state, host))) }
+
+// status is what a host says of the one job.
+func (p *program) status() *checkpoint.State {
+	p.t.Helper()
+	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()
+	testcheck.Must(p.t, err)
+	var list struct{ Jobs []*checkpoint.State }
+	testcheck.Must(p.t, json.Unmarshal(out, &list))
+	if len(list.Jobs) != 1 {
+		p.t.Fatalf("%d jobs: %s", len(list.Jobs), out)
+	}
+	return list.Jobs[0]
+}
+
+// TestResumedOnAnotherHost kills the program just after each kind of record, and runs the same command on a host that has nothing of
+// the first one's files. A third host sees that it is done, and cleans up.
+func TestResumedOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	name := buildProgram(t)
+	for _, after := range []string{"plan", "attempt", "checking:1", "checking:2", "spill", "sorted", "written:1", "written:4", "built", "loading", "prepared", "sending",
+		"loaded:1", "loaded:3", "cleaned", "verified", "done"} {
+		t.Run(after, func(t *testing.T) {
+			t.Parallel()
+			h := newHosts(t, name)
+			if code, _, stderr := h.on("first").run(after); code != 128+9 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			h.lose("first")
+			code, stdout, stderr := h.on("second").run("")
+			if code != 0 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			r := result.Result{}
+			testcheck.Must(t, json.Unmarshal([]byte(stdout), &r))
+			if r.Already != (after == "done") {
+				t.Errorf("already: %v", r.Already)
+			}
+			h.judge(programRegions)
+			third := h.on("third")
+			s := third.status()
+			if s.State != checkpoint.JobDone || s.Table != h.program.table || s.Loaded != programRegions {
+				t.Errorf("a third host says %s, table %s, %d files", s.State, s.Table, s.Loaded)
+			}
+			if code, _, stderr := third.run("", "--skip-exit-code"); code != 99 {
+				t.Errorf("a third time: exit code %d: %s", code, stderr)
+			}
+			h.cleaned(third, s.Job)
+		})
+	}
+}
+
+// cleaned removes the job by a host, and sees that the table has it no more.
+func (h *hosts) cleaned(p *program, job string) {
+	t := h.t
+	t.Helper()
+	if out, err := p.any(t.Context(), "", "clean", "--yes", "--job="+job, "--state="+p.state).CombinedOutput(); err != nil || !strings.Contains(string(out), "removed") {
+		t.Errorf("%v: %s", err, out)
+	}
+	c, err := h.env.Dial(t.Context())
+	testcheck.Must(t, err)
+	defer c.Close()
+	testcheck.Must(t, c.Scan(t.Context(), loader.ScanRequest{Table: h.states}, func(r loader.Row) error {
+		t.Errorf("the table has %s still", r.Key)
+		return nil
+	}))
+}
+
+// TestStoppedOwner: a process that stands still is taken over by another host, which finishes the job; the first one, when it continues,
+// neither records nor loads, and says who has the job.
+func TestStoppedOwner(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	name := buildProgram(t)
+	at := []string{"sorted", "sending:1", "loaded:2"}
+	if os.Getenv("BULKLOAD_FAULTS") != "" {
+		at = append(at, "attempt", "written:2", "built", "loading", "prepared", "loaded:3", "verified")
+	}
+	for _, at := range at {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			newHosts(t, name).takeOver(at+freezeSuffix(at), nil)
+		})
+	}
+}
+
+// TestStoppedWhileItSends: the owner is stopped while its requests to load files are under way, or just before or after.
+func TestStoppedWhileItSends(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	name := buildProgram(t)
+	rounds := 1
+	if os.Getenv("BULKLOAD_FAULTS") != "" {
+		rounds = 12
+	}
+	for round := range rounds {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			t.Parallel()
+			h := newHosts(t, name)
+			h.takeOver("", func(first *exec.Cmd) {
+				journals := filepath.Join(h.state, "first", "cache", "bulkload", "state", "*", "*", journal.FileName)
+				testcheck.Eventually(t, time.Minute, "the first owner sends", func() (bool, any) {
+					names, err := filepath.Glob(journals)
+					testcheck.Must(t, err)
+					b := []byte(nil)
+					for _, name := range names {
+						b, _ = os.ReadFile(name)
+					}
+					return bytes.Count(b, []byte(`"event":"sending"`)) > 0, len(b)
+				})
+				testcheck.Must(t, first.Process.Signal(syscall.SIGSTOP))
+			})
+		})
+	}
+}
+
+// takeOver has a second host finish a job whose first owner is stopped, by itself after a record or else by stop, and lets the first one
+// continue then. If it was done before it was stopped, there is nothing to take over.
+func (h *hosts) takeOver(after string, stop func(*exec.Cmd)) {
+	t := h.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	first := h.on("first").command(ctx, after)
+	var stderr strings.Builder
+	first.Stderr = &stderr
+	testcheck.Must(t, first.Start())
+	if stop != nil {
+		stop(first)
+	}
+	testcheck.Eventually(t, time.Minute, "the first owner stands still, or has ended before it was stopped", func() (bool, any) {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(first.Process.Pid) + "/stat")
+		return err == nil && (strings.Contains(string(b), ") T ") || stop != nil && strings.Contains(string(b), ") Z ")), string(b)
+	})
+	code, stdout, second := h.on("second").run("")
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, second)
+	}
+	r := result.Result{}
+	testcheck.Must(t, json.Unmarshal([]byte(stdout), &r))
+	h.judge(programRegions)
+	testcheck.Must(t, first.Process.Signal(syscall.SIGCONT))
+	err := first.Wait()
+	if lost := first.ProcessState.ExitCode() == 75 && strings.Contains(stderr.String(), "has taken over this job"); !lost && !(r.Already && err == nil) {
+		t.Errorf("the first owner ends with %v: %s", err, stderr.String())
+	}
+	h.judge(programRegions)
+	if s := h.on("third").status(); s.State != checkpoint.JobDone {
+		t.Errorf("a third host says %s", s.State)
+	}
+}
+
+// TestEveryCommandOnAnotherHost: what one host has begun and died in, another one finishes, whatever the command is.
+func TestEveryCommandOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	race.Plain(t)
+	h := newHosts(t, buildProgram(t))
+	n := 0
+	host := func() *program { n++; return h.on("host" + strconv.Itoa(n)) }
+	do := func(stopAfter string, want int, args ...string) string {
+		t.Helper()
+		p := host()
+		code, stdout, stderr := p.end(func(ctx context.Context) *exec.Cmd { return p.any(ctx, stopAfter, append(args, "--state="+p.state)...) })
+		if code != want {
+			t.Fatalf("%s: exit code %d: %s", strings.Join(args, " "), code, stderr)
+		}
+		return stdout
+	}
+	if code, _, stderr := host().run(""); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	job := host().status().Job
+	for _, at := range []string{"undoing", "markers", "sending"} {
+		do(at, 128+9, "undo", "--job="+job)
+	}
+	do("", 0, "undo", "--job="+job)
+	if s := host().status(); s.Undo != checkpoint.UndoDone {
+		t.Errorf("undo is %s", s.Undo)
+	}
+	if code, _, stderr := host().run("", "--restart"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	h.judge(0)
+	to := h.table + "_rekeyed"
+	rekey := []string{"rekey", "--from=" + h.table, "--to=" + to, "--key=md5hex($row)", "--verify=full", "--job-id=other"}
+	for _, at := range []string{"rekey", "plan", "sorted", "written:1", "built", "sending"} {
+		do(at, 128+9, rekey...)
+	}
+	do("", 0, rekey...)
+	out := filepath.Join(h.state, "files")
+	testcheck.Must(t, os.RemoveAll(out))
+	build := func(ctx context.Context) *exec.Cmd {
+		return host().any(ctx, "", "build", "--job="+jobtest.Absolute(t, "../../../examples/check.yaml"), "--table="+h.table, "--input="+h.input, "--out="+out)
+	}
+	if code, _, stderr := h.end(build); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	load := []string{"load", "--table=" + h.table, out, "--verify=full"}
+	for _, at := range []string{"plan", "loading", "sending", "loaded"} {
+		do(at, 128+9, load...)
+	}
+	do("", 0, load...)
+	load = append(load, "--replace", "--max-deletes=100%", "--job-id=replace")
+	for _, at := range []string{"read_snapshot:1", "replaced", "loaded"} {
+		do(at, 128+9, load...)
+	}
+	do("", 0, load...)
+}
+
+// TestStateOutOfReach: without the table of states nothing is done, and the exit code says so.
+func TestStateOutOfReach(t *testing.T) {
+	t.Parallel()
+	h := newHosts(t, buildProgram(t))
+	if code, _, stderr := h.on("first").run("built"); code != 128+9 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	admin := h.cluster.AdminT(t)
+	_, err := admin.Run(t.Context(), "disable", h.states.String())
+	testcheck.Must(t, err)
+	if code, _, stderr := h.on("second").run(""); code != 9 || !strings.Contains(stderr, h.states.String()+" is disabled") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	_, err = admin.Run(t.Context(), "enable", h.states.String())
+	testcheck.Must(t, err)
+	if code, _, stderr := h.on("second").run(""); code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	h.judge(programRegions)
+}
+
+func freezeSuffix(at string) string {
+	if strings.Contains(at, ":") {
+		return ":freeze"
+	}
+	return ":1:freeze"
+}

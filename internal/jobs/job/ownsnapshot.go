@@ -1,0 +1,34 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+)
+
+// RecordSnapshot gives the job's own snapshot of r's place. It records r if there is none, under a new name if r has no name.
+func RecordSnapshot(st *checkpoint.Job, table loader.TableName, r checkpoint.ReadSnapshotRecord) (checkpoint.ReadSnapshotRecord, error) {
+	if known, ok := st.OwnSnapshots[r.Place]; ok {
+		return known, nil
+	}
+	r.Table = table.String()
+	if r.Snapshot == "" {
+		now := time.Now()
+		r.Snapshot, r.Created = tablesource.NewName(table, now), now.UnixMilli()
+	}
+	return r, st.Record(checkpoint.EventReadSnapshot, r)
+}
+
+// OpenSnapshot opens the files of the job's own snapshot of a place, and takes it of the table if it is not there.
+// [checkpoint.Job.DropSnapshots] deletes it.
+func OpenSnapshot(ctx context.Context, env *cluster.Env, st *checkpoint.Job, table loader.TableName, place string) (*tablesource.Source, error) {
+	r, err := RecordSnapshot(st, table, checkpoint.ReadSnapshotRecord{Place: place})
+	if err != nil {
+		return nil, err
+	}
+	return tablesource.Open(ctx, env, tablesource.Ref{Table: table}, tablesource.Options{Name: r.Snapshot, Created: r.Created, Keep: true, FilesOnly: true})
+}

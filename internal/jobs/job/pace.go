@@ -1,0 +1,64 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+)
+
+// pace is that of a job that was done in one attempt; nil if some of it was done before, or if it had nothing to do.
+func paceOf(r *result.Result) *progress.Pace {
+	m := r.Manifest
+	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {
+		return nil
+	}
+	p := &progress.Pace{Records: m.Records, Regions: r.Regions, Read: m.ReadTime, Write: m.WriteTime, Load: r.LoadTime, Verify: r.VerifyTime}
+	if r.Verify != nil {
+		p.Mode = r.Verify.Mode
+	}
+	return p
+}
+
+// mostJournals is how many jobs are looked at for one that was done.
+const mostJournals = 8
+
+// earlierPace finds the newest job of the same table that was done in one go, among those whose state is next to this
+// one's. It is for a person to look at, so what cannot be read is passed over.
+func earlierPace(dir string) *progress.Pace {
+	if dir == "" {
+		return nil
+	}
+	name := filepath.Base(dir)
+	table := checkpoint.TableOf(name)
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return nil
+	}
+	type found struct {
+		path string
+		time time.Time
+	}
+	var jobs []found
+	for _, e := range entries {
+		if e.Name() == name || table == "" || checkpoint.TableOf(e.Name()) != table {
+			continue
+		}
+		j := filepath.Join(filepath.Dir(dir), e.Name(), journal.FileName)
+		if info, err := os.Stat(j); err == nil {
+			jobs = append(jobs, found{j, info.ModTime()})
+		}
+	}
+	slices.SortFunc(jobs, func(a, b found) int { return b.time.Compare(a.time) })
+	for _, j := range jobs[:min(len(jobs), mostJournals)] {
+		if r := checkpoint.LastResult(j.path); r != nil && paceOf(r) != nil {
+			return paceOf(r)
+		}
+	}
+	return nil
+}

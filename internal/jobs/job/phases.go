@@ -1,0 +1,82 @@
+package job
+
+import (
+	"context"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/verify"
+	"bulkload/pkg/loader"
+)
+
+// The phases of a job are types, each made of the one before: what was not
+// built cannot be loaded, what was not loaded cannot be verified, and what was
+// not verified is not done.
+
+// built is a job whose HFiles are all there, and whose rows add up. It is made
+// by run.build, and by LoadDir of files that it has read.
+type built struct {
+	manifest *manifest.Manifest
+	markers  []loader.HFile // that are loaded with the files of the manifest
+}
+
+// loaded is a job after HBase has taken every file. It is made by loadFiles,
+// and of a journal that says so.
+type loaded struct {
+	manifest *manifest.Manifest
+	facts    *cluster.Facts
+	stores   *verify.Stores // nil where only rows are compared
+}
+
+// verified is a job whose table was held to its manifest, as far as the mode asks for.
+type verified struct {
+	verification *result.Verification
+}
+
+// verify compares the table with what was written. What is found is in the
+// result, also with an error.
+func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e progress.Events, r *result.Result) (*verified, error) {
+	if err := verify.Table(ctx, c, l.facts, mode, l.manifest, l.stores, e, r); err != nil {
+		return nil, err
+	}
+	return &verified{r.Verify}, nil
+}
+
+// storesReadable refuses a job that is to be verified by its files where these cannot be looked at.
+func (j *run) storesReadable(ctx context.Context) error {
+	if j.spec.Verify != "files" || j.st.Finished {
+		return nil
+	}
+	s := &verify.Stores{Root: hbaseRoot(j.env)}
+	if s.Root != "" {
+		l, err := j.env.Conf.Resolve(j.env.Conf.Value(cluster.RootDirKey))
+		if err != nil {
+			return fail.With(fail.Config, err)
+		}
+		if s.FS, err = j.env.FS(l); err != nil {
+			return err
+		}
+	}
+	for _, t := range j.targets {
+		if err := s.Readable(ctx, t.facts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hbaseRoot is the path of HBase's directory on its file system, empty if the configuration does not say.
+func hbaseRoot(env *cluster.Env) string {
+	root := env.Conf.Value(cluster.RootDirKey)
+	if root == "" {
+		return ""
+	}
+	l, err := env.Conf.Resolve(root)
+	if err != nil {
+		return ""
+	}
+	return l.Path
+}

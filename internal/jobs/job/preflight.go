@@ -1,0 +1,161 @@
+package job
+
+import (
+	"context"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/loader"
+)
+
+// preflightRun is a preflight that runs while the files are built.
+type preflightRun struct {
+	done chan struct{}
+	err  error // read it when done is closed
+}
+
+// refused waits for the preflight, and gives the reason if it refuses the job. It does not of a job that is stopped. A nil one has
+// passed.
+func (p *preflightRun) refused() error {
+	if p == nil {
+		return nil
+	}
+	<-p.done
+	return p.err
+}
+
+// buildChecked builds the files, or finds them built, and looks at what the job depends on. The look waits for servers, and so
+// does the building, so they are under way at the same time: no file gets its name before the look has ended, and when it ends
+// with a refusal the build is cancelled, what it made is removed, and the refusal is the job's error whatever the build's is.
+//
+// A look comes first where the build begins with what has effects on others, an application on YARN or a snapshot of the table.
+// An attempt that continues with a load has none: files may be in HBase's hands.
+func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
+	switch {
+	case j.st.AnyLoading():
+		return j.makeFiles(ctx)
+	case j.o.YARN != nil || j.compares():
+		if err := j.check(ctx); err != nil {
+			return nil, err
+		}
+		return j.makeFiles(ctx)
+	}
+	before := earlierWork{files: len(j.st.Written) > 0, runs: j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0}
+	building, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &preflightRun{done: make(chan struct{})}
+	j.preflight = p
+	go func() {
+		defer close(p.done)
+		if err := j.check(ctx); err != nil && ctx.Err() == nil {
+			p.err = err
+			cancel(err)
+		}
+	}()
+	files, err := j.makeFiles(building)
+	if refused := p.refused(); refused != nil {
+		j.takeBack(ctx, before)
+		return nil, refused
+	}
+	j.preflight = nil
+	if err == nil {
+		err = context.Cause(ctx) // the look ended early of a job that is stopped
+	}
+	return files, err
+}
+
+// makeFiles opens the staging directory, and gives the files of the job.
+func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
+	if err := j.reopen(ctx); err != nil {
+		return nil, err
+	}
+	j.result.Staging = j.stage.Location.String()
+	j.o.Events.Start(j.start())
+	p := j.work
+	j.o.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
+		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
+	if err := j.prove(ctx); err != nil {
+		return nil, err
+	}
+	if err := j.replaceable(ctx); err != nil {
+		j.takeBack(ctx, earlierWork{files: len(j.st.Written) > 0, runs: true})
+		return nil, err
+	}
+	return j.build(ctx)
+}
+
+// earlierWork is what the attempts before this one have left for it.
+type earlierWork struct {
+	files bool // complete, in the staging directory
+	runs  bool // all rows, sorted
+}
+
+// takeBack removes what an attempt has made that the preflight has refused.
+func (j *run) takeBack(ctx context.Context, before earlierWork) {
+	if !before.runs && j.st.Log != nil {
+		j.st.EndSpill(j.o.Events)
+	}
+	if before.files {
+		return
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	err := j.st.Check(ctx)
+	if err == nil {
+		err = j.takeBackStaging(ctx)
+	}
+	if checkpoint.LeftStaging(j.o.Events, j.st.Plan.Staging, err); err == nil {
+		j.result.Staging = ""
+	}
+}
+
+// takeBackStaging removes the directory of the plan, also one that was not made to its end.
+func (j *run) takeBackStaging(ctx context.Context) error {
+	if j.stage != nil {
+		return j.stage.TakeBack(ctx, j.newBase)
+	}
+	dir, err := staging.At(j.env, j.st.History.Plan.Staging)
+	if err != nil {
+		return err
+	}
+	return dir.TakeBack(ctx, j.newBase)
+}
+
+// making notes the directory that HBase makes for a check, gone that it is gone.
+func (j *run) making(table loader.TableName, make func() (string, error)) error {
+	return j.st.RecordMade(checkpoint.EventChecking, func() (any, error) {
+		token, err := make()
+		return checkpoint.CheckingRecord{Table: table.String(), Token: token}, err
+	})
+}
+
+func (j *run) gone(table loader.TableName, token string) error {
+	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
+}
+
+// check looks at what the job depends on. It changes nothing of the job.
+func (j *run) check(ctx context.Context) error {
+	for _, t := range j.targets {
+		spec := t.Job
+		spec.Regions = t.plan.Modulus // which split points need not say any more
+		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams,
+			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.gone}
+		o.SpillLimit = j.streams.Left(o.SpillLimit)
+		r, err := preflight.Run(ctx, j.env, spec, o)
+		if err != nil {
+			return err
+		}
+		j.newBase = j.newBase || r.NewBase
+		for _, c := range r.Checks {
+			if c.Severity == preflight.SeverityWarning {
+				j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
+			}
+		}
+		if err := r.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

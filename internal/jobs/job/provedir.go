@@ -1,0 +1,64 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/pkg/setting"
+)
+
+// proveDir proves the files of a directory that is to be loaded, and puts in
+// which files it has read. Local ones with a known checksum are compared with
+// it while they are uploaded.
+func proveDir(ctx context.Context, out build.Output, files []manifest.File, local bool, o LoadOptions) error {
+	var work []filecheck.Target
+	var which []int
+	for i, f := range files {
+		if !local || f.CRC32C == 0 {
+			work, which = append(work, filecheck.Target{File: f, Path: path.Join(out.Dir, f.Name)}), append(which, i)
+		}
+	}
+	damaged, err := (&filecheck.Checker{FS: out.FS, Gate: o.Gate, Events: o.Events}).All(ctx, work)
+	if err != nil {
+		return fail.With(fail.Input, err)
+	}
+	var list []*filecheck.DamagedError
+	for i := range work {
+		if d := damaged[i]; d != nil {
+			list = append(list, d)
+		}
+		f := &files[which[i]]
+		if f.CRC32C = work[i].CRC32C; !local {
+			f.FileID = work[i].ID
+		}
+	}
+	if len(list) > 0 {
+		return refuse(out.Dir, list)
+	}
+	return nil
+}
+
+// mostRefused is how many damaged files a message names.
+const mostRefused = 5
+
+// refuse is the end of a load some of whose files are damaged.
+func refuse(dir string, damaged []*filecheck.DamagedError) error {
+	var errs []error
+	slices.SortFunc(damaged, func(a, b *filecheck.DamagedError) int { return cmp.Compare(a.Path, b.Path) })
+	for _, d := range damaged[:min(len(damaged), mostRefused)] {
+		errs = append(errs, d)
+	}
+	if more := len(damaged) - mostRefused; more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more are damaged", more))
+	}
+	return fail.With(fail.Input, setting.Errorf("nothing of %s was loaded: %w\nbuild or copy the files again; bulkload hfile check FILE says all that is wrong with one, %s loads them as they are",
+		dir, errors.Join(errs...), setting.TrustFiles))
+}

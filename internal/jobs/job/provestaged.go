@@ -1,0 +1,55 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/pkg/setting"
+)
+
+// proveStaged proves the files of a run that are about to be loaded. Those of
+// a load that has begun are proven where they still are at their sources.
+func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *checkpoint.Job, gate progress.Gate, e progress.Events) error {
+	var work []filecheck.Target
+	if !log.Loading {
+		for _, f := range m.Files {
+			work = append(work, filecheck.Target{File: f, Path: path.Join(st.out.Dir, f.Name)})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(log.Leaves)) {
+		if f, at := log.Leaves[name], log.Files[name]; log.Loading && at != checkpoint.FileLoaded {
+			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.ChecksumOf(f.FileID, f.Size))}
+			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == checkpoint.FileSent})
+		}
+	}
+	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: gate, Events: e}).All(ctx, work)
+	if errors.Is(err, fs.ErrNotExist) && log.Loading && log.History.Undo == nil { // an undo writes them again
+		return fail.With(fail.HDFS, setting.Errorf("files that are not loaded yet were removed: %w: put them back into %s, or load all again with %s", err, st.Location, setting.Restart))
+	}
+	if err != nil {
+		return fail.With(fail.HDFS, fmt.Errorf("read the files before they are loaded: %w", err))
+	}
+	if len(damaged) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, i := range slices.Sorted(maps.Keys(damaged)) {
+		errs = append(errs, damaged[i])
+	}
+	if !log.Loading {
+		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
+	}
+	return fail.With(fail.Load, setting.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
+		"%s discards the checkpoint and loads all of the input again", errors.Join(errs...), setting.Restart))
+}

@@ -1,0 +1,36 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// TestRemovedFilesNameTheWay: a load that had begun, and whose staging directory was removed, says that the job can be
+// begun again.
+func TestRemovedFilesNameTheWay(t *testing.T) {
+	l, err := jobtest.Env(t).Conf.Resolve("hdfs://nn/stage")
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := hdfsio.NewMemory()
+	st := &stage{Dir: &staging.Dir{FS: memory, Location: l}, out: build.Output{FS: memory, Dir: l.Path}}
+	log := &checkpoint.Job{History: checkpoint.NewHistory()}
+	if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: []loader.HFile{{Family: "f", Path: l.Join("f/0").URI(), Size: 9, Cells: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	err = proveStaged(t.Context(), st, &manifest.Manifest{}, log, nil, progress.Events{})
+	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "files that are not loaded yet were removed") || !strings.Contains(err.Error(), setting.Restart.String()) {
+		t.Errorf("files that were removed give %v", err)
+	}
+}

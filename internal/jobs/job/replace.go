@@ -1,0 +1,275 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync/atomic"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/replace"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// CheckReplace refuses, without a cluster, a job that cannot replace its table as the options say.
+func CheckReplace(o RunOptions, s spec.Job) error {
+	if into, err := inPlaceOf(o, s); into != nil || err != nil {
+		return err
+	}
+	return checkReplace(o, s)
+}
+
+// checkReplace refuses a replacing run where it cannot work.
+func checkReplace(o RunOptions, s spec.Job) error {
+	if !s.Replace {
+		return nil
+	}
+	if s.Several() {
+		return fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.Several))
+	}
+	if s.Mapping.CellTimestamp != nil {
+		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, older than which the rest is hidden: cell_timestamp cannot be used with it", setting.Replace))
+	}
+	return refuseOwnRows(s.Table, s.Inputs)
+}
+
+// refuseOwnRows refuses the table itself among inputs.
+func refuseOwnRows(table string, inputs []string) error {
+	own, err := loader.ParseTableName(table)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	for _, input := range inputs {
+		ref, ok, err := tablesource.Parse(input)
+		if err != nil {
+			return fail.With(fail.Config, err)
+		}
+		if ok && ref.Snapshot == "" && ref.Table == own {
+			return fail.With(fail.Config, setting.Errorf("%s of table %s by its own rows: what others write while they are read would be deleted; take a snapshot and give snapshot:NAME", setting.Replace, own))
+		}
+	}
+	return nil
+}
+
+// replaceable sees, before anything is built, that a snapshot can be taken of the
+// table and read.
+func (j *run) replaceable(ctx context.Context) error {
+	if !j.compares() || j.st.AnyLoading() {
+		return nil
+	}
+	if err := j.endCompared(ctx); err != nil || j.st.Built != nil {
+		return err
+	}
+	_, err := j.takeCompared(ctx)
+	if err != nil {
+		err = setting.Errorf("%s reads a snapshot of the table: %w", setting.Replace, err)
+	}
+	return j.afterCompared(ctx, err)
+}
+
+// replace writes the delete markers by which the table holds exactly the export
+// after the load, of a snapshot that is taken for it. Each attempt does so again
+// until the load has begun: others may have written meanwhile.
+func (j *run) replace(ctx context.Context, b *built) error {
+	if j.fresh != nil {
+		return j.compareFresh(ctx, b)
+	}
+	if j.st.AnyLoading() {
+		j.result.Replace = j.st.History.Replace
+		if j.spec.Replace && j.st.History.Replace == nil {
+			return fail.With(fail.Config, setting.Errorf("the load of this job had begun before it was to replace what the table has: finish it without %s, and give that to the next export's job", setting.Replace))
+		}
+		return nil
+	}
+	if err := j.endCompared(ctx); err != nil {
+		return err
+	}
+	if j.st.History.Replace != nil { // that was for markers which this attempt writes again, or not at all
+		if err := j.st.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
+			return err
+		}
+	}
+	if !j.spec.Replace {
+		return nil
+	}
+	err := j.refuseExport(b.manifest, j.before())
+	if err == nil && !j.proven { // before the snapshot, so that little is written between that and the load
+		if err = proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err == nil {
+			j.proven = true
+		}
+	}
+	if err == nil {
+		err = j.afterCompared(ctx, j.compare(ctx, b))
+	}
+	return err
+}
+
+// refuseExport refuses exports that are no table's whole content.
+func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
+	switch {
+	case m.Stamped && j.fresh == nil:
+		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, and these have their own", setting.Replace))
+	case m.Digest.Rows == 0:
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", table))
+	case m.Rejected > 0 && !j.spec.ReplaceRejected:
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %s set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
+			table, setting.Count(m.Rejected, "record"), m.RejectFile, setting.ReplaceRejected))
+	}
+	return nil
+}
+
+// compare takes the snapshot, and writes the markers if they may be loaded.
+func (j *run) compare(ctx context.Context, b *built) error {
+	j.o.Events.Phase("replace")
+	src, err := j.takeCompared(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := j.writeMarkers(ctx, b, src)
+	if err != nil {
+		return err
+	}
+	return j.st.Record(checkpoint.EventReplaced, done)
+}
+
+// writeMarkers compares the export with the snapshot, writes the markers and proves their files.
+func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
+	export := j.exported(b.manifest)
+	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: b.manifest.Expiring(), Events: j.o.Events}
+	s, err := replace.Compare(ctx, src.Snapshot, export, o)
+	if err != nil {
+		return done, tablesource.FilesFailure(err)
+	}
+	limit := j.spec.MaxDeletes()
+	done.Replace = &result.Replace{Rows: s.Rows, Deleted: s.Deleted, Changed: s.Changed, Limit: limit.String()}
+	j.result.Replace = done.Replace
+	j.o.Events.Note("table compared with the export", "rows", s.Rows, "deleted", s.Deleted, "changed", s.Changed)
+	if err := s.Refuse(o.Timestamp, limit); err != nil {
+		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w\n%s; the HFiles are kept in %s", j.facts.Name, err, j.refusedHint(s, limit), j.stage.Location))
+	}
+	st := j.stage
+	if j.markers != nil {
+		if st, err = j.markers(ctx); err != nil {
+			return done, err
+		}
+	}
+	rw := rewrite.New(st.out.FS, st.out.Dir, j.familyOf, o.Timestamp)
+	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.o.Gate
+	prefix, _ := rewrite.SplitURI(st.Location.URI())
+	files, err := s.Write(ctx, src.Snapshot, export, rw, prefix, o)
+	if err != nil {
+		return done, fail.With(fail.HDFS, err)
+	}
+	done.Files, done.Replace.Files = files, len(files)
+	for _, f := range files {
+		done.Replace.Markers += f.Cells
+		done.Replace.Bytes += f.Size
+	}
+	b.markers = files
+	return done, proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)}, j.st, j.o.Gate, j.o.Events)
+}
+
+// exported are the job's HFiles.
+func (j *run) exported(m *manifest.Manifest) *replace.Export {
+	e := &replace.Export{FS: j.stage.out.FS}
+	for _, f := range m.Files {
+		e.Files = append(e.Files, replace.File{Family: f.Family, Path: path.Join(j.stage.out.Dir, f.Name), First: f.FirstRow, Last: f.LastRow})
+	}
+	return e
+}
+
+// refusedHint says what to do about a table that is not replaced.
+func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
+	switch {
+	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files are built already
+		return setting.Textf("stop what writes to the table, and build the files again, which takes a later timestamp")
+	case s.Newer > 0 || s.Foreign > 0:
+		return setting.Textf("stop what writes to the table, and give the same command with %s, which takes a later timestamp", setting.Restart)
+	}
+	return setting.Textf("see that the export is complete; the same command with %s N or P%% above it continues (now %s)", setting.MaxDeletes, l)
+}
+
+// familyOf is the family's settings in the table.
+func (j *run) familyOf(name string) spec.Family { return familyIn(j.facts, name) }
+
+// familyIn is what a table says of a family that the job may not write.
+func familyIn(facts *cluster.Facts, name string) spec.Family {
+	for _, f := range facts.Families {
+		if f.Name == name {
+			return f
+		}
+	}
+	if cf, ok := facts.Table.Family(name); ok {
+		if settings, err := cluster.FamilySettings(cf); err == nil {
+			return settings
+		}
+	}
+	return spec.DefaultFamily(name)
+}
+
+// replaced sees that readers find the rows of the export and no others, and
+// deletes the snapshot.
+func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) error {
+	if j.st.History.Replace == nil {
+		return nil
+	}
+	if got := v.verification; got.Mode != "off" && !got.Expired {
+		var rows, cells atomic.Int64
+		err := j.c.ScanParallel(ctx, loader.ScanRequest{Table: j.facts.Name, KeysOnly: true}, countWorkers, func(_ int, r loader.Row) error {
+			rows.Add(1)
+			cells.Add(int64(len(r.Cells)))
+			return nil
+		})
+		if err != nil {
+			return fail.With(fail.Load, fmt.Errorf("count the rows of table %s: %w", j.facts.Name, err))
+		}
+		if want := m.Digest; rows.Load() != want.Rows || cells.Load() != want.Cells {
+			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, the export has %d and %d: others wrote or deleted after the snapshot %s, "+
+				"which has the table as it was before the load and is kept until the job is done or %s discards it; the same command counts again",
+				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.OwnSnapshots[checkpoint.PlaceCompared].Snapshot, setting.Restart)
+			return fail.With(fail.Verify, err)
+		}
+	}
+	return j.dropCompared(ctx)
+}
+
+// countWorkers is how many regions are counted at a time.
+const countWorkers = 4
+
+// takeCompared takes the snapshot that the export is compared with, when that of an earlier attempt is gone.
+func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
+	return OpenSnapshot(ctx, j.env, j.st, j.before(), checkpoint.PlaceCompared)
+}
+
+// afterCompared deletes the snapshot where nothing needs it: after an error, and
+// before there are markers. Of a job that is stopped the master may still be taking
+// it, so that the next attempt deletes it.
+func (j *run) afterCompared(ctx context.Context, err error) error {
+	if err == nil && j.st.History.Replace != nil || ctx.Err() != nil && j.st.Log != nil {
+		return err
+	}
+	return errors.Join(err, j.dropCompared(ctx))
+}
+
+// endCompared deletes the snapshot that the export was compared with, that of an earlier attempt too.
+func (j *run) endCompared(ctx context.Context) error {
+	return fail.With(fail.Load, j.st.DropSnapshots(ctx, j.c, checkpoint.PlaceCompared))
+}
+
+// dropCompared is endCompared, also after ctx has ended.
+func (j *run) dropCompared(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return j.endCompared(ctx)
+}

@@ -1,0 +1,196 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/fresh"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/mapreduce"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+)
+
+// RunOptions are [WorkOptions] with what only a whole run needs.
+type RunOptions struct {
+	build.WorkOptions
+	Staging  string       // directory on HDFS, default /tmp/bulkload-USER
+	Keep     bool         // leave the staging directory of a successful run
+	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
+	Stage    loader.Stage // the load mode, default as the table needs it
+	Snapshot string       // name of a snapshot to take before loading; empty: none
+	State    checkpoint.Options
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
+	LoadConcurrency int
+
+	// Into is the table that a job with Replace makes to take the place of its own, which is left as it is. Empty: it replaces in place.
+	Into   string
+	Splits fresh.Splits // of that table; nil: those of the job's own
+
+	// YARN builds the HFiles there. Default: here.
+	YARN *mapreduce.Settings
+
+	part, parts   int // of a job that was split, from 1; 0: it was not
+	behind, ahead progress.PartsWork
+}
+
+// samplesPerRegion is how many rows of each region a run in mode sample reads back.
+const samplesPerRegion = 20
+
+// Run does the whole job: table facts, build into staging, load, verify.
+// Nothing is loaded unless the whole input was read and every file verified.
+// With an error comes the result as far as it is known, or nil.
+// With a state directory the same call after a crash resumes,
+// and after a success does nothing.
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
+	start := time.Now()
+	table, err := cluster.TableName(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckEngine(env, o.YARN, o.State, s); err != nil {
+		return nil, err
+	}
+	if err := checkTables(o, s); err != nil {
+		return nil, err
+	}
+	into, err := inPlaceOf(o, s)
+	if err != nil {
+		return nil, err
+	}
+	if into != nil {
+		s, table = into.job, into.New.String()
+	}
+	if err := checkReplace(o, s); err != nil {
+		return nil, err
+	}
+	if err := tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)); err != nil {
+		return nil, err
+	}
+	id, err := checkpoint.Identify(env, s, o.State.JobID)
+	if err != nil {
+		return nil, err
+	}
+	if into != nil {
+		id = id.InPlaceOf(into.Old)
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	known := &result.Result{Schema: 1, Table: table}
+	c, err := env.Dial(ctx)
+	if err == nil {
+		defer c.Close()
+		id, err = id.OnCluster(ctx, c)
+	}
+	if err != nil {
+		return notReached(known, id, o.State, err)
+	}
+	known.Job = o.State.StateDir(id)
+	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
+	if err != nil {
+		return known, err
+	}
+	ctx, end := st.Work(ctx)
+	defer func() {
+		if end(&err); r != nil {
+			r.Job = st.Dir // none, if nothing was done
+		}
+	}()
+	if err := undone(st, o.State.Restart); err != nil {
+		return known, err
+	}
+	if err := o.keepRejects(st.Dir); err != nil {
+		return known, err
+	}
+	if !st.Finished || o.State.Restart { // that there is nothing to do can be said at any time
+		if err := progress.Pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
+	}
+	if o.State.Restart {
+		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
+			return known, err
+		}
+		if into != nil {
+			if err := into.restarting(ctx, env, c, st, o); err != nil {
+				return known, err
+			}
+		}
+		if err := st.Restart(ctx, env); err != nil {
+			return known, err
+		}
+	}
+	if into != nil {
+		if err := into.make(ctx, env, c, st); err != nil {
+			return known, err
+		}
+	}
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	others := listOthers(asking, env, st, o)
+	facts, err := cluster.TableFacts(ctx, env, c, table, s.Families()...)
+	if err != nil {
+		return known, err
+	}
+	s.Table = facts.Name.String()
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
+	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
+	defer j.copying.Wait()
+	if err := j.yarn().SameEngine(j.o.YARN); err != nil {
+		return j.result, err
+	}
+	if err := j.findTables(ctx); err != nil {
+		return j.result, err
+	}
+	if err := j.storesReadable(ctx); err != nil {
+		return j.result, err
+	}
+	err = j.openTables(ctx)
+	if err == nil {
+		err = j.plan(ctx)
+	}
+	defer func() { err = errors.Join(err, j.streams.Close(), j.closeTables(ctx)) }()
+	if err != nil {
+		if st.History.Plan == nil { // nothing leads back to it: the next attempt may be another job
+			j.dropTables(ctx)
+		}
+		return j.result, err
+	}
+	if st.Finished {
+		j.dropStreams() // of a process that was killed between its end and that
+		j.dropTables(ctx)
+		return j.already(ctx)
+	}
+	err = st.Steps(ctx, o.Gate, j.steps())
+	j.result.Elapsed = time.Since(start)
+	return j.result, err
+}
+
+// notReached ends a run that does not know its cluster. If the job has state of
+// one cluster only, another process that has that is named, and the result of the
+// run is for its directory.
+func notReached(known *result.Result, id checkpoint.Identity, o checkpoint.Options, cause error) (*result.Result, error) {
+	dir := o.AnyCluster(id)
+	if dir == "" {
+		return known, cause
+	}
+	lock, err := journal.TryLock(dir)
+	if _, busy := errors.AsType[*journal.BusyError](err); busy {
+		return known, fail.With(fail.Busy, err)
+	}
+	if err != nil {
+		return known, cause
+	}
+	known.Job = dir
+	return known, errors.Join(cause, lock.Release())
+}

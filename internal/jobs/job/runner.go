@@ -1,0 +1,220 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+)
+
+// run is one process's work on a job.
+type run struct {
+	env    *cluster.Env
+	spec   spec.Job
+	o      RunOptions
+	st     *checkpoint.Job
+	c      *loader.Cluster
+	facts  *cluster.Facts
+	result *result.Result
+
+	started time.Time
+
+	fresh   *freshTable // nil: the job loads the table that it names
+	targets []*target   // all that the job fills, in the order of loading; of the first spec, facts and work are these too
+
+	work    *build.Plan
+	streams *build.Streams
+	input   *build.Input // nil: a stream or a table's snapshot is gone, which is not needed any more
+	stage   *stage
+	tables  []*tablesource.Source // inputs
+
+	markers func(ctx context.Context) (*stage, error) // makes the directory of delete markers; nil: they are written next to the HFiles
+
+	tablesOver bool // tables are not read again, and there is no input
+	proven     bool // the files of an earlier attempt, which are all that there are
+
+	others    *listing      // nil: none is needed
+	preflight *preflightRun // runs during the build; nil: it is over, or there is none
+	newBase   bool          // a preflight has made the directory above the staging directory
+
+	copying sync.WaitGroup // of the journal to the staging directory
+}
+
+// plan makes the job's plan, or takes that of the journal if inputs and table
+// are what they were.
+func (j *run) plan(ctx context.Context) error {
+	families, err := j.spec.ApplyToAll(j.facts.Families)
+	if err != nil {
+		return err
+	}
+	for i, family := range families {
+		if table := j.facts.Families[i]; family != table {
+			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
+		}
+	}
+	if err := j.openInput(ctx); err != nil {
+		return err
+	}
+	now, err := j.planRecord(ctx, families)
+	if err == nil {
+		err = j.recordTables(&now)
+	}
+	if err != nil {
+		return err
+	}
+	if old := j.st.History.Plan; old != nil {
+		if old.Reading != nil && j.st.Allows(now.Reading) {
+			now.Reading.BadRecords = old.Reading.BadRecords
+		}
+		if err := old.Same(now); err != nil {
+			return err
+		}
+		kind := fail.Check
+		if j.st.Finished {
+			kind = fail.Verify
+		}
+		for _, t := range j.targets {
+			if err := j.recreated(ctx, j.madeOf(t), t.facts, kind); err != nil {
+				return err
+			}
+		}
+		if j.work, err = old.BuildPlan(families[0]); err != nil {
+			return err
+		}
+		return j.planAgain(old)
+	}
+	if j.work, err = build.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
+		return err
+	}
+	j.work.WarnKey(j.o.Events)
+	l, err := staging.Choose(j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
+	if err != nil {
+		return err
+	}
+	if err := j.elsewhere(ctx, l); err != nil {
+		return err
+	}
+	if now.Made, err = j.tableRecord(ctx, j.facts); err != nil {
+		return err
+	}
+	if err := j.planTables(ctx, now.Tables); err != nil {
+		return err
+	}
+	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
+	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
+	for _, split := range j.facts.Splits {
+		now.Splits = append(now.Splits, rowkey.Key(split))
+	}
+	if err := freshTimestamp(ctx, j.c, &now, j.o); err != nil {
+		return err
+	}
+	return j.st.Record(checkpoint.EventPlan, now)
+}
+
+// planRecord is the plan as far as it can be determined before it is made.
+func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
+	if j.input == nil {
+		return j.lostPlanRecord(ctx, families)
+	}
+	places, err := j.env.Places(j.spec.Inputs)
+	if err != nil {
+		return checkpoint.PlanRecord{}, err
+	}
+	var formats []string
+	files := j.input.Source.Files()
+	for _, f := range files {
+		formats = append(formats, checkpoint.FormatOf(f))
+	}
+	p := checkpoint.Asked(j.spec, formats)
+	p.Job, p.Table, p.Family, p.Columns = j.st.ID, j.spec.Table, families[0], j.input.Source.Columns()
+	if p.Mapping != nil {
+		p.Families = families
+	}
+	for i, f := range files {
+		r := checkpoint.InputRecordOf(f)
+		r.Place, r.Format = places[f.Input](f.Name), formats[i]
+		p.Inputs = append(p.Inputs, j.streamed(r, f.Input))
+	}
+	return p, nil
+}
+
+// steps are those of a run: one build of all tables, then the load and the verification of each.
+func (j *run) steps() []checkpoint.Step {
+	var files []*built
+	done := make([]*verified, len(j.targets))
+	steps := []checkpoint.Step{
+		{Name: "begin the attempt", Run: func(context.Context) (err error) { j.result.Attempt, err = j.st.Begin(j.o.State.Version); return err }},
+		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
+		{Name: "take the snapshot", Gate: true, Run: j.snapshot},
+		{Name: "compare with what is replaced", Run: func(ctx context.Context) error { return j.replace(ctx, files[0]) }},
+	}
+	for i, t := range j.targets {
+		f := &filling{run: j, target: t}
+		steps = append(steps,
+			checkpoint.Step{Name: "load " + t.Table, Gate: i > 0, Run: func(ctx context.Context) error { return f.load(ctx, files[i]) }},
+			checkpoint.Step{Name: "verify " + t.Table, Gate: true, Run: func(ctx context.Context) (err error) { done[i], err = f.verify(ctx); return err }})
+	}
+	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
+}
+
+// buildPublished builds the files, and copies the journal next to them. HBase is asked for nothing before it is there.
+func (j *run) buildPublished(ctx context.Context) ([]*built, error) {
+	before := j.st.Built
+	files, err := j.buildChecked(ctx)
+	if err == nil && j.st.Built != before { // else by an earlier attempt
+		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) })
+	}
+	return files, err
+}
+
+// end notes that nothing is left to do, and removes what is not needed any more. It takes every table's verification.
+func (j *run) end(ctx context.Context, all []*verified) error {
+	if i := slices.Index(all, nil); i >= 0 {
+		return fail.Errorf(fail.Unexpected, "table %s is not verified", j.targets[i].Table)
+	}
+	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
+	j.result.Elapsed = time.Since(j.started)
+	return j.st.End(ctx, j.result, j.stage.Dir, j.o.Keep, j.o.Events)
+}
+
+// reopen makes the staging directory, or goes back to that of an earlier attempt.
+func (j *run) reopen(ctx context.Context) (err error) {
+	if err := j.st.Check(ctx); err != nil {
+		return err
+	}
+	dir, err := staging.MakeAt(ctx, j.env, j.st.History.Plan.Staging)
+	if err != nil {
+		return err
+	}
+	j.stage = stageIn(dir)
+	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
+	if err := j.stageTables(ctx); err != nil || j.st.AnyLoading() {
+		return err
+	}
+	return j.st.Resume().KeepTables(ctx, j.buildTables())
+}
+
+// prove reads the files that earlier attempts have written, before the load has begun.
+func (j *run) prove(ctx context.Context) error {
+	if j.st.AnyLoading() || len(j.st.Written) == 0 {
+		return nil
+	}
+	if err := j.st.Resume().CheckTables(ctx, j.buildTables(), j.o.Gate, j.o.Events); err != nil {
+		return err
+	}
+	j.proven = j.st.Built != nil
+	return nil
+}

@@ -1,0 +1,53 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/setting"
+)
+
+// tableRecord is the record of the table as it is.
+func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
+	return checkpoint.RecordTable(ctx, j.env, j.c, facts.Table, facts.Regions)
+}
+
+// recreated is nil if the table is the one that the plan was made for, as far as
+// the journal says.
+func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
+	if was == nil {
+		return nil
+	}
+	now, err := j.tableRecord(ctx, facts)
+	if err != nil {
+		return err
+	}
+	found, err := was.Compare(*now, func() (map[string]bool, error) { return j.c.RegionTraces(ctx, facts.Name) })
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	hint := setting.Textf("what was loaded before went with the old table: %s loads everything into the new one", setting.Restart)
+	switch found {
+	case checkpoint.OtherTable:
+		return fail.Errorf(kind, "table %s was recreated since this job began: it was dropped and made again, or emptied; its oldest region is of %s (%s)",
+			facts.Name, now.Oldest().Format(time.RFC3339), hint)
+	case checkpoint.DoubtfulTable:
+		return fail.Errorf(kind, "table %s may have been recreated since this job began: it was out of service, at %s the latest time, none of its regions is one of then, "+
+			"and this user cannot compare its directory on HDFS (if it was not, run the command as a user who can read that; if it was, %s)",
+			facts.Name, time.UnixMilli(now.State).UTC().Format(time.RFC3339), hint)
+	}
+	return nil
+}
+
+// stillTheSame looks at the table once more when all files are in it: those
+// that went into one that is gone are lost.
+func (j *run) stillTheSame(ctx context.Context, t *target) error {
+	facts, err := cluster.TableFacts(ctx, j.env, j.c, t.facts.Name.String(), t.Families()...)
+	if err != nil {
+		return err
+	}
+	return j.recreated(ctx, j.madeOf(t), facts, fail.Verify)
+}

@@ -1,0 +1,291 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// RunParts does one job for each directory that holds files of the inputs, in
+// the order of their names, as [Run] would with that directory as its input.
+// It ends with the first that fails, so that a later directory never has older
+// cells than an earlier one. The same call resumes. One lock is
+// held for the whole, so that two calls do not work on it at a time.
+//
+// The result has the totals of the parts; with an error it says what became
+// of each.
+func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
+	start := time.Now()
+	switch {
+	case s.Replace && o.Into != "":
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Into, abilities.SplitBy))
+	case s.Replace:
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.SplitBy))
+	}
+	if _, err := cluster.TableName(s); err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(s.Inputs, cluster.IsTable); i >= 0 {
+		return nil, fail.Errorf(fail.Config, "input %s: %w", s.Inputs[i], abilities.Refusal(abilities.Input, abilities.SplitBy))
+	}
+	c, cluster, unreached := clusterOf(ctx, env, o.State)
+	if c != nil {
+		defer c.Close()
+	}
+	if unreached != nil {
+		dirs, err := directories(ctx, env, s)
+		if err != nil {
+			return nil, err // no cluster is needed to see that
+		}
+		p := newParts(env, s, o, dirs)
+		if len(dirs) > 0 {
+			p.failed(ctx, 0, nil, unreached, time.Since(start))
+			unreached = p.errorOf(0, unreached)
+		}
+		p.total()
+		p.result.Elapsed = time.Since(start)
+		return p.result, unreached
+	}
+	state, lock, err := lockParts(ctx, env, c, s, cluster, o.State, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Release()) }()
+	}
+	if err := checkpoint.Refresh(ctx, env, o.State.Dir); err != nil {
+		return nil, err
+	}
+	dirs, err := directories(ctx, env, s)
+	if err != nil {
+		return nil, err
+	}
+	p := newParts(env, s, o, dirs)
+	p.cluster, p.result.Job = cluster, state
+	err = p.run(ctx)
+	p.total()
+	p.result.Elapsed = time.Since(start)
+	return p.result, err
+}
+
+// parts is one RunParts.
+type parts struct {
+	env     *cluster.Env
+	spec    spec.Job
+	o       RunOptions
+	dirs    []source.Directory
+	cluster string // its id
+	result  *result.Result
+	results []*result.Result    // of the parts, nil where nothing is known
+	begun   []bool              // parts that an earlier run has begun
+	behind  progress.PartsWork  // done by this run from their beginning
+	ahead   progress.PartsWork  // not begun yet, and not done before
+	clock   *progress.WaitClock // nil without a gate
+}
+
+func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Directory) *parts {
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
+	for i, d := range dirs {
+		p.result.Parts[i] = result.Part{Input: d.Path, Status: result.PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
+	}
+	return p
+}
+
+// errorOf is why a part has failed.
+func (p *parts) errorOf(i int, err error) error {
+	return fmt.Errorf("directory %s (%d of %d): %w", p.dirs[i].Path, i+1, len(p.dirs), err)
+}
+
+func (p *parts) run(ctx context.Context) error {
+	known, newest, err := p.doneBefore()
+	if err != nil {
+		return err
+	}
+	if p.o.Gate != nil {
+		p.clock = &progress.WaitClock{Gate: p.o.Gate}
+		p.o.Gate = p.clock
+	}
+	skipped := 0
+	for i, r := range known {
+		if r != nil {
+			p.tell(i, result.PartAlready, r)
+			skipped++
+		} else {
+			p.ahead.Add(totalSize(p.dirs[i].Files), 0)
+		}
+	}
+	if skipped > 0 {
+		p.o.Events.Note("directories that were done before are skipped", "directories", skipped, "of", len(p.dirs))
+	}
+	for i, d := range p.dirs {
+		if known[i] != nil && i != newest {
+			continue
+		}
+		begun := time.Now()
+		if known[i] == nil {
+			p.ahead.Parts--
+			p.ahead.Bytes -= totalSize(d.Files)
+			if err := progress.Pass(ctx, p.o.Gate); err != nil {
+				return err
+			}
+			p.o.Events.Note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
+		}
+		waited := p.clock.Waited()
+		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))
+		if r == nil || !r.Already {
+			p.result.Parts[i].Began = begun.UTC()
+		}
+		if err != nil {
+			p.failed(ctx, i, r, err, time.Since(begun))
+			return p.errorOf(i, err)
+		}
+		if r.Already {
+			p.tell(i, result.PartAlready, r)
+			continue
+		}
+		p.tell(i, result.PartDone, r)
+		if !p.begun[i] {
+			p.behind.Add(totalSize(d.Files), r.Elapsed-(p.clock.Waited()-waited))
+		}
+		p.o.Events.Note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// partSpec is the job of a directory: it is the same as if the directory were
+// given as the input, so what a nightly run has loaded is not loaded again.
+func (p *parts) partSpec(i int) spec.Job {
+	s := p.spec
+	s.Inputs = []string{p.dirs[i].Path}
+	return s
+}
+
+func (p *parts) partOptions(i int) RunOptions {
+	o := p.o
+	o.part, o.parts, o.behind, o.ahead = i+1, len(p.dirs), p.behind, p.ahead
+	if i > 0 {
+		o.Snapshot = "" // one before all of it
+	}
+	if o.RejectFile != "" {
+		const longest = 120 // names of files have a bound
+		ext, label := filepath.Ext(o.RejectFile), strings.ReplaceAll(strings.Trim(p.dirs[i].Name, "/"), "/", "_")
+		o.RejectFile = strings.TrimSuffix(o.RejectFile, ext) + "." + label[max(0, len(label)-longest):] + ext
+	}
+	return o
+}
+
+// doneBefore are the results of parts that earlier runs have done, by their
+// journals and without asking the table: there may be thousands of them. One
+// with files that have changed since is not one: its run says so.
+//
+// newest is the one that was done last, about which the table is to be asked,
+// since it may have been emptied; rows of the others may have newer cells by
+// now. It is -1 when another part was being loaded after it.
+func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
+	known, newest = make([]*result.Result, len(p.dirs)), -1
+	p.begun = make([]bool, len(p.dirs))
+	if p.o.State.Dir == "" || p.o.State.Restart {
+		return known, newest, nil
+	}
+	var last time.Time
+	loading := false
+	for i := range p.dirs {
+		dir, err := p.stateDir(i)
+		if err != nil {
+			return nil, -1, err
+		}
+		h, err := readHistory(dir)
+		if err != nil {
+			return nil, -1, err
+		}
+		p.begun[i] = h.Plan != nil && !h.Finished
+		loading = loading || h.Loading && !h.Finished
+		if !h.Finished || h.Result == nil || h.Plan == nil || !p.isOf(h, i) {
+			continue
+		}
+		known[i] = h.Result
+		known[i].Job, known[i].DoneAt = dir, h.FinishedAt
+		if h.FinishedAt.After(last) {
+			newest, last = i, h.FinishedAt
+		}
+	}
+	if loading {
+		newest = -1
+	}
+	return known, newest, nil
+}
+
+// readHistory reads the journal of a job that may be running; there may be none.
+func readHistory(dir string) (checkpoint.History, error) {
+	h := checkpoint.NewHistory()
+	f, err := os.Open(filepath.Join(dir, journal.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return h, fail.With(fail.Config, err)
+	}
+	defer f.Close()
+	records, err := journal.Read(f)
+	if err != nil {
+		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (%s discards the checkpoint and starts over)", dir, err, setting.Restart)
+	}
+	if h, err = checkpoint.HistoryOf(records); err != nil {
+		return h, fail.Errorf(fail.Config, "journal of the job in %s, %w (%s discards the checkpoint and starts over)", dir, err, setting.Restart)
+	}
+	return h, nil
+}
+
+func (p *parts) tell(i int, status result.PartStatus, r *result.Result) {
+	p.results[i] = r
+	part := &p.result.Parts[i]
+	part.Status, part.Job = status, r.Job
+	if status == result.PartDone {
+		part.Elapsed = r.Elapsed
+	}
+	if m := r.Manifest; m != nil {
+		part.Records, part.Rows, part.Cells, part.HFiles, part.Written = m.Records, m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes
+		part.Rejected, part.RejectFile = m.Rejected, m.RejectFile
+	}
+}
+
+func (p *parts) failed(ctx context.Context, i int, r *result.Result, err error, took time.Duration) {
+	part := &p.result.Parts[i]
+	if p.cluster != "" {
+		part.Job, _ = p.stateDir(i)
+	}
+	part.Status, part.Error, part.Elapsed = result.PartFailed, err.Error(), took
+	switch {
+	case ctx.Err() != nil:
+		part.Status = result.PartStopped
+	case fail.KindOf(err) == fail.Busy:
+		part.Status = result.PartBusy
+	}
+	if r != nil {
+		p.result.Staging = r.Staging // where files are kept
+	}
+}
+
+func totalSize(files []source.FileInfo) (n int64) {
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}

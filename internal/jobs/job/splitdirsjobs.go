@@ -1,0 +1,100 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// directories are the parts of a spec's inputs.
+func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
+	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, nil, nil)
+	if err == nil {
+		err = streams.Refuse("a job for each directory")
+	}
+	if err == nil && s.Expect != nil {
+		err = fail.Errorf(fail.Config, "%s is the number of all records, and each directory is a job of its own: leave it out", setting.Expect)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := source.Directories(ctx, env.Source, s.Inputs, source.Options{AllowEmpty: s.AllowEmpty})
+	if err != nil {
+		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))
+	}
+	if len(dirs) == 0 && !s.AllowEmpty {
+		return nil, fail.Errorf(fail.Input, "split by directory: the inputs hold no files")
+	}
+	return dirs, nil
+}
+
+// lockParts keeps other runs over the same tree out, if there is a state. The
+// lock is in a directory of its own.
+func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *checkpoint.Lock, err error) {
+	if o.Dir == "" {
+		return "", nil, nil
+	}
+	id, err := checkpoint.Identify(env, s, "split by directory\x00"+o.JobID)
+	if err != nil {
+		return "", nil, err
+	}
+	// The name does not have the form of a job's state, and is not taken for one.
+	dir = filepath.Join(o.Dir, "split", id.On(cluster).Name())
+	if err := durable.MakePrivateDir(dir); err != nil {
+		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
+	}
+	lock, err = checkpoint.WaitLock(ctx, c, dir, o.LockWait, e)
+	return dir, lock, err
+}
+
+// clusterOf is the cluster and its id, if there is a state. It is connected unless it is nil.
+func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *loader.Cluster, id string, err error) {
+	if o.Dir == "" {
+		return nil, "", nil
+	}
+	if err := o.MakeDir(); err != nil {
+		return nil, "", err
+	}
+	if c, err = env.Dial(ctx); err != nil {
+		return nil, "", err
+	}
+	id, err = c.ID(ctx)
+	return c, id, cluster.Failure(err)
+}
+
+// isOf reports whether a plan was made of just the files of a part as they are,
+// and of all that the spec says.
+func (p *parts) isOf(h checkpoint.History, i int) bool {
+	s, was := p.partSpec(i), h.Plan
+	now := was.Asked(s)
+	if was.Reading != nil && h.Allows(now.Reading) {
+		now.Reading.BadRecords = was.Reading.BadRecords
+	}
+	at, err := p.env.Places(s.Inputs)
+	if err != nil {
+		return false
+	}
+	for _, f := range p.dirs[i].Files {
+		r := checkpoint.InputRecordOf(f)
+		r.Place = at[0](f.Name)
+		now.Inputs = append(now.Inputs, r)
+	}
+	return was.Same(now) == nil
+}
+
+// stateDir is the directory of a part's state.
+func (p *parts) stateDir(i int) (string, error) {
+	id, err := checkpoint.Identify(p.env, p.partSpec(i), p.o.State.JobID)
+	return p.o.State.StateDir(id.On(p.cluster)), err
+}

@@ -1,0 +1,64 @@
+package job
+
+import (
+	"cmp"
+	"time"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+)
+
+// total adds the parts up. What is not the same for all is left out.
+func (p *parts) total() {
+	t := p.result
+	t.Already = len(p.results) > 0
+	var first tableTotal
+	var further []tableTotal
+	for i, r := range p.results {
+		if t.Parts[i].Status != result.PartAlready {
+			t.Already = false
+		}
+		if r == nil || t.Parts[i].Status != result.PartDone && t.Parts[i].Status != result.PartAlready {
+			continue
+		}
+		t.Table = r.Table
+		if r.DoneAt.After(t.DoneAt) {
+			t.DoneAt = r.DoneAt
+		}
+		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
+		first.add(result.Table{Manifest: r.Manifest, Regions: r.Regions, LoadTime: r.LoadTime, Verify: r.Verify})
+		for n, own := range r.Tables {
+			if n == len(further) {
+				further = append(further, tableTotal{Table: result.Table{Table: own.Table, Index: own.Index}})
+			}
+			further[n].add(own)
+		}
+	}
+	if !t.Already {
+		t.DoneAt = time.Time{}
+	}
+	t.Manifest, t.Regions, t.LoadTime, t.Verify = first.Manifest, first.Regions, first.LoadTime, first.Verify
+	t.Tables = nil
+	for _, own := range further {
+		t.Tables = append(t.Tables, own.Table)
+	}
+}
+
+// tableTotal is what the parts have done to one table.
+type tableTotal struct{ result.Table }
+
+// add adds what one part has done. What it gives stays as it is.
+func (t *tableTotal) add(r result.Table) {
+	t.Regions = max(t.Regions, r.Regions)
+	t.LoadTime += r.LoadTime
+	t.VerifyTime += r.VerifyTime
+	if r.Manifest != nil {
+		if t.Manifest == nil {
+			t.Manifest = &manifest.Manifest{}
+		}
+		t.Manifest.Add(r.Manifest)
+	}
+	if r.Verify != nil {
+		t.Verify = t.Verify.Add(r.Verify)
+	}
+}

@@ -1,0 +1,70 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+)
+
+// Staged are HFiles that another package has written into a staging
+// directory, with that package's own journal.
+type Staged struct {
+	Env     *cluster.Env
+	Cluster *loader.Cluster
+	Facts   *cluster.Facts // of the table as it is
+	Dir     *staging.Dir
+	Files   []manifest.File // whose cells have timestamps of their own, or others' timestamps
+	Journal *checkpoint.Job
+	Time    int64                   // of files that are cut or merged, milliseconds; default now
+	Proven  bool                    // every file was read as a whole just now
+	Made    *checkpoint.TableRecord // the table as it has to be before and after the load; nil: not compared
+}
+
+// Load brings the files into the table as [Run] does: each is read as a whole
+// before the first is loaded unless it was just now, what is done and what is not known is written into
+// the journal, and the same call after a crash continues; it takes the files from the journal then. What it comes to is put into r.
+// Verify and Staging of the options are not looked at.
+func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
+	j := &run{env: s.Env, c: s.Cluster, st: s.Journal, facts: s.Facts}
+	if s.Made != nil {
+		if err := j.recreated(ctx, s.Made, s.Facts, fail.Check); err != nil {
+			return err
+		}
+	}
+	st := stageIn(s.Dir)
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
+	m := &manifest.Manifest{Timestamp: cmp.Or(s.Time, time.Now().UnixMilli()), Files: s.Files, Stamped: true}
+	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven, local: o.Unreplicated}
+	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
+		return err
+	}
+	var families []string
+	for _, f := range s.Facts.Families {
+		families = append(families, f.Name)
+	}
+	facts, err := cluster.TableFacts(ctx, s.Env, s.Cluster, s.Facts.Name.String(), families...)
+	if err != nil {
+		return err
+	}
+	return j.recreated(ctx, s.Made, facts, fail.Verify)
+}
+
+// StagedFiles are files of a staging directory as a manifest has them.
+func StagedFiles(files []loader.HFile) (staged []manifest.File) {
+	for _, f := range files {
+		staged = append(staged, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
+			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
+	}
+	return staged
+}

@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// openInput opens the inputs. Streams are read for it, unless nothing of the job needs them any more.
+func (j *run) openInput(ctx context.Context) (err error) {
+	if j.streams, err = build.FindStreams(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, j.st.Streams); err != nil {
+		return err
+	}
+	if j.streams.Waiting(j.st.Streams) {
+		if err := j.checkBefore(ctx); err != nil {
+			return err
+		}
+	}
+	if j.tablesOver {
+		return nil
+	}
+	needed := build.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.AnyLoading()}
+	var resume *build.Resume
+	if j.st.Log != nil {
+		resume = j.st.Resume()
+	}
+	j.input, err = j.streams.OpenInput(ctx, j.spec, j.o.WorkOptions, resume, needed)
+	if err != nil && !needed.Bound {
+		return errors.Join(err, j.abandonStreams(ctx, err))
+	}
+	return err
+}
+
+// checkBefore looks at all else before a stream is read, which can be done once.
+func (j *run) checkBefore(ctx context.Context) error {
+	for _, t := range j.targets {
+		s := t.Job
+		if modulus, err := s.SaltModulus(t.facts.Splits); err == nil {
+			s.Regions = modulus
+		}
+		r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Making: j.making, Gone: j.gone})
+		if err == nil {
+			err = r.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandonStreams removes copies of streams for which there is no plan, and never will be with this input and these settings.
+func (j *run) abandonStreams(ctx context.Context, cause error) error {
+	if kind := fail.KindOf(cause); j.st.Log == nil || kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
+		return nil
+	}
+	_, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return j.st.Resume().DropStreams()
+}
+
+// dropStreams removes the copies of streams, when nothing reads them any more.
+func (j *run) dropStreams() {
+	if j.st.Log == nil {
+		return
+	}
+	if err := j.st.Resume().DropStreams(); err != nil {
+		j.o.Events.Warn("copies of streams are left behind", "error", err)
+	}
+}
+
+// streamed is the record of an input as a stream, if it is one.
+func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputRecord {
+	if d, ok := j.streams.Digest(input); ok {
+		r.Place = j.streams.Place(input)
+		return r.AsStream(d)
+	}
+	return r
+}
+
+// lostPlanRecord is the plan of a job whose streams are not read again: what the journal says of their columns and formats
+// holds. All other inputs are listed.
+func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
+	old := *j.st.History.Plan
+	p := old.Asked(j.spec)
+	p.Job, p.Table, p.Family = j.st.ID, j.spec.Table, families[0]
+	if p.Mapping != nil {
+		p.Families = families
+	}
+	for i := range j.spec.Inputs {
+		place := j.streams.Place(i)
+		if at := slices.IndexFunc(old.Inputs, func(f checkpoint.InputRecord) bool { return f.CRC32C != nil && f.Place == place }); at >= 0 {
+			p.Inputs = append(p.Inputs, j.streamed(old.Inputs[at], i))
+		}
+	}
+	before, err := j.readBefore(&old)
+	if err != nil {
+		return p, err
+	}
+	p.Inputs = append(p.Inputs, before...)
+	others := slices.DeleteFunc(j.streams.Others(j.spec.Inputs), j.notRead)
+	if len(others) == 0 {
+		return p, nil
+	}
+	files, err := source.List(ctx, j.env.Source, others, build.SelectionOf(j.spec))
+	if err != nil {
+		return p, fail.With(fail.Input, err)
+	}
+	places, err := j.env.Places(others)
+	if err != nil {
+		return p, err
+	}
+	for _, f := range files {
+		r := checkpoint.InputRecordOf(f)
+		r.Place = places[f.Input](f.Name)
+		p.Inputs = append(p.Inputs, r)
+	}
+	return p, nil
+}
+
+// addInputs notes what is read, or was.
+func (j *run) addInputs(s *progress.Start) {
+	if j.input != nil {
+		j.input.AddTo(s)
+		return
+	}
+	for _, f := range j.st.History.Plan.Inputs {
+		s.Files++
+		s.Bytes += f.Size
+		s.Sources = append(s.Sources, progress.InputFile{Path: f.Input, Bytes: f.Size})
+	}
+}
+
+// lostInput says that files have to be written again for which a stream is needed.
+func (j *run) lostInput(context.Context) error {
+	return fail.With(fail.Input, setting.Errorf("HFiles have to be written again, and a stream among the inputs is not there any more: run the export again, and give it to the same command (or discard the checkpoint with %s)", setting.Restart))
+}

@@ -1,0 +1,170 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// openTables opens the inputs that are tables. Of a table of HBase a snapshot is
+// taken, which the journal names before; a later attempt reads the same. It is not
+// opened for a job that needs none of its inputs any more.
+func (j *run) openTables(ctx context.Context) error {
+	if err := tablesource.CheckParse(j.spec.Inputs, j.spec.Parse != ""); err != nil {
+		return err
+	}
+	over := j.st.Finished || j.st.AnyLoading()
+	for _, input := range j.spec.Inputs {
+		ref, ok, err := tablesource.Parse(input)
+		if err != nil {
+			return fail.With(fail.Config, err)
+		}
+		if !ok {
+			continue
+		}
+		if ref.Snapshot == "" && over {
+			j.tablesOver = true
+			continue
+		}
+		s, err := j.openTable(ctx, input, ref)
+		if err != nil {
+			return err
+		}
+		j.tables = append(j.tables, s)
+		s.Mount(j.env, input, j.spec.KeyParser)
+	}
+	return nil
+}
+
+// openTable opens what an input names, and reports a scan in its place.
+func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) (*tablesource.Source, error) {
+	if ref.Snapshot != "" {
+		return tablesource.Open(ctx, j.env, ref, tablesource.Options{})
+	}
+	r, o, err := j.readTable(ctx, input, ref.Table)
+	if err != nil {
+		return nil, err
+	}
+	s, err := tablesource.Open(ctx, j.env, ref, o)
+	if err != nil || s.Scanned == nil || r.Scan != nil {
+		return s, err
+	}
+	s.Report(j.o.Events.Warn)
+	j.o.Events.Note("table is read by scans: its rows are not of one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
+	r.Snapshot, r.Created = "", 0
+	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State}
+	for _, start := range s.Scanned.Starts {
+		r.Scan.Starts = append(r.Scan.Starts, rowkey.Key(start))
+	}
+	if err := j.st.Record(checkpoint.EventReadSnapshot, r); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+// readTable says how a table is read: as an earlier attempt did. Else it names the
+// snapshot through which that is done, in the journal first.
+func (j *run) readTable(ctx context.Context, input string, table loader.TableName) (r checkpoint.ReadSnapshotRecord, o tablesource.Options, err error) {
+	place, err := j.env.Place(input)
+	if err != nil {
+		return r, o, err
+	}
+	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil}
+	if j.o.YARN != nil { // nodes have no region servers scan
+		o.By, o.FilesOnly = tablesource.ByFiles, true
+	}
+	r, ok := j.st.OwnSnapshots[place]
+	scan := o.By == tablesource.ByScan
+	switch {
+	case ok && r.Scan != nil && !scan && o.By != tablesource.ByAuto:
+		return r, o, began(input, "scans", "scan")
+	case ok && r.Scan == nil && scan && j.st.History.Plan != nil:
+		return r, o, began(input, "its files", "files")
+	case ok && r.Scan != nil:
+		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State}
+		for _, start := range r.Scan.Starts {
+			o.Bounds.Starts = append(o.Bounds.Starts, start)
+		}
+		return r, o, nil
+	case ok && scan: // that of an attempt that came to no plan
+		if err := j.c.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
+			return r, o, fail.With(fail.Load, err)
+		}
+		return r, o, nil
+	case ok && j.st.History.Plan != nil:
+		o.By = tablesource.ByFiles // which the plan names
+	}
+	if !ok {
+		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String()}
+		if scan {
+			return r, o, nil
+		}
+		if r, err = RecordSnapshot(j.st, table, r); err != nil {
+			return r, o, err
+		}
+	}
+	o.Name, o.Created = r.Snapshot, r.Created
+	return r, o, nil
+}
+
+// began refuses to read a table in another way than this job did.
+func began(input, how, by string) error {
+	return fail.With(fail.Config, setting.Errorf("input %s: this job has begun to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
+}
+
+// closeTables deletes what a job without a journal has taken.
+func (j *run) closeTables(ctx context.Context) error {
+	var errs []error
+	for _, s := range j.tables {
+		if s.Scanned != nil && s.Scanned.Torn() > 0 {
+			j.o.Events.Warn("regions of a table were split, merged or moved while it was read: rows of one part are of several moments", "table", s.Scanned.Table.String(), "parts", s.Scanned.Torn())
+		}
+		errs = append(errs, s.Close(ctx))
+	}
+	j.tables = nil
+	return errors.Join(errs...)
+}
+
+// dropTables deletes the snapshots that this job has read tables through, when
+// nothing reads them any more.
+func (j *run) dropTables(ctx context.Context) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := j.st.DropSnapshots(ctx, j.c, j.st.InputPlaces()...); err != nil {
+		j.o.Events.Warn("a snapshot is left behind", "error", err)
+	}
+}
+
+// readBefore are the files of tables that are not read again, as the journal has
+// them.
+func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRecord, err error) {
+	for _, input := range j.spec.Inputs {
+		if !j.notRead(input) {
+			continue
+		}
+		place, err := j.env.Place(input)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range old.Inputs {
+			if strings.HasPrefix(f.Place, place+"/") {
+				files = append(files, f)
+			}
+		}
+	}
+	return files, nil
+}
+
+// notRead says that an input is a table which the job does not need any more.
+func (j *run) notRead(input string) bool {
+	return j.tablesOver && strings.HasPrefix(input, cluster.TableScheme)
+}

@@ -1,0 +1,162 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
+)
+
+// target is one of the tables that a run fills.
+type target struct {
+	spec.Target
+	number   int // in the order of loading, from 0
+	facts    *cluster.Facts
+	families []spec.Family // as the job has them
+	plan     *build.Plan
+	stage    *stage // where its files are
+}
+
+// checkTables refuses what a job of several tables cannot do.
+func checkTables(o RunOptions, s spec.Job) error {
+	switch {
+	case !s.Several():
+		return nil
+	case o.Snapshot != "":
+		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, and the job has several: take snapshots of them before", setting.Snapshot))
+	case o.YARN != nil:
+		return s.Divisible(abilities.YARN)
+	}
+	return nil
+}
+
+// findTables asks for the facts of all tables; the first one's are known.
+func (j *run) findTables(ctx context.Context) error {
+	for i, x := range j.spec.Targets() {
+		t := &target{Target: x, number: i, facts: j.facts}
+		if i > 0 {
+			var err error
+			if t.facts, err = cluster.TableFacts(ctx, j.env, j.c, t.Table, t.Families()...); err != nil {
+				return err
+			}
+			t.Table = t.facts.Name.String()
+		}
+		var err error
+		if t.families, err = t.ApplyToAll(t.facts.Families); err != nil {
+			return err
+		}
+		j.targets = append(j.targets, t)
+	}
+	return nil
+}
+
+// specTargets are the job's, as the tables are called.
+func (j *run) specTargets() []spec.Target {
+	list := make([]spec.Target, len(j.targets))
+	for i, t := range j.targets {
+		list[i] = t.Target
+	}
+	return list
+}
+
+// recordTables puts further tables into the plan, as far as it can be determined before it is made.
+func (j *run) recordTables(now *checkpoint.PlanRecord) error {
+	formats := now.Formats()
+	if j.input == nil {
+		formats = j.st.History.Plan.Formats()
+	}
+	now.Tables = checkpoint.AskedTables(j.spec, formats)
+	for i := range now.Tables {
+		p, t := &now.Tables[i], j.targets[i+1]
+		p.Table, p.Family = t.Table, t.families[0]
+		if p.Mapping != nil {
+			p.Families = t.families
+		}
+	}
+	return nil
+}
+
+// planTables makes the plans of further tables, and completes their records. The first table has its plan.
+func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (err error) {
+	j.targets[0].plan = j.work
+	for i := range records {
+		r, t := &records[i], j.targets[i+1]
+		if t.plan, err = build.NewPlan(t.Job, j.work.Columns, t.families[0], t.facts.Splits, j.work.Timestamp, t.families[1:]...); err != nil {
+			return fmt.Errorf("table %s: %w", t.Table, err)
+		}
+		t.plan.WarnKey(j.o.Events)
+		if r.Made, err = j.tableRecord(ctx, t.facts); err != nil {
+			return err
+		}
+		r.Modulus, r.Splits = t.plan.Modulus, []rowkey.Key{}
+		for _, split := range t.facts.Splits {
+			r.Splits = append(r.Splits, rowkey.Key(split))
+		}
+	}
+	return nil
+}
+
+// planAgain takes the plans of further tables from the journal.
+func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
+	j.targets[0].plan = j.work
+	for i, t := range j.targets[1:] {
+		if t.plan, err = old.Further(i).BuildPlan(t.families[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageTables gives each table the directory of its files: that of the job, or one in it if there are several.
+func (j *run) stageTables(ctx context.Context) error {
+	for _, t := range j.targets {
+		t.stage = j.stage
+		if t.Dir == "" {
+			continue
+		}
+		l := j.stage.Location.Join(t.Dir)
+		out := j.stage.out
+		out.Dir = l.Path
+		t.stage = &stage{Dir: &staging.Dir{FS: j.stage.FS, Location: l}, out: out}
+		err := out.FS.Mkdir(ctx, l.Path, 0o711)
+		if err == nil {
+			err = out.FS.Chmod(ctx, l.Path, 0o711) // region servers pass it
+		}
+		if err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return nil
+}
+
+// buildTables are the tables as a build sees them.
+func (j *run) buildTables() []build.Table {
+	list := make([]build.Table, len(j.targets))
+	for i, t := range j.targets {
+		list[i] = build.Table{Plan: t.plan}
+		if t.stage != nil {
+			list[i].Out = t.stage.out
+		}
+	}
+	return list
+}
+
+// madeOf is what the plan says of a table as it was.
+func (j *run) madeOf(t *target) *checkpoint.TableRecord {
+	p := j.st.History.Plan
+	switch {
+	case t.number == 0:
+		return p.Made
+	case t.number <= len(p.Tables):
+		return p.Tables[t.number-1].Made
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// undone refuses a job whose load was taken out of its table again, or is being
+// taken out: that it was done once says nothing of the table any more.
+func undone(st *checkpoint.Job, restart bool) error {
+	u := st.History.Undo
+	switch {
+	case u == nil:
+	case !u.Done:
+		return fail.Errorf(fail.Check, "an undo of this job is under way: give bulkload undo %s %s again, which resumes it", setting.Job, st.Dir)
+	case !restart:
+		return fail.Errorf(fail.Check, "this job was undone at %s: %s loads it again, with another timestamp", u.DoneAt.Format(time.RFC3339), setting.Restart)
+	}
+	return nil
+}
+
+// freshTimestamp refuses a timestamp that an undo has used up: markers hide what
+// is written with it, in the regions where no compaction has dropped them.
+func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRecord, o RunOptions) error {
+	if o.State.Dir == "" {
+		return nil
+	}
+	all, err := checkpoint.ReadUndone(ctx, c, o.State.Dir, o.Events)
+	if err != nil {
+		return err
+	}
+	for _, u := range all {
+		if u.Cluster == p.Made.Cluster && u.Table == p.Table && u.Timestamp == p.Timestamp {
+			return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s): delete markers hide some of what is written with it; give a later %s, or none",
+				u.Timestamp, u.Table, u.Job, setting.Timestamp)
+		}
+	}
+	return nil
+}

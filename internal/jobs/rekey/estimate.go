@@ -1,0 +1,71 @@
+package rekey
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+)
+
+// Estimate says what [Run] would come to: rows and bytes of the new table's regions, by a sample of a snapshot's rows or, of a small table and
+// if w is exact, by all. The regions are the new table's, else those that it would be made with; or so many as w suggests. A snapshot that it takes is deleted
+// again, and nothing else is changed. What a run would refuse of the tables it refuses too. Splits of w are not used.
+func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate.Options) (_ *estimate.Estimate, err error) {
+	q, err := request.resolve()
+	if err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	ref := tablesource.Ref{Table: q.From}
+	if q.Snapshot != "" {
+		ref = tablesource.Ref{Snapshot: q.Snapshot}
+	}
+	src, err := tablesource.Open(ctx, env, ref, tablesource.Options{FilesOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close(ctx)) }()
+	s, now, o := src.Snapshot, time.Now(), q.options(w.WorkOptions)
+	if err := q.isOf(s); err != nil {
+		return nil, err
+	}
+	d, err := newkeys.Predict(ctx, env, s, o, w)
+	if err != nil {
+		return nil, err
+	}
+	old, facts, err := q.tables(ctx, env, c, s)
+	var splits [][]byte
+	regions := w.Suggest
+	switch {
+	case err == nil:
+		err = errors.Join(fits(facts, old, q.Splits, q.Since > 0), q.vacant(ctx, c))
+		splits = facts.Splits
+	case old != nil && errors.Is(err, loader.ErrTableNotFound):
+		facts = &cluster.Facts{Table: old}
+		facts.Families, err = cluster.FamiliesOf(env, old, familyNames(s)...)
+		switch _, salted := newkeys.SaltSplits(q.key); {
+		case err != nil || regions > 0:
+		case q.Splits == nil && !salted && !d.Whole:
+			regions = len(s.Regions) // as the run finds them, by all rows
+		default:
+			splits, err = q.splits(ctx, s, now, o)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := q.plan(q.To.String(), facts.Families, splits, now)
+	if err != nil {
+		return nil, err
+	}
+	return d.Estimate(ctx, p, regions, facts.Table.MaxFileSize)
+}

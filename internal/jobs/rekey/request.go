@@ -1,0 +1,114 @@
+package rekey
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/mapreduce"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// A Request is what a run does.
+type Request struct {
+	From, To   loader.TableName
+	Snapshot   string // of From, that is there already; empty: one is taken, and deleted at the end
+	Key        string // the spec of the new keys
+	OldKey     string // that of the old ones, whose columns Key may name then; empty: it names none of them
+	Splits     [][]byte
+	Since      int64  // milliseconds; cells of earlier timestamps are left out; 0: none
+	Duplicates string // what becomes of rows of one new key: fail, first or last by their old keys; empty: fail
+	BadRecords string // rows without a new key that are set aside: a number or a share; empty: none
+	Verify     string // full or off; empty: full
+}
+
+// RunOptions say how [Run] works.
+type RunOptions struct {
+	build.WorkOptions
+	State           checkpoint.Options
+	Staging         string // directory on HDFS, default /tmp/bulkload-USER
+	Keep            bool   // leave the staging directory of a successful run
+	Stage           loader.Stage
+	MaxFiles        int // of a family of a region, default that of the configuration, else 32
+	LoadConcurrency int // regions that load at a time, default 2 of each region server, 8 while they are quick
+	// YARN builds the files there. Default: here.
+	YARN   *mapreduce.Settings
+	PlanTo string // file for a plan for shares: nothing is built or loaded; empty: the whole job
+}
+
+// resolved is a request that is right.
+type resolved struct {
+	Request
+	key    keygen.Expr
+	oldKey keygen.Expr // nil: none
+	policy extsort.Policy
+	budget *source.Budget
+}
+
+func (r Request) resolve() (*resolved, error) {
+	q := &resolved{Request: r}
+	var err error
+	if q.key, err = keygen.Parse(r.Key); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	q.Key = q.key.String()
+	if r.OldKey != "" {
+		if q.oldKey, err = keygen.Parse(r.OldKey); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		if _, err := newkeys.CheckOldKey(q.oldKey); err != nil {
+			return nil, err
+		}
+		q.OldKey = q.oldKey.String()
+	}
+	if q.policy, err = extsort.ParsePolicy(r.Duplicates); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if q.budget, err = source.NewBudget(r.BadRecords); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if q.Duplicates == "" {
+		q.Duplicates = "fail"
+	}
+	q.Verify = cmp.Or(q.Verify, "full")
+	if err := abilities.Verifies(abilities.Rekey, q.Verify, "full", "off"); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	switch {
+	case r.From == (loader.TableName{}) || r.To == (loader.TableName{}):
+		return nil, fail.Errorf(fail.Config, "two tables are needed: the one whose rows get new keys with %s, the one that they go to with %s", setting.From, setting.To)
+	case r.From == r.To:
+		return nil, fail.Errorf(fail.Config, "%s and %s are both table %s: rows go to another table, and readers follow", setting.From, setting.To, r.To)
+	case r.Since < 0:
+		return nil, fail.Errorf(fail.Config, "%s %d is below 0", setting.Since, r.Since)
+	case r.Since > 0 && q.policy != extsort.Fail:
+		return nil, newkeys.SinceNeedsFail()
+	}
+	return q, nil
+}
+
+// identity distinguishes the job from every other.
+func (q *resolved) identity(word string) checkpoint.Identity {
+	key := q.Key
+	if q.OldKey != "" {
+		key += " of " + q.OldKey
+	}
+	return checkpoint.IdentifyParts(q.To, "rekey", q.From.String(), q.Snapshot, key, fmt.Sprint(q.Since), word)
+}
+
+// SinceSlack is how much earlier than its snapshot a further pass begins: clocks
+// of servers differ, and cells get their time before they are written.
+const SinceSlack = 10 * time.Minute
+
+// NextSince is the time from which a further pass reads what was written after a
+// snapshot was made.
+func NextSince(created int64) int64 { return max(created-SinceSlack.Milliseconds(), 1) }

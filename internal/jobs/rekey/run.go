@@ -1,0 +1,269 @@
+package rekey
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// run is one process's work on a job.
+type run struct {
+	env *cluster.Env
+	req *resolved
+	o   RunOptions
+	st  *checkpoint.Job
+	c   *loader.Cluster
+
+	opened *tablesource.Source
+	source *snapshot.Snapshot // nil: it is not needed any more
+	facts  *cluster.Facts
+	dir    *staging.Dir
+	proven bool // every file was read as a whole just now
+	result *result.Result
+}
+
+// Run does the whole job: snapshot, new table, files, load, verification. With a
+// state directory the same call after a crash resumes, and after a success does
+// nothing. With an error comes the result as far as it is known, or nil.
+func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (r *result.Result, err error) {
+	start := time.Now()
+	req, err := request.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	id, err := req.identity(o.State.JobID).OnCluster(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := st.Work(ctx)
+	defer func() {
+		if end(&err); r != nil {
+			r.Job = st.Dir // none, if nothing was done
+		}
+	}()
+	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
+	if o.State.Restart {
+		if err := j.yarn().End(ctx); err != nil {
+			return j.result, err
+		}
+		if err := st.Restart(ctx, env); err != nil {
+			return j.result, err
+		}
+	}
+	if st.Finished {
+		return j.already(ctx), nil
+	}
+	if err := j.engine(); err != nil {
+		return j.result, err
+	}
+	defer func() { j.result.Elapsed = time.Since(start) }()
+	return j.result, st.Steps(ctx, o.Gate, j.steps())
+}
+
+// steps are those of a rekey.
+func (j *run) steps() []checkpoint.Step {
+	built := func() bool { return j.st.Built != nil }
+	var m *manifest.Manifest
+	steps := []checkpoint.Step{
+		{Name: "record what is read", Gate: true, Run: j.record, TakeBack: j.giveBack},
+		{Name: "open the snapshot", Done: built, Run: j.open},
+		{Name: "make the table", Run: j.plan},
+	}
+	if j.o.PlanTo != "" {
+		return append(steps, checkpoint.Step{Name: "plan shares", Run: j.divide})
+	}
+	return append(steps, []checkpoint.Step{
+		{Name: "begin the attempt", Run: j.begin},
+		{Name: "build the files", Run: func(ctx context.Context) (err error) { m, err = j.build(ctx); return err }},
+		{Name: "load them", Gate: true, Run: func(ctx context.Context) error { return j.load(ctx, m) }},
+		{Name: "delete the snapshot", Run: func(ctx context.Context) error { j.drop(ctx); return nil }},
+		{Name: "verify the table", Gate: true, Run: func(ctx context.Context) error { return j.verify(ctx, m) }},
+		{Name: "end the job", Run: j.end},
+	}...)
+}
+
+// begin begins an attempt.
+func (j *run) begin(context.Context) (err error) {
+	if j.result.Attempt, err = j.st.Begin(j.o.State.Version); err == nil {
+		j.o.Events.Start(j.start())
+	}
+	return err
+}
+
+// record says what the job reads, before anything is done, or takes what an
+// earlier attempt said.
+func (j *run) record(context.Context) error {
+	q, k := j.req, j.st.Rekey
+	if k == nil || k.Snapshot == "" {
+		now := time.Now()
+		if err := j.st.ForgetBuild(); err != nil { // of another snapshot
+			return err
+		}
+		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
+		if k.Snapshot == "" {
+			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
+		}
+	} else if k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
+		return nil
+	}
+	if j.st.Built != nil || j.divided() {
+		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
+			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
+	}
+	if err := j.st.ForgetBuild(); err != nil {
+		return err
+	}
+	now := *k
+	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
+	return j.st.Record(checkpoint.EventRekey, now)
+}
+
+func (j *run) now() time.Time {
+	if j.st.Rekey == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(j.st.Rekey.Now)
+}
+
+// input is what the job reads, for people.
+func (j *run) input() string {
+	if j.req.Snapshot != "" {
+		return tablesource.Ref{Snapshot: j.req.Snapshot}.String()
+	}
+	return tablesource.Ref{Table: j.req.From}.String()
+}
+
+// open opens the snapshot, and takes it if it is the job's own and not there yet.
+func (j *run) open(ctx context.Context) error {
+	k := j.st.Rekey
+	ref := tablesource.Ref{Table: j.req.From}
+	if !k.Own {
+		ref = tablesource.Ref{Snapshot: k.Snapshot}
+	}
+	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
+		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
+		if err == nil && !there && j.divided() {
+			return fail.Errorf(fail.Check, "snapshot %s is gone, which other processes read (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
+		}
+		if err == nil && !there {
+			err = j.st.ForgetBuild()
+		}
+		if err != nil {
+			return fail.With(fail.Load, err)
+		}
+	}
+	var err error
+	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true}); err != nil {
+		return err
+	}
+	j.source = j.opened.Snapshot
+	if err := j.req.isOf(j.source); err != nil {
+		return err
+	}
+	now := *k
+	if now.Created = j.source.Created.UnixMilli(); now.Created == k.Created {
+		return nil
+	}
+	if j.divided() {
+		return fail.Errorf(fail.Check, "snapshot %s is another one than that which other processes read (%s discards the job)", k.Snapshot, setting.Restart)
+	}
+	if err := j.st.ForgetBuild(); err != nil { // of another snapshot of that name
+		return err
+	}
+	return j.st.Record(checkpoint.EventRekey, now)
+}
+
+// isOf refuses the snapshot of another table.
+func (q *resolved) isOf(s *snapshot.Snapshot) error {
+	if name, err := loader.ParseTableName(s.Table); err != nil || name != q.From {
+		return fail.Errorf(fail.Config, "snapshot %s is of table %s, not of %s", s.Name, s.Table, q.From)
+	}
+	return nil
+}
+
+// plan finds or makes the new table and names the staging directory, or takes
+// both from the journal.
+func (j *run) plan(ctx context.Context) (err error) {
+	p := j.st.Plan
+	if p == nil {
+		if j.facts, err = j.target(ctx); err != nil {
+			return err
+		}
+		now := j.now().UnixMilli()
+		l, err := staging.Choose(j.env, j.o.Staging, j.facts.Name.String(), now)
+		if err != nil {
+			return err
+		}
+		p = &checkpoint.PlanRecord{Job: j.st.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
+			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: newkeys.BytesOf(j.source)}}}
+		for _, s := range j.facts.Splits {
+			p.Splits = append(p.Splits, s)
+		}
+		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.c, j.facts.Table, j.facts.Regions); err != nil {
+			return err
+		}
+		if err := j.st.Record(checkpoint.EventPlan, *p); err != nil {
+			return err
+		}
+	} else {
+		var families []string
+		for _, f := range p.Families {
+			families = append(families, f.Name)
+		}
+		if j.facts, err = cluster.TableFacts(ctx, j.env, j.c, p.Table, families...); err != nil {
+			return err
+		}
+	}
+	j.dir, err = staging.MakeAt(ctx, j.env, p.Staging)
+	j.result.Staging = p.Staging
+	return err
+}
+
+func (j *run) start() progress.Start {
+	p := j.st.Plan
+	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Key: p.Key, Inputs: []string{j.input()}, Bytes: p.Inputs[0].Size,
+		Regions: len(p.Splits) + 1, Timestamp: p.Timestamp, Staging: p.Staging, Phases: []string{"read", "sort", "write", "check", "load"}}
+	if j.source != nil {
+		for _, r := range j.source.Regions {
+			s.Files += r.Files
+		}
+	}
+	switch {
+	case j.st.Built != nil || j.st.Rekey.Shares != "":
+		s.Phases = s.Phases[3:]
+	case j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0:
+		s.Phases = s.Phases[2:]
+	}
+	if len(j.st.Written) > 0 && !j.st.Loading {
+		s.Phases = slices.Insert(s.Phases, 0, "check")
+	}
+	if j.req.Verify == "full" {
+		s.Phases, s.Verify = append(s.Phases, "verify"), "full"
+	}
+	return s
+}

@@ -1,0 +1,130 @@
+package rekey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/share"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/setting"
+)
+
+// divided reports whether other processes build the files, from the snapshot as it is.
+func (j *run) divided() bool {
+	return j.st.Rekey != nil && j.st.Rekey.Shares != "" || j.st.Submission != nil
+}
+
+// sharePlan is the job's plan for other processes.
+func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
+	p, err := j.planned()
+	if err != nil {
+		return nil, err
+	}
+	k := j.st.Rekey
+	ref := tablesource.Ref{Snapshot: k.Snapshot}
+	src, err := tablesource.Open(ctx, j.env, ref, tablesource.Options{FilesOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	src.Mount(j.env, ref.String(), nil)
+	return share.MakeRekey(ctx, j.env, spec.Spec{Inputs: []string{ref.String()}, Duplicates: k.Duplicates, BadRecords: k.BadRecords}, src.Snapshot, p, j.st.Plan.Staging, j.o.WorkOptions)
+}
+
+func (j *run) yarn() job.OnYARN { return job.OnYARN{Env: j.env, Journal: j.st, Events: j.o.Events} }
+
+// engine refuses to build in two ways.
+func (j *run) engine() error {
+	if k := j.st.Rekey; j.o.YARN != nil && k != nil && k.Shares != "" {
+		return fail.With(fail.Config, setting.Errorf("the job's shares are planned: give no %s, or %s, which discards the plan", setting.Engine, setting.Restart))
+	}
+	s, err := spec.Spec{Inputs: []string{j.input()}}.ResolveTable()
+	if err != nil {
+		return err
+	}
+	return errors.Join(job.CheckEngine(j.env, j.o.YARN, j.o.State, s), j.yarn().SameEngine(j.o.YARN))
+}
+
+// onYARN makes the files by a job on YARN.
+func (j *run) onYARN(ctx context.Context, p *newkeys.Plan, out build.Output) (*manifest.Manifest, error) {
+	rejects := ""
+	if !j.req.budget.None() {
+		rejects = j.options().RejectFile
+	}
+	m, onYARN, err := j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, []build.Table{{Plan: p.Build(j.source), Out: out}}, j.dir, rejects)
+	if s := j.yarn().Submission(); s != nil && fail.KindOf(err) == fail.BadRows && j.yarn().End(ctx) == nil { // another attempt submits it again
+		err = errors.Join(err, j.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: s.Tag, How: "its rows are refused"}))
+		j.yarn().Drop(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.result.YARN = onYARN
+	return m[0], nil
+}
+
+// divide writes the plan by which other processes build the files. The journal has it from then on: the job builds none itself.
+func (j *run) divide(ctx context.Context) error {
+	k := j.st.Rekey
+	if j.st.Built != nil || len(j.st.Attempts) > 0 && k.Shares == "" {
+		return fail.Errorf(fail.Check, "an earlier attempt has begun to build or load: the same command without a plan resumes it, %s discards it", setting.Restart)
+	}
+	shares, err := j.sharePlan(ctx)
+	if err != nil {
+		return err
+	}
+	switch k.Shares {
+	case "":
+		now := *k
+		now.Shares = shares.Checksum
+		err = j.st.Record(checkpoint.EventRekey, now)
+	case shares.Checksum:
+	default:
+		err = fail.Errorf(fail.Check, "shares of another plan are built for this job already (%s discards it)", setting.Restart)
+	}
+	if err == nil {
+		_, err = shares.Write(ctx, j.env, j.o.PlanTo)
+	}
+	if err == nil {
+		j.o.Events.Note("plan for shares", "file", j.o.PlanTo, "regions", shares.Regions(), "splits", len(shares.Parts), "staging", j.st.Plan.Staging)
+	}
+	return err
+}
+
+// merged takes the files that merges of shares have written. Each is read as a whole.
+func (j *run) merged(ctx context.Context, out build.Output) (*manifest.Manifest, error) {
+	m, err := share.MergedFiles(ctx, out.FS, out.Dir, j.st.Rekey.Shares)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fail.Errorf(fail.Input, "the files of the job's shares are not all in %s: build the shares, merge, and give the command again", j.st.Plan.Staging)
+	}
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	var work []filecheck.Target
+	for _, f := range m.Files {
+		work = append(work, filecheck.Target{File: f, Path: path.Join(out.Dir, f.Name)})
+	}
+	damaged, err := (&filecheck.Checker{FS: out.FS, Gate: j.o.Gate, Events: j.o.Events}).All(ctx, work)
+	if err != nil {
+		return nil, fail.With(fail.HDFS, fmt.Errorf("read the files before they are loaded: %w", err))
+	}
+	for _, i := range slices.Sorted(maps.Keys(damaged)) {
+		err = errors.Join(err, damaged[i])
+	}
+	if j.proven = err == nil; !j.proven {
+		return nil, fail.With(fail.Input, fmt.Errorf("nothing was loaded: %w (remove what is in %s, and merge again)", err, j.st.Plan.Staging))
+	}
+	return m, nil
+}

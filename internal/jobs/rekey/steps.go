@@ -1,0 +1,142 @@
+package rekey
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+)
+
+// options are those of the build.
+func (j *run) options() newkeys.Options {
+	o := j.req.options(j.o.WorkOptions)
+	if o.RejectFile == "" {
+		o.RejectFile = filepath.Join(j.st.Dir, "rejects.keys")
+	}
+	return o
+}
+
+func (q *resolved) options(w build.WorkOptions) newkeys.Options {
+	return newkeys.Options{RejectFile: w.RejectFile, Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: q.budget, Events: w.Events, Gate: w.Gate}}
+}
+
+// plan is the build's, for families and regions of the new table.
+func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, now time.Time) (*newkeys.Plan, error) {
+	ranges, err := partition.New(splits)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Since: q.Since, Duplicates: q.policy}, nil
+}
+
+// planned is the build's plan as the journal has it.
+func (j *run) planned() (*newkeys.Plan, error) {
+	var splits [][]byte
+	for _, s := range j.st.Plan.Splits {
+		splits = append(splits, s)
+	}
+	return j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+}
+
+// build makes the files, or those that are missing.
+func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
+	p, err := j.planned()
+	if err != nil {
+		return nil, err
+	}
+	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.o.Uploads)}
+	var resume *build.Resume
+	if j.st.Log != nil {
+		resume = j.st.Resume()
+		if err := j.prove(ctx, resume, out); err != nil {
+			return nil, err
+		}
+	}
+	if j.st.Built != nil {
+		m, err := manifest.Read(ctx, out.FS, out.Dir)
+		if err != nil {
+			return nil, fail.With(fail.HDFS, err)
+		}
+		j.o.Events.Note("files are built already", "files", m.HFiles)
+		j.st.EndSpill(j.o.Events)
+		j.result.Manifest = m
+		return m, nil
+	}
+	if j.source == nil {
+		if err := j.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var m *manifest.Manifest
+	switch j.proven = false; {
+	case j.st.Rekey.Shares != "":
+		m, err = j.merged(ctx, out)
+	case j.o.YARN != nil:
+		m, err = j.onYARN(ctx, p, out)
+	default:
+		m, err = newkeys.Build(ctx, j.source, p, out, j.options(), resume)
+	}
+	if err != nil {
+		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(err, extsort.ErrCorrupt) {
+			j.st.EndSpill(j.o.Events) // what is not sorted to the end is useless
+		}
+		return nil, err
+	}
+	submitted := j.yarn().Submission() // none is left when the record is written
+	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
+		return nil, err
+	}
+	j.yarn().Drop(ctx, submitted)
+	j.st.EndSpill(j.o.Events)
+	j.st.Publish(ctx, j.dir, j.o.Events)
+	j.result.Manifest = m
+	return m, nil
+}
+
+// prove reads the files of earlier attempts, unless a load of them has begun. Those that are damaged are built again.
+func (j *run) prove(ctx context.Context, resume *build.Resume, out build.Output) error {
+	if j.st.Loading || j.divided() {
+		return nil
+	}
+	if b := j.st.Built; b != nil && b.HFiles > 0 && len(j.st.Written) == 0 { // by an earlier version
+		return j.st.ForgetBuild()
+	}
+	if err := resume.KeepWritten(ctx, out); err != nil || len(j.st.Written) == 0 {
+		return err
+	}
+	if err := resume.CheckWritten(ctx, out, j.o.Gate, j.o.Events); err != nil {
+		return err
+	}
+	j.proven = j.st.Built != nil
+	return nil
+}
+
+// load brings the files into the table, or what is left of them.
+func (j *run) load(ctx context.Context, m *manifest.Manifest) error {
+	if !j.st.Loading {
+		if err := j.req.vacant(ctx, j.c); err != nil {
+			return err
+		}
+	}
+	s := job.Staged{Env: j.env, Cluster: j.c, Facts: j.facts, Dir: j.dir, Files: m.Files, Time: m.Timestamp, Proven: j.proven, Journal: j.st, Made: j.st.Plan.Made}
+	err := s.Load(ctx, job.LoadOptions{Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, LoadConcurrency: j.o.LoadConcurrency, Uploads: j.o.Uploads, Gate: j.o.Gate, Events: j.o.Events}, j.result)
+	if err != nil {
+		j.st.Fail(ctx, err) // before the copy
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		j.st.Publish(ctx, j.dir, j.o.Events)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package rekey
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/hbase/table"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// target finds the new table, or makes it like the old one was when the snapshot
+// was taken.
+func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
+	old, facts, err := j.req.tables(ctx, j.env, j.c, j.source)
+	if old != nil && errors.Is(err, loader.ErrTableNotFound) {
+		if err := j.create(ctx, old); err != nil {
+			return nil, err
+		}
+		_, facts, err = j.req.tables(ctx, j.env, j.c, j.source)
+	}
+	if err != nil {
+		return nil, err
+	}
+	splits := j.req.Splits
+	if j.st.Rekey.Makes {
+		splits = nil // regions of a table that an earlier attempt has made, and that is empty, may have been merged since
+	}
+	if err := fits(facts, old, splits, j.req.Since > 0); err != nil {
+		return nil, err
+	}
+	return facts, j.req.vacant(ctx, j.c)
+}
+
+// tables are the old table, as it was when the snapshot was taken, and what the new one says of itself: one that is not there is
+// [loader.ErrTableNotFound], and the old one is known.
+func (q *resolved) tables(ctx context.Context, env *cluster.Env, c *loader.Cluster, s *snapshot.Snapshot) (*loader.Table, *cluster.Facts, error) {
+	old, err := loader.DescribedBy(q.From, s.Schema)
+	if err != nil {
+		return nil, nil, fail.With(fail.Input, err)
+	}
+	if _, err := table.Settle(ctx, c, q.To); err != nil { // one that is not enabled is refused when it is asked for its facts
+		return nil, nil, cluster.Failure(err)
+	}
+	facts, err := cluster.TableFacts(ctx, env, c, q.To.String(), familyNames(s)...)
+	return old, facts, err
+}
+
+func familyNames(s *snapshot.Snapshot) (names []string) {
+	for _, f := range s.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// splits are those of a table that is made.
+func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Time, o newkeys.Options) ([][]byte, error) {
+	if q.Splits != nil {
+		return q.Splits, nil
+	}
+	return newkeys.Splits(ctx, s, q.key, q.oldKey, now, o)
+}
+
+// create makes the table, pre-split.
+func (j *run) create(ctx context.Context, old *loader.Table) error {
+	splits, err := j.req.splits(ctx, j.source, j.now(), j.options())
+	if err != nil {
+		return err
+	}
+	now := *j.st.Rekey
+	now.Makes = true
+	if err := j.st.Record(checkpoint.EventRekey, now); err != nil {
+		return err
+	}
+	spec := table.Like(old).Spec(j.req.To, splits)
+	j.o.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)
+	if err := j.c.CreateTable(ctx, spec); err != nil && !errors.Is(err, loader.ErrTableExists) {
+		return cluster.Failure(err)
+	}
+	return nil
+}
+
+// fits reports whether a table can have the old one's cells as they are: one that
+// keeps fewer versions, or for a shorter time, would lose some. One that keeps
+// more shows in a further pass what the old one has dropped since the first.
+func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool) error {
+	var wrong []string
+	for _, f := range old.Families {
+		now, ok := facts.Table.Family(f.Name)
+		switch {
+		case !ok:
+			wrong = append(wrong, "it has no family "+f.Name)
+		case now.Versions < f.Versions:
+			wrong = append(wrong, "family "+f.Name+" keeps fewer versions")
+		case further && now.Versions > f.Versions:
+			wrong = append(wrong, "family "+f.Name+" keeps more versions")
+		case now.TTL < f.TTL:
+			wrong = append(wrong, "family "+f.Name+" has a shorter TTL")
+		}
+	}
+	for _, split := range splits {
+		if !slices.ContainsFunc(facts.Splits, func(s []byte) bool { return bytes.Equal(s, split) }) {
+			wrong = append(wrong, "it has no region that begins at "+rowkey.String(split))
+			break
+		}
+	}
+	if len(wrong) > 0 {
+		return fail.Errorf(fail.Check, "table %s is there already, and cannot have what table %s has: %s (alter it, or name a table that does not exist, which is made with %s or by the keys)",
+			facts.Name, old.Name, strings.Join(wrong, "; "), setting.Splits)
+	}
+	return nil
+}
+
+// vacant refuses a table with rows, which the old ones would mix with. A further
+// pass adds to those of the first.
+func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {
+	if q.Since > 0 {
+		return nil
+	}
+	vacant, err := table.Vacant(ctx, c, q.To)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if !vacant {
+		return fail.Errorf(fail.Check, "table %s has rows, or delete markers: rows with new keys go into an empty table (name another one; a further pass, for what was written since the first, has %s)", q.To, setting.Since)
+	}
+	return nil
+}

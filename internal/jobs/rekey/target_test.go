@@ -1,0 +1,93 @@
+package rekey
+
+import (
+	"strings"
+	"testing"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+)
+
+// TestFits: a table that is there can have all cells, or is refused by what it lacks.
+func TestFits(t *testing.T) {
+	table := func(families ...loader.Family) *loader.Table { return &loader.Table{Families: families} }
+	old := table(loader.Family{Name: "f", Versions: 3, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 86400})
+	more := table(loader.Family{Name: "f", Versions: 5, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 86400}, loader.Family{Name: "h"})
+	less := table(loader.Family{Name: "f", Versions: 2, TTL: loader.Forever}, loader.Family{Name: "g", Versions: 1, TTL: 3600})
+	for name, c := range map[string]struct {
+		now     *loader.Table
+		splits  string
+		further bool
+		says    string
+	}{
+		"the same":                     {old, "", true, ""},
+		"more":                         {more, "", false, ""},
+		"more, of a further pass":      {more, "", true, "family f keeps more versions"},
+		"less":                         {less, "", false, "family f keeps fewer versions; family g has a shorter TTL"},
+		"a family is missing":          {table(old.Families[0]), "", false, "it has no family g"},
+		"split points that it has":     {old, "m", false, ""},
+		"split points that it has not": {old, "x", false, "it has no region that begins at x"},
+	} {
+		facts := &cluster.Facts{Table: c.now, Splits: [][]byte{[]byte("m")}}
+		var splits [][]byte
+		if c.splits != "" {
+			splits = [][]byte{[]byte(c.splits)}
+		}
+		err := fits(facts, old, splits, c.further)
+		if c.says == "" && err != nil || c.says != "" && (fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestRequests that are wrong are refused before anything is asked of a cluster.
+func TestRequests(t *testing.T) {
+	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
+	right := Request{From: a, To: b, Key: "id +  $row"}
+	q, err := right.resolve()
+	testcheck.Must(t, err)
+	if q.Key != "id + $row" || q.Duplicates != "fail" || q.Verify != "full" || !q.budget.None() {
+		t.Errorf("%+v", q)
+	}
+	for name, change := range map[string]func(*Request){
+		"no table": func(r *Request) { r.From = loader.TableName{} }, "one table": func(r *Request) { r.To = a }, "a key": func(r *Request) { r.Key = "salt(" },
+		"since": func(r *Request) { r.Since = -1 }, "since with first": func(r *Request) { r.Since, r.Duplicates = 1, "first" },
+		"duplicates": func(r *Request) { r.Duplicates = "x" }, "bad records": func(r *Request) { r.BadRecords = "x" }, "verify": func(r *Request) { r.Verify = "sample" },
+	} {
+		r := right
+		change(&r)
+		if _, err := r.resolve(); fail.KindOf(err) != fail.Config {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	other := right
+	other.Since = 5
+	o, err := other.resolve()
+	testcheck.Must(t, err)
+	if q.identity("").On("c").ID == o.identity("").On("c").ID || q.identity("x").On("c").ID == q.identity("").On("c").ID {
+		t.Error("passes of different times are one job, or one is two")
+	}
+	if NextSince(1_700_000_600_000) != 1_700_000_000_000 || NextSince(5) != 1 {
+		t.Error("the next pass begins at another time")
+	}
+}
+
+// TestOldKeySpecs refuses specs by which keys cannot be taken apart, before anything is read.
+func TestOldKeySpecs(t *testing.T) {
+	for spec, says := range map[string]string{
+		"a + b":                "where a ends and b begins, no key shows",
+		"salt(a) + b":          "write it as the salt's last argument",
+		"md5hex(a)":            "stores no column as it is",
+		"'x' + $row":           "is the old key itself",
+		"a + md5hex(a) + b":    "no key shows",
+		"salt(a, 10) + (":      "key spec",
+		"id + upper(name) + x": "no key shows",
+	} {
+		r := Request{Key: "id", OldKey: spec}
+		if _, err := r.resolve(); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package rekey
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// scanWorkers is how many regions are read at a time for verification.
+const scanWorkers = 4
+
+// verify holds the new table to what was written: rows, cells and sum of all that
+// readers see in it, of a further pass from its time on.
+func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
+	start := time.Now()
+	defer func() { j.result.VerifyTime = time.Since(start) }()
+	if j.req.Verify == "off" {
+		j.result.Verify = &result.Verification{Mode: "off", Want: m.Digest}
+		return nil
+	}
+	j.o.Events.Phase("verify")
+	j.o.Events.Total("verify", progress.Amount{Rows: m.Digest.Rows})
+	got, err := j.scan(ctx)
+	if err != nil {
+		return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", j.req.To, err))
+	}
+	v := &result.Verification{Mode: "full", Want: m.Digest, Got: got.Digest()}
+	j.result.Verify = v
+	if got.Digest() == m.Digest && got.Sum() == m.RowSum {
+		return nil
+	}
+	if m.Times != nil && manifest.Expired(m.Times.Expires) && got.Rows <= m.Digest.Rows && got.Cells <= m.Digest.Cells {
+		v.Expired = true
+		j.o.Events.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", v.Mode)
+		return nil
+	}
+	written := fmt.Sprintf("%s, %s, digest %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), m.RowSum)
+	if j.req.Since > 0 {
+		return fail.Errorf(fail.Verify, "table %s does not hold what was written: from timestamp %d on it has %s, written were %s (rows that were deleted from table %s since an earlier pass, rows whose key columns have changed since, "+
+			"and cells that others wrote show so)", j.req.To, j.req.Since, got, written, j.req.From)
+	}
+	return fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s, written were %s (cells that others wrote or deleted since also show so; %s discards the job and loads all again, into a table that is empty)",
+		j.req.To, got, written, setting.Restart)
+}
+
+// scan sums up the rows of the table.
+func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
+	req := loader.ScanRequest{Table: j.req.To, MinTime: j.req.Since, Versions: 1}
+	for _, f := range j.facts.Table.Families {
+		req.Versions = max(req.Versions, uint32(f.Versions))
+	}
+	var mu sync.Mutex
+	var scanned atomic.Int64
+	parts := map[int]*newkeys.RowHash{}
+	err := j.c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
+		mu.Lock()
+		h := parts[part]
+		if h == nil {
+			h = &newkeys.RowHash{}
+			parts[part] = h
+		}
+		mu.Unlock()
+		for i := range row.Cells {
+			c := &row.Cells[i]
+			h.AddBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
+		}
+		h.End()
+		if scanned.Add(1)%newkeys.ReportEvery == 0 {
+			j.o.Events.Read(newkeys.ReportEvery)
+		}
+		return nil
+	})
+	j.o.Events.Read(scanned.Load() % newkeys.ReportEvery)
+	var sum manifest.RowSum
+	for _, h := range parts {
+		sum.Add(h.Sum)
+	}
+	return sum, err
+}

@@ -1,0 +1,36 @@
+package replace
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkload/internal/model/spec"
+)
+
+// A LimitError says that more rows would be deleted than a limit allows.
+type LimitError struct {
+	Deleted, Rows int64
+	Limit         spec.DeleteLimit
+}
+
+// Error names the counts.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%d of the table's %d rows are not in the export and would be deleted, at most %s may be", e.Deleted, e.Rows, e.Limit)
+}
+
+// Refuse says why the table would not hold exactly the export, or lose more rows
+// than the limit allows: a [*LimitError] alone, or one that names cells which
+// markers do not hide. Nil: it may be replaced.
+func (s *Survey) Refuse(stamp int64, l spec.DeleteLimit) error {
+	var errs []error
+	if s.Newer > 0 {
+		errs = append(errs, fmt.Errorf("%d cells newer than the job's timestamp %d are visible and would stay so", s.Newer, stamp))
+	}
+	if s.Foreign > 0 {
+		errs = append(errs, fmt.Errorf("%d visible cells have the job's timestamp %d and are not in the export: take a later timestamp", s.Foreign, stamp))
+	}
+	if !l.Allows(s.Deleted, s.Rows) {
+		errs = append(errs, &LimitError{s.Deleted, s.Rows, l})
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,95 @@
+package replace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// part is what one file of markers is for.
+type part struct {
+	region, family int
+	rows           int64
+}
+
+// Write makes a file of markers for each region and family that needs some, of
+// the snapshot and the export that were compared. Names follow from the table,
+// the timestamp and the region: a repeated writing replaces what the one before
+// has left. prefix stands before the paths, see [rewrite.Rewriter.Make].
+func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, rw *rewrite.Rewriter, prefix string, o Options) ([]loader.HFile, error) {
+	if o.Readers == 0 {
+		o.Readers = readers
+	}
+	var parts []rewrite.Content
+	for i, families := range s.markers {
+		for j, rows := range families {
+			if rows == 0 {
+				continue
+			}
+			p, region := part{i, j, rows}, snap.Regions[i]
+			parts = append(parts, rewrite.Content{Family: snap.Families[j].Name, Name: fileName(snap, p, o.Timestamp), Region: i,
+				What: "markers for region " + region.Encoded, Size: rows * (rewrite.MarkerBytes + int64(len(region.Start))),
+				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return markers(ctx, snap, p, e, o, add) }})
+		}
+	}
+	return rw.MakeAll(ctx, prefix, parts, o.Readers, o.Events)
+}
+
+// fileName is the name of the file with a region's markers.
+func fileName(snap *snapshot.Snapshot, p part, stamp int64) string {
+	return hfile.Name("replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start)
+}
+
+// markers gives a marker for each row of a region and family with a visible cell
+// that is older than the export and in a column that the export does not write.
+func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o Options, add func(*hfile.Cell) error) (err error) {
+	at, family := snap.Regions[p.region], snap.Families[p.family].Name
+	export := e.cells(ctx, family, at.Start, at.End)
+	defer func() { err = errors.Join(err, export.close()) }()
+	if err := export.next(); err != nil {
+		return err
+	}
+	sc, err := snap.Scan(ctx, p.region, snapshot.View{Versions: seen, Now: o.Now, Families: []string{family}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	whole := o.whole(snap)[p.family]
+	marker := hfile.Cell{Family: []byte(family), Timestamp: o.Timestamp - 1, Type: hfile.DeleteFamily}
+	written := int64(0)
+	for n := 0; sc.Next(); n++ {
+		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c := sc.Cell()
+		if c.Timestamp >= o.Timestamp || written > 0 && bytes.Equal(c.Row, marker.Row) {
+			continue
+		}
+		has, err := export.toColumn(c.Row, c.Qualifier)
+		if err != nil {
+			return err
+		}
+		if has && !whole {
+			continue
+		}
+		marker.Row = append(marker.Row[:0], c.Row...)
+		if err := add(&marker); err != nil {
+			return err
+		}
+		written++
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	if written != p.rows {
+		return fmt.Errorf("%d rows have cells that the export does not write, a moment ago %d had", written, p.rows)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package replace
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/tablesource"
+)
+
+// Prediction is what a run would take away from its table.
+type Prediction struct {
+	Rows    int64  `json:"rows"`        // of the table, with visible cells
+	Deleted int64  `json:"deleted"`     // of them that are not in the export
+	OneOf   int64  `json:"one_of"`      // 1: all keys were compared; else one of so many, and Deleted is estimated
+	Seen    int64  `json:"seen"`        // deleted rows among those that were compared
+	Limit   string `json:"max_deletes"` // how many may be deleted: a number, or a percentage of the rows
+	Refused bool   `json:"refused"`     // run would refuse so many
+}
+
+// Predict makes the keys of all of a job's input, and looks for those of a snapshot
+// of its table among them. The snapshot is taken for it and deleted again. Nothing
+// else is changed, and nothing is sorted or written. Memory is what w allows; keys
+// that do not fit are sampled, and the prediction says so.
+func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions) (_ *Prediction, err error) {
+	facts, err := cluster.SpecFacts(ctx, env, s)
+	if err != nil {
+		return nil, err
+	}
+	families, err := s.ApplyToAll(facts.Families)
+	if err != nil {
+		return nil, err
+	}
+	in, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, Events: w.Events}) // rejects are not kept
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	plan, err := build.NewPlan(s, in.Source.Columns(), families[0], facts.Splits, time.Now().UnixMilli(), families[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, Budget: in.Budget, Events: w.Events}.WithDefaults()
+	w.Events.Phase("compare keys")
+	keys := newKeySet(int64(o.Memory) / 2)
+	if err := keys.read(ctx, plan, in, o); err != nil {
+		return nil, err
+	}
+	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: facts.Name}, tablesource.Options{FilesOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close(ctx)) }()
+	p, err := keys.compare(ctx, src.Snapshot)
+	if err != nil {
+		return nil, tablesource.FilesFailure(err)
+	}
+	limit := s.MaxDeletes()
+	p.Limit, p.Refused = limit.String(), !limit.Allows(p.Deleted, p.Rows)
+	return p, nil
+}
+
+// keyBatch is how many keys a worker gathers before it gives them to the set.
+const keyBatch = 1024
+
+// read takes the keys of all of the input.
+func (s *keySet) read(ctx context.Context, plan *build.Plan, in *build.Input, o build.Options) error {
+	var mu sync.Mutex
+	var rest []*[]uint64 // what workers still have when they end
+	err := build.RowKeys(ctx, plan, in.Source, o, func() func(key []byte) error {
+		batch := make([]uint64, 0, keyBatch)
+		mu.Lock()
+		rest = append(rest, &batch)
+		mu.Unlock()
+		return func(key []byte) error {
+			if batch = append(batch, hashOf(key)); len(batch) == keyBatch {
+				s.add(batch)
+				batch = batch[:0]
+			}
+			return nil
+		}
+	})
+	for _, batch := range rest {
+		s.add(*batch)
+	}
+	return err
+}
+
+// compare counts the rows of a snapshot, and those that the set lacks.
+func (s *keySet) compare(ctx context.Context, snap *snapshot.Snapshot) (*Prediction, error) {
+	p := &Prediction{OneOf: s.of()}
+	var mu sync.Mutex
+	err := snap.Each(ctx, readers, snapshot.View{Versions: 1, Now: snap.Created}, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
+		var rows, seen int64
+		for n := 0; sc.Next(); n++ {
+			if n%build.ReportEvery == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !sc.NewRow() {
+				continue
+			}
+			rows++
+			if h := hashOf(sc.Cell().Row); s.sampled(h) && !s.has(h) {
+				seen++
+			}
+		}
+		mu.Lock()
+		p.Rows, p.Seen = p.Rows+rows, p.Seen+seen
+		mu.Unlock()
+		return sc.Err()
+	})
+	p.Deleted = min(p.Seen*p.OneOf, p.Rows)
+	return p, err
+}

@@ -1,0 +1,180 @@
+package replace
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+)
+
+// readers is how many regions are read at a time by default.
+const readers = 4
+
+// Options say how a table is compared with an export.
+type Options struct {
+	Timestamp int64     // of every cell of the export, milliseconds
+	Now       time.Time // by which cells have expired; must be given, and the same for [Compare] and [Survey.Write]
+	Lifetimes bool      // cells of the export may expire before those that they hide
+	Readers   int       // regions that are read at a time, default 4
+	Events    progress.Events
+}
+
+// whole says of each family whether every older cell is hidden, those in columns
+// that the export writes too: readers of several versions would see them, or all
+// when the export's cell has expired.
+func (o Options) whole(snap *snapshot.Snapshot) []bool {
+	all := make([]bool, len(snap.Families))
+	for i, f := range snap.Families {
+		all[i] = o.Lifetimes || f.Versions > 1
+	}
+	return all
+}
+
+// seen is how many versions show whether a row has older cells, in addition to one of the
+// export's timestamp.
+const seen = 2
+
+// Survey is what a table has besides an export.
+type Survey struct {
+	Rows    int64 `json:"rows"`          // of the table, with visible cells
+	Deleted int64 `json:"deleted"`       // of them that the export does not have
+	Changed int64 `json:"changed"`       // that the export has without some of their columns
+	Newer   int64 `json:"newer_cells"`   // visible cells newer than the export's timestamp
+	Foreign int64 `json:"foreign_cells"` // visible cells of that timestamp in columns that the export does not write
+
+	markers [][]int64 // of each region and family of the snapshot
+}
+
+// Markers is how many markers make the table that of the export.
+func (s *Survey) Markers() (n int64) {
+	for _, region := range s.markers {
+		for _, rows := range region {
+			n += rows
+		}
+	}
+	return n
+}
+
+// Compare reads a snapshot together with the export.
+func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options) (*Survey, error) {
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	if o.Readers == 0 {
+		o.Readers = readers
+	}
+	sum := &Survey{markers: make([][]int64, len(snap.Regions))}
+	var mu sync.Mutex
+	err := snap.Each(ctx, o.Readers, snapshot.View{Versions: seen, Now: o.Now}, func(ctx context.Context, region int, sc *snapshot.Scan) error {
+		part, err := compareRegion(ctx, snap, region, sc, e, o)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sum.markers[region] = part.markers[0]
+		sum.Rows += part.Rows
+		sum.Deleted += part.Deleted
+		sum.Changed += part.Changed
+		sum.Newer += part.Newer
+		sum.Foreign += part.Foreign
+		return nil
+	})
+	return sum, err
+}
+
+// regionReading is the row that is being read of a region.
+type regionReading struct {
+	survey *Survey
+	cells  []*cells // of each family of the snapshot
+	whole  []bool   // families whose every older cell gets one
+	marked []bool   // families of the row that get a marker
+	lost   bool     // it has a cell in a column that the export does not write
+	any    bool     // a row was begun
+	has    bool     // the export has it
+}
+
+func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc *snapshot.Scan, e *Export, o Options) (_ *Survey, err error) {
+	r := &regionReading{survey: &Survey{markers: [][]int64{make([]int64, len(snap.Families))}}, marked: make([]bool, len(snap.Families)), whole: o.whole(snap)}
+	at := snap.Regions[region]
+	for _, f := range snap.Families {
+		c := e.cells(ctx, f.Name, at.Start, at.End)
+		r.cells = append(r.cells, c)
+		defer func() { err = errors.Join(err, c.close()) }()
+		if err := c.next(); err != nil {
+			return nil, err
+		}
+	}
+	family := 0
+	for n := 0; sc.Next(); n++ {
+		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		c := sc.Cell()
+		if sc.NewRow() {
+			r.endRow()
+			if err := r.startRow(c.Row); err != nil {
+				return nil, err
+			}
+		}
+		for snap.Families[family].Name != string(c.Family) {
+			family = (family + 1) % len(snap.Families)
+		}
+		written, err := r.cells[family].toColumn(c.Row, c.Qualifier)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case c.Timestamp > o.Timestamp:
+			r.survey.Newer++
+		case c.Timestamp == o.Timestamp:
+			if !written {
+				r.survey.Foreign++
+			}
+		case !written:
+			r.marked[family], r.lost = true, true
+		case r.whole[family]:
+			r.marked[family] = true
+		}
+	}
+	r.endRow()
+	o.Events.Read(r.survey.Rows)
+	return r.survey, sc.Err()
+}
+
+func (r *regionReading) startRow(row []byte) error {
+	r.any, r.has, r.lost = true, false, false
+	for _, c := range r.cells {
+		has, err := c.toRow(row)
+		if err != nil {
+			return err
+		}
+		r.has = r.has || has
+	}
+	return nil
+}
+
+func (r *regionReading) endRow() {
+	if !r.any {
+		return
+	}
+	r.any = false
+	s := r.survey
+	s.Rows++
+	for i := range r.marked {
+		if r.marked[i] {
+			s.markers[0][i]++
+			r.marked[i] = false
+		}
+	}
+	switch {
+	case !r.has:
+		s.Deleted++
+	case r.lost:
+		s.Changed++
+	}
+}

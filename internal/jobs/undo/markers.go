@@ -1,0 +1,144 @@
+package undo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// part is what one file of markers is for.
+type part struct {
+	region int
+	family string
+	rows   int64
+	copies bool // with the older cells that are seen again
+}
+
+// writing says how markers are written.
+type writing struct {
+	reading
+	others int  // timestamps of the table that were undone before
+	all    bool // copies in every family
+	number int  // of the writing, from 0
+}
+
+// write makes a file of markers for each region and family that has cells of
+// the load. In families of copies it has, with each marker, the older cells that are seen
+// again: a compaction that reads them and the load's cells without the markers
+// would drop them. Names follow from the load, the region and the number of the writing.
+func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o writing) ([]loader.HFile, error) {
+	var parts []rewrite.Content
+	for i, r := range s.Regions {
+		for j, rows := range r.Families {
+			if rows == 0 {
+				continue
+			}
+			p := part{i, s.Families[j].Family, rows, o.all || !keeps(s.Families[j], o.others)}
+			size := rows * rewrite.MarkerBytes
+			if p.copies {
+				size += snap.Regions[i].Bytes
+			}
+			parts = append(parts, rewrite.Content{Family: p.family, Name: l.fileName(snap, p, o.number), Region: i, What: "markers for region " + snap.Regions[i].Encoded, Size: size,
+				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error {
+					return l.markers(ctx, snap, p, o.reading, add)
+				}})
+		}
+	}
+	o.events.Total("write", progress.Amount{Files: int64(len(parts))})
+	files, err := rw.MakeAll(ctx, prefix, parts, o.workers, o.events)
+	if err != nil && ctx.Err() == nil {
+		err = fail.With(fail.HDFS, err)
+	}
+	return files, err
+}
+
+// fileName is the name of the file with a region's markers.
+func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
+	return hfile.Name("undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number)
+}
+
+// markers gives a marker for each row of a region and family that has cells of
+// the load, and after it the copies.
+func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o reading, add func(*hfile.Cell) error) (err error) {
+	sc, err := snap.Scan(ctx, p.region, snapshot.View{Raw: true, Now: o.now, Families: []string{p.family}})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := sc.Close(); err == nil {
+			err = e
+		}
+	}()
+	again := newUncovered(snap, p, l.stamp, o.now)
+	marker := hfile.Cell{Family: []byte(p.family), Timestamp: l.stamp, Type: hfile.DeleteFamilyVersion}
+	written := int64(0)
+	for n := 0; sc.Next(); n++ {
+		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c := sc.Cell()
+		if seen, err := again.shows(c, sc.NewRow()); err != nil {
+			return err
+		} else if seen { // a cell of the load stands before it in its column
+			if err := add(c); err != nil {
+				return err
+			}
+		}
+		if !l.ofLoad(c) || written > 0 && bytes.Equal(c.Row, marker.Row) {
+			continue
+		}
+		marker.Row = append(marker.Row[:0], c.Row...)
+		if err := add(&marker); err != nil {
+			return err
+		}
+		written++
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	if written != p.rows {
+		return fmt.Errorf("%s have cells of the load, a moment ago %d had", setting.Count(written, "row"), p.rows)
+	}
+	return nil
+}
+
+// uncovered finds the cells that are seen without a load only. A nil one finds none.
+type uncovered struct{ with, without *snapshot.Rules }
+
+func newUncovered(snap *snapshot.Snapshot, p part, stamp int64, now time.Time) *uncovered {
+	at := slices.IndexFunc(snap.Families, func(f snapshot.Family) bool { return f.Name == p.family })
+	if !p.copies || at < 0 {
+		return nil
+	}
+	f, view := snap.Families[at], snapshot.View{Versions: 1, Now: now}
+	return &uncovered{f.Rules(view), f.Rules(view, stamp)}
+}
+
+// shows takes the next cell of a raw scan of the family.
+func (u *uncovered) shows(c *hfile.Cell, newRow bool) (bool, error) {
+	if u == nil {
+		return false, nil
+	}
+	if newRow {
+		u.with.Row()
+		u.without.Row()
+	}
+	with, err := u.with.Shows(c)
+	if err != nil {
+		return false, err
+	}
+	without, err := u.without.Shows(c)
+	return without && !with, err
+}

@@ -1,0 +1,291 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Options say how [Run] works.
+type Options struct {
+	DryRun     bool   // predict, and change nothing
+	InsertOnly bool   // the caller knows that no row of the load was in the table before it
+	Verify     string // full: the table is as predicted (default); range: no cell of the load is seen, for tables that others write to meanwhile
+	Staging    string // directory on HDFS for the files with markers, default /tmp/bulkload-USER
+	Stage      loader.Stage
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
+	LoadConcurrency int
+	Readers         int           // regions that are read at a time, default 4
+	LockWait        time.Duration // how long to wait for another process that works on the job; default: not at all
+	Version         string        // of the program, for the journal
+	Gate            progress.Gate // where the load waits between its steps, default nowhere
+	Events          progress.Events
+}
+
+// undo is one process's work on an undo.
+type undo struct {
+	env     *cluster.Env
+	o       Options
+	c       *loader.Cluster
+	st      *checkpoint.Job
+	state   string    // directory of all jobs' state
+	tables  []*target // in the order in which they were loaded
+	cluster string    // its id
+	result  *result.Undo
+	read    reading
+}
+
+// Run takes the load of a finished job out of its tables again. dir is the
+// directory of the job's state. With an error comes the result as far as it is
+// known, or nil; one of kind [fail.Check] says why markers would lose something,
+// and nothing was changed then. The same call after a crash resumes; after a
+// success it does nothing.
+func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *result.Undo, err error) {
+	started := time.Now()
+	dir = filepath.Clean(dir)
+	u := &undo{env: env, o: o, state: filepath.Dir(dir)}
+	u.o.Verify = cmp.Or(o.Verify, "full")
+	if err := abilities.Verifies(abilities.Undo, u.o.Verify, "full", "range"); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	u.read = reading{workers: cmp.Or(o.Readers, readers), now: started, events: o.Events}
+	if o.DryRun {
+		trace, err := checkpoint.ReadTrace(dir)
+		if err != nil {
+			return nil, fail.With(fail.Input, err)
+		}
+		u.st = &checkpoint.Job{Dir: dir, History: trace.History}
+	} else {
+		if u.st, err = checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events); err != nil {
+			return nil, err
+		}
+		working, end := u.st.Work(ctx)
+		defer end(&err)
+		ctx = working
+	}
+	loads, err := loadsOf(dir, &u.st.History)
+	if err != nil {
+		return nil, err
+	}
+	u.target(loads, dir)
+	defer func() { u.result.Elapsed = time.Since(started) }()
+	if was := u.st.Undo; was != nil && was.Done {
+		if was.Result != nil {
+			*u.result = *was.Result
+		}
+		u.result.Already, u.result.DoneAt = true, was.DoneAt
+		return u.result, nil
+	}
+	if !slices.ContainsFunc(loads, func(l *load) bool { return l.manifest.Digest.Cells > 0 }) {
+		return u.result, fail.Errorf(fail.Check, "job %s has written no cells: there is nothing to undo", u.job())
+	}
+	if u.c, err = env.Dial(ctx); err != nil {
+		return u.result, err
+	}
+	defer u.c.Close()
+	if u.cluster, err = u.c.ID(ctx); err != nil {
+		return u.result, cluster.Failure(err)
+	}
+	for _, t := range u.tables {
+		if err := t.sameCluster(u.cluster); err != nil {
+			return u.result, err
+		}
+		if t.facts, err = cluster.TableFacts(ctx, env, u.c, t.table.String(), t.families...); err != nil {
+			return u.result, err
+		}
+	}
+	if err := u.countUndone(ctx); err != nil {
+		return u.result, err
+	}
+	if o.DryRun {
+		return u.result, u.predict(ctx)
+	}
+	return u.result, u.st.Steps(ctx, nil, u.steps())
+}
+
+// job is the name of its directory.
+func (u *undo) job() string { return u.tables[0].job }
+
+// predict surveys snapshots that are taken for it, and deletes them again.
+func (u *undo) predict(ctx context.Context) error {
+	if was := u.st.Undo; was != nil && was.Built {
+		for i, was := range resultsOf(was.Result) {
+			u.tables[i].result.Survey = was.Survey
+		}
+		return nil // as it was when the undo began
+	}
+	for _, t := range u.tables {
+		if err := t.predict(ctx); err != nil {
+			return err
+		}
+	}
+	return u.judge()
+}
+
+// countUndone says of each table how many other timestamps of it were undone.
+func (u *undo) countUndone(ctx context.Context) error {
+	undone, err := checkpoint.ReadUndone(ctx, u.c, u.state, u.o.Events)
+	if err != nil {
+		return err
+	}
+	for _, t := range u.tables {
+		others := map[int64]bool{}
+		for _, x := range undone {
+			if x.Cluster == u.cluster && x.Table == t.table.String() && x.Timestamp != t.stamp {
+				others[x.Timestamp] = true
+			}
+		}
+		t.others = len(others)
+	}
+	return nil
+}
+
+// judge refuses what markers would lose, of all tables together.
+func (u *undo) judge() error {
+	var errs []error
+	u.result.Refused = nil
+	for _, t := range u.tables {
+		for _, why := range t.refusals(t.result.Survey, t.others, u.o.InsertOnly) {
+			if t.several {
+				why = setting.Textf("table %s: %s", t.table, why)
+			}
+			u.result.Refused = append(u.result.Refused, why.String())
+			errs = append(errs, setting.Errorf("%s", why))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w\n%s", u.job(), errors.Join(errs...), u.tables[0].wayBack()))
+}
+
+// steps are those of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.
+func (u *undo) steps() []checkpoint.Step {
+	sent := func() bool { was := u.st.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
+	steps := []checkpoint.Step{
+		{Name: "begin the attempt", Run: func(context.Context) error { _, err := u.st.Begin(u.o.Version); return err }},
+		{Name: "delete snapshots of earlier attempts", Run: u.dropPresent},
+		{Name: "look once more before the first marker is sent", Done: sent, Run: u.reconsider},
+		{Name: "record what begins", Done: func() bool { return u.st.Undo != nil }, Run: u.begin},
+		{Name: "write the markers", Run: u.build},
+	}
+	for _, t := range slices.Backward(u.tables) {
+		steps = append(steps, checkpoint.Step{Name: "take it out of " + t.table.String(), Done: func() bool { return u.st.Undo.Out[t.number] }, Run: t.takeOut})
+	}
+	return append(steps, checkpoint.Step{Name: "end the undo", Run: u.end})
+}
+
+// dropPresent deletes the snapshots of an attempt that was killed while it read a table.
+func (u *undo) dropPresent(ctx context.Context) error {
+	left := u.st.InputPlaces()
+	for _, t := range u.tables {
+		left = append(left, t.presentPlace())
+	}
+	return fail.With(fail.Load, u.st.DropSnapshots(ctx, u.c, left...))
+}
+
+// resume takes what an earlier attempt has predicted and written.
+func (u *undo) resume() {
+	before := *u.st.Undo.Result
+	before.DryRun, before.Elapsed, before.Tables = false, 0, nil
+	for _, r := range u.st.Undo.Result.Tables { // copies: what this attempt adds is not in the journal
+		own := *r
+		before.Tables = append(before.Tables, &own)
+	}
+	*u.result = before
+	files := 0
+	for i, r := range resultsOf(u.result) {
+		u.tables[i].result = r
+		files += len(u.st.Undo.Markers[i])
+	}
+	u.o.Events.Note("markers are written already", "files", files)
+}
+
+// begin records what is begun: the snapshots and the staging directories are
+// known from now on.
+func (u *undo) begin(context.Context) error {
+	now := time.Now()
+	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
+	for i, t := range u.tables {
+		l, err := staging.Choose(u.env, u.o.Staging, t.table.String(), t.stamp)
+		if err != nil {
+			return err
+		}
+		own := checkpoint.UndoTable{Table: t.table.String(), Snapshot: tablesource.NewName(t.table, now), Staging: l.String()}
+		if i == 0 {
+			begun.Snapshot, begun.Staging = own.Snapshot, own.Staging
+		} else {
+			begun.Tables = append(begun.Tables, own)
+		}
+	}
+	return u.st.Record(checkpoint.EventUndoing, begun)
+}
+
+// withdraw records that nothing was changed.
+func (u *undo) withdraw(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := u.dropSnapshots(ctx); err != nil {
+		return err // the undo stays begun: the same command removes it
+	}
+	u.dropStaging(ctx)
+	return u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
+}
+
+func (u *undo) dropSnapshots(ctx context.Context) error {
+	var errs []error
+	for _, t := range u.tables {
+		errs = append(errs, u.st.DropSnapshots(ctx, u.c, checkpoint.PlaceUndone(t.number)))
+	}
+	return fail.With(fail.Load, errors.Join(errs...))
+}
+
+func (u *undo) dropStaging(ctx context.Context) {
+	for _, t := range u.tables {
+		dir, err := staging.At(u.env, t.own().Staging)
+		if err == nil {
+			err = dir.Remove(ctx)
+		}
+		checkpoint.LeftStaging(u.o.Events, t.own().Staging, err)
+	}
+}
+
+// end removes what is not needed any more, and records that nothing is left to do. Snapshots stay where a table was found
+// not as predicted, and has not been seen otherwise since.
+func (u *undo) end(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if u.st.Undo.Differs && u.o.Verify != "full" {
+		for _, t := range u.tables {
+			u.o.Events.Warn("the snapshot of before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
+			if err := u.st.ForgetSnapshot(checkpoint.PlaceUndone(t.number)); err != nil {
+				return err
+			}
+		}
+	} else {
+		for _, r := range resultsOf(u.result) {
+			r.Snapshot = ""
+		}
+		if err := u.dropSnapshots(ctx); err != nil {
+			return err
+		}
+	}
+	u.dropStaging(ctx)
+	u.st.EndPrepared(ctx, u.env, u.c, u.o.Events)
+	return u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result})
+}

@@ -1,0 +1,270 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// build surveys the snapshots of all tables, refuses what markers would lose, and writes them, or takes what an earlier attempt has written.
+// Until one is sent nothing was changed, and an error ends the undo. Before, the timestamp is used up.
+func (u *undo) build(ctx context.Context) error {
+	u.read.now = time.UnixMilli(u.st.Undo.Created) // for every attempt: what has expired is a part of the prediction
+	if u.st.Undo.Built {
+		u.resume()
+		return nil
+	}
+	files, err := u.writeFiles(ctx)
+	if err != nil {
+		if len(u.st.Undo.Sent) > 0 {
+			return fmt.Errorf("undo of job %s, which the same command resumes: %w", u.job(), err)
+		}
+		return errors.Join(err, u.withdraw(ctx))
+	}
+	for _, t := range u.tables {
+		noted := checkpoint.Undone{Cluster: u.cluster, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
+		if err := checkpoint.NoteUndone(ctx, u.c, u.state, noted, u.o.Events); err != nil {
+			return err
+		}
+	}
+	return u.wrote(files)
+}
+
+// wrote records the files of all tables.
+func (u *undo) wrote(files [][]loader.HFile) error {
+	record := checkpoint.MarkersRecord{Undo: u.result, Files: files[0]}
+	for i, t := range u.tables[1:] {
+		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: files[i+1]})
+	}
+	return u.st.Record(checkpoint.EventMarkers, record)
+}
+
+// writeFiles writes the markers of each table, if nothing is lost by them in any.
+func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
+	u.o.Events.Phase("snapshot")
+	sources := make([]*tablesource.Source, len(u.tables))
+	for i, t := range u.tables {
+		var err error
+		if sources[i], err = t.snapshotOf(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i, t := range u.tables {
+		var err error
+		if t.result.Survey, err = t.look(ctx, sources[i]); err != nil {
+			return nil, err
+		}
+	}
+	if len(u.st.Undo.Sent) == 0 { // else it was judged before
+		if err := u.judge(); err != nil {
+			return nil, err
+		}
+	}
+	files := make([][]loader.HFile, len(u.tables))
+	for i, t := range u.tables {
+		var err error
+		if files[i], err = t.writeMarkers(ctx, sources[i], t.result.Survey); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// writeMarkers writes the files of a table that was surveyed.
+func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *result.Survey) ([]loader.HFile, error) {
+	dir, err := t.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.u.o.Events.Phase("write")
+	rw := rewrite.New(dir.FS, dir.Location.Path, t.family, time.Now().UnixMilli())
+	prefix, _ := rewrite.SplitURI(dir.Location.URI())
+	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.u.read, others: t.others, all: t.all, number: t.u.st.Undo.Written})
+	if err != nil {
+		return nil, err
+	}
+	r := t.result
+	r.Snapshot, r.Files, r.Markers, r.Copies, r.Bytes = t.own().Snapshot, len(files), 0, 0, 0
+	for _, f := range files {
+		r.Copies += f.Cells
+		r.Bytes += f.Size
+	}
+	for _, f := range s.Families {
+		r.Markers += f.Rows
+	}
+	r.Copies -= r.Markers
+	return files, nil
+}
+
+// reconsider looks at the tables once more before the first marker is sent: others may have written since the markers
+// were, and compactions may have written the load's cells again.
+func (u *undo) reconsider(ctx context.Context) error {
+	u.read.now = time.UnixMilli(u.st.Undo.Created)
+	before := resultsOf(u.st.Undo.Result)
+	asLoaded, unchanged := true, true // but for what a compaction has done
+	for i, t := range u.tables {
+		var err error
+		if t.result.Survey, err = t.present(ctx); err != nil {
+			return err
+		}
+		s := t.result.Survey
+		asLoaded = asLoaded && len(t.refusals(uncompacted(s), t.others, u.o.InsertOnly)) == 0
+		unchanged = unchanged && s.Rest == before[i].Survey.Rest && s.Versions == before[i].Survey.Versions
+	}
+	refused := u.judge()
+	switch {
+	case refused != nil && !asLoaded:
+		return errors.Join(refused, u.withdraw(ctx))
+	case refused == nil && !unchanged:
+		u.o.Events.Note("others have written since the markers were, which are written again")
+		return u.withdraw(ctx) // and begin
+	case refused == nil:
+		return nil
+	}
+	// A compaction may have dropped what the load has overwritten. The snapshot still has it, and the load's cells show that
+	// these rows were not deleted since.
+	u.o.Events.Note("a compaction has written cells of the load again since the snapshot, which gives back what they overwrote", "snapshot", u.tables[0].own().Snapshot)
+	u.resume()
+	for _, t := range u.tables {
+		t.all = true
+		if err := t.writeAgain(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOut loads the markers of a table and verifies the result.
+func (t *target) takeOut(ctx context.Context) error {
+	u := t.u
+	if err := u.st.Turn(t.number, t.table.String()); err != nil {
+		return err
+	}
+	if err := t.bring(ctx); err != nil {
+		return fmt.Errorf("undo of job %s, which the same command resumes: %w", t.job, err)
+	}
+	if err := t.verify(ctx); err != nil {
+		return err
+	}
+	if err := u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
+		return err
+	}
+	u.o.Events.Note("the load is out of a table", "table", t.table.String(), "markers", t.result.Markers)
+	return nil
+}
+
+// bring loads the files with markers. Those that are lost are written once more, and all of the table are loaded then: one that is
+// loaded twice does no harm.
+func (t *target) bring(ctx context.Context) error {
+	if len(t.u.st.Undo.Markers[t.number]) == 0 {
+		return nil // the load has no cells in this table
+	}
+	err := t.loadFiles(ctx)
+	if err == nil || ctx.Err() != nil || !lost(err) {
+		return err
+	}
+	t.u.o.Events.Warn("files with markers are lost, and are written again", "table", t.table.String(), "error", err)
+	if again := t.writeAgain(ctx); again != nil {
+		return errors.Join(err, again)
+	}
+	return t.loadFiles(ctx)
+}
+
+// lost reports whether a load has failed for its files: they are gone, damaged, or nobody knows where.
+func lost(err error) bool {
+	_, damaged := errors.AsType[*filecheck.DamagedError](err)
+	_, unknown := errors.AsType[*loader.UnknownOutcomeError](err)
+	return damaged || unknown || errors.Is(err, fs.ErrNotExist)
+}
+
+func (t *target) loadFiles(ctx context.Context) error {
+	u := t.u
+	dir, err := t.stage(ctx)
+	if err != nil {
+		return err
+	}
+	s := job.Staged{Env: u.env, Cluster: u.c, Facts: t.facts, Dir: dir, Files: job.StagedFiles(u.st.Undo.Markers[t.number]), Journal: u.st}
+	o := job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency, Unreplicated: t.local, Gate: u.o.Gate, Events: u.o.Events}
+	return s.Load(ctx, o, &result.Result{})
+}
+
+// writeAgain writes the markers of one table once more, of the snapshot that the undo has of it. What is predicted stays.
+func (t *target) writeAgain(ctx context.Context) error {
+	src, err := t.snapshotOf(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := t.look(ctx, src)
+	if err != nil {
+		return err
+	}
+	files := slices.Clone(t.u.st.Undo.Markers)
+	if files[t.number], err = t.writeMarkers(ctx, src, s); err != nil {
+		return err
+	}
+	return t.u.wrote(files)
+}
+
+// verify sees that no cell of the load is seen, and that all else is.
+func (t *target) verify(ctx context.Context) error {
+	u := t.u
+	u.o.Events.Phase("verify")
+	t.result.Verify = u.o.Verify
+	left := int64(0)
+	req := loader.ScanRequest{Table: t.table, MinTime: t.stamp, MaxTime: t.stamp + 1, Families: t.families, KeysOnly: true}
+	err := u.c.Scan(ctx, req, func(loader.Row) error { left++; return nil })
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if left > 0 {
+		return t.notAsPredicted(fmt.Errorf("%s still have cells of timestamp %d", setting.Count(left, "row"), t.stamp))
+	}
+	if u.o.Verify != "full" {
+		return nil
+	}
+	now, err := t.present(ctx)
+	if err != nil {
+		return err
+	}
+	return t.compare(t.result.Survey, now)
+}
+
+// compare holds the table to the prediction, for readers of the newest version.
+// An older one that a compaction has dropped meanwhile is a warning.
+func (t *target) compare(predicted, now *result.Survey) error {
+	switch {
+	case now.CellsSeen > 0:
+		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still seen", setting.Count(now.CellsSeen, "cell"), t.stamp))
+	case now.Rest != predicted.Rest:
+		return t.notAsPredicted(fmt.Errorf("other cells of the table: want %[2]s, got %[1]s; others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
+	case now.Versions != predicted.Versions:
+		t.u.o.Events.Warn("the table has other older versions than predicted: a compaction has dropped some, or others wrote", "table", t.table.String(), "predicted", predicted.Versions.String(), "found", now.Versions.String())
+	}
+	return nil
+}
+
+func (t *target) notAsPredicted(err error) error {
+	what := fmt.Sprintf("job %s is undone, but the table is not as predicted", t.job)
+	if t.several {
+		what = fmt.Sprintf("job %s is undone in table %s, but that is not as predicted, and tables that were loaded before it keep the load until the same command resumes", t.job, t.table)
+		if t.number == 0 {
+			what = fmt.Sprintf("job %s is undone, but table %s is not as predicted", t.job, t.table)
+		}
+	}
+	return fail.With(fail.Verify, setting.Errorf("%s: %w\nthe snapshot %s of before the undo is kept, and the same command looks again; "+
+		"where others write to the table, %s range ends the undo and keeps the snapshot too", what, err, t.own().Snapshot, setting.Verify))
+}

@@ -1,0 +1,98 @@
+package undo
+
+import (
+	"context"
+	"errors"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
+)
+
+// target is one of the tables from which an undo removes the load.
+type target struct {
+	*load
+	u      *undo
+	facts  *cluster.Facts
+	result *result.Undo
+	others int  // timestamps of the table that were undone
+	all    bool // every older cell that is seen again is written with the markers
+}
+
+// target makes the targets of loads and their results.
+func (u *undo) target(loads []*load, dir string) {
+	for i, l := range loads {
+		r := &result.Undo{Schema: 1, Table: l.table.String(), Index: l.index, Job: dir, Timestamp: l.stamp, DryRun: u.o.DryRun, Before: l.snapshot}
+		if i == 0 {
+			u.result = r
+		} else {
+			u.result.Tables = append(u.result.Tables, r)
+		}
+		u.tables = append(u.tables, &target{load: l, u: u, result: r})
+	}
+}
+
+// resultsOf are those of all tables, in the order of loading.
+func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
+
+// own is what the undo has of the table.
+func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
+
+// predict surveys a snapshot that is taken for it, and deletes it again.
+func (t *target) predict(ctx context.Context) (err error) {
+	t.u.o.Events.Phase("snapshot")
+	src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close(ctx)) }()
+	t.result.Survey, err = t.look(ctx, src)
+	return err
+}
+
+// snapshotOf opens the one that the undo has of the table, and takes it if it is not there.
+func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
+	return job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, checkpoint.PlaceUndone(t.number))
+}
+
+// look surveys a snapshot.
+func (t *target) look(ctx context.Context, src *tablesource.Source) (*result.Survey, error) {
+	t.u.o.Events.Phase("read")
+	s, err := t.survey(ctx, src.Snapshot, t.u.read)
+	return s, tablesource.FilesFailure(err)
+}
+
+// presentPlace is the place of the snapshot of a table as it is now.
+func (t *target) presentPlace() string { return "undo of " + t.table.String() }
+
+// present surveys the table as it is now.
+func (t *target) present(ctx context.Context) (s *result.Survey, err error) {
+	src, err := job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, t.presentPlace())
+	if err == nil {
+		s, err = t.look(ctx, src)
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return s, errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
+}
+
+// stage is the directory of the files with markers.
+func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
+	return staging.MakeAt(ctx, t.u.env, t.own().Staging)
+}
+
+// family is that of the table.
+func (t *target) family(name string) spec.Family {
+	for _, f := range t.facts.Families {
+		if f.Name == name {
+			return f
+		}
+	}
+	return spec.DefaultFamily(name)
+}

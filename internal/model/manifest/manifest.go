@@ -1,0 +1,196 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/setting"
+)
+
+// Manifest is what a build made. It is next to the files as _bulkload.json.
+type Manifest struct {
+	Schema     int             `json:"schema"` // version of this form: 1
+	Table      string          `json:"table,omitempty"`
+	Tables     []string        `json:"input_tables,omitempty"` // inputs of build that are tables
+	Key        string          `json:"key"`
+	Modulus    int             `json:"modulus"`
+	Family     string          `json:"family"`
+	Timestamp  int64           `json:"timestamp"`
+	Columns    []string        `json:"columns"`
+	Cells      []spec.CellName `json:"cells,omitempty"` // what rows can have, if the job has a mapping
+	Records    int64           `json:"records"`         // read, good and bad
+	Rejected   int64           `json:"rejected"`        // bad records that were set aside
+	RejectFile string          `json:"reject_file,omitempty"`
+	Duplicates int64           `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
+	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
+	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
+	Digest     Digest          `json:"digest"`                   // of the rows in the files
+	RowSum     string          `json:"row_sum,omitempty"`        // of rows that got new keys: the sum of 128 bits of each row's hash without its key, in hexadecimal
+	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records give
+	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
+	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
+	Bytes      int64           `json:"bytes"`                    // of the files
+	SpillBytes int64           `json:"spill_bytes"`
+	Runs       int64           `json:"runs"` // spilled
+	ReadTime   time.Duration   `json:"read_ns"`
+	WriteTime  time.Duration   `json:"write_ns"`
+	HFiles     int             `json:"hfiles"`          // how many
+	Files      []File          `json:"files,omitempty"` // in the order of their rows
+
+	Samples []Sample `json:"-"` // rows that verification reads
+}
+
+// Summary is the manifest without the list of files: a few hundred bytes,
+// whatever the number of regions.
+func (m *Manifest) Summary() *Manifest {
+	s := *m
+	s.Files = nil
+	return &s
+}
+
+// FileName is the manifest's name in the output directory.
+const FileName = "_bulkload.json"
+
+// Read finds the manifest of a build in its directory; an error that
+// is fs.ErrNotExist says that there is none. One that was changed since is
+// refused.
+func Read(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
+	m, b, err := readManifest(ctx, fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	has, is, err := sums(b)
+	if err == nil && has != "" && has != is {
+		err = errChanged
+	}
+	if err == nil {
+		err = m.consistent()
+	}
+	if err != nil {
+		return nil, setting.Errorf("%s in %s: %w (build again, or load with %s)", FileName, dir, err, setting.TrustFiles)
+	}
+	return m, nil
+}
+
+// ReadUnchecked is [Read] for one that may have been changed.
+func ReadUnchecked(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
+	m, _, err := readManifest(ctx, fsys, dir)
+	return m, err
+}
+
+func readManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, []byte, error) {
+	f, err := fsys.Open(ctx, path.Join(dir, FileName))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, nil, fmt.Errorf("%s in %s: %w", FileName, dir, err)
+	}
+	if m.Schema != 1 {
+		return nil, nil, fmt.Errorf("%s in %s: schema %d is not known to this version", FileName, dir, m.Schema)
+	}
+	return m, b, nil
+}
+
+// File is one HFile that a build made.
+type File struct {
+	Name     string     `json:"name"` // below the output directory: family/32 hex digits
+	Family   string     `json:"family"`
+	Region   int        `json:"region"` // ordinal in the plan
+	FirstRow rowkey.Key `json:"first_row"`
+	LastRow  rowkey.Key `json:"last_row"`
+	Rows     int64      `json:"rows"`
+	Cells    int64      `json:"cells"`
+	Bytes    int64      `json:"bytes"`
+	CRC32C   uint32     `json:"crc32c,omitempty"`  // of the whole file
+	FileID   uint64     `json:"file_id,omitempty"` // on HDFS; a rename keeps it
+}
+
+// Sample is a row that was written, remembered by its key and its form's hash.
+type Sample struct {
+	Key     []byte
+	Sum     uint64
+	Stamp   int64 // of its cells, if not the job's
+	Expires int64 // when they are gone, 0 for never
+}
+
+// CellNames are the cells that rows of a manifest can have, in order.
+func (m *Manifest) CellNames() []spec.CellName {
+	if m.Cells != nil {
+		return m.Cells
+	}
+	var names []spec.CellName
+	for _, c := range slices.Sorted(slices.Values(m.Columns)) {
+		names = append(names, spec.CellName{Family: m.Family, Qualifier: c})
+	}
+	return names
+}
+
+// Expiring reports whether a cell of the files has a lifetime of its own.
+func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
+
+// Splits are the first rows of the second and following regions that files were built for. Regions without rows have none.
+func (m *Manifest) Splits() (points [][]byte) {
+	first := map[int][]byte{}
+	for _, f := range m.Files {
+		if row, known := first[f.Region]; !known || bytes.Compare(f.FirstRow, row) < 0 {
+			first[f.Region] = f.FirstRow
+		}
+	}
+	for i, region := range slices.Sorted(maps.Keys(first)) {
+		if i > 0 {
+			points = append(points, first[region])
+		}
+	}
+	return points
+}
+
+// Families are those of the manifest's cells.
+func (m *Manifest) Families() []string {
+	names := []string{}
+	for _, c := range m.CellNames() {
+		if len(names) == 0 || names[len(names)-1] != c.Family {
+			names = append(names, c.Family)
+		}
+	}
+	return names
+}
+
+// Add counts another build; what it was made with is that of the first.
+func (m *Manifest) Add(o *Manifest) {
+	if m.Schema == 0 {
+		*m = *o.Summary()
+		m.Timestamp = 0
+		return
+	}
+	m.Records += o.Records
+	m.Rejected += o.Rejected
+	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
+	m.Duplicates += o.Duplicates
+	m.Joined += o.Joined
+	m.NoCells += o.NoCells
+	m.Digest.Add(o.Digest)
+	m.Bytes += o.Bytes
+	m.SpillBytes += o.SpillBytes
+	m.Runs += o.Runs
+	m.ReadTime += o.ReadTime
+	m.WriteTime += o.WriteTime
+	m.HFiles += o.HFiles
+}

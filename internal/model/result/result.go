@@ -1,0 +1,225 @@
+// Package result has what a run or a load came to: plain data, marshalled into
+// journals, reports and the output of commands.
+package result
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/loader"
+)
+
+// Result is what a run or a load came to.
+type Result struct {
+	Schema   int                `json:"schema"` // version of this form: 1
+	Table    string             `json:"table"`
+	Job      string             `json:"job,omitempty"` // the directory of its state
+	Attempt  int                `json:"attempt,omitempty"`
+	Already  bool               `json:"already_done,omitempty"` // by an earlier run: nothing was done now
+	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
+	Staging  string             `json:"staging"`
+	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
+	Replace  *Replace           `json:"replace,omitempty"`  // of a run that leaves the table with its rows alone
+	Fresh    *Fresh             `json:"fresh,omitempty"`    // of a run whose table takes the place of another
+	Manifest *manifest.Manifest `json:"manifest"`
+	Regions  int                `json:"regions"` // that took files
+	LoadTime time.Duration      `json:"load_ns"`
+	Verify   *Verification      `json:"verify,omitempty"`
+	Tables   []Table            `json:"tables,omitempty"` // further ones of the job, in the order in which they are loaded
+	Parts    []Part             `json:"parts,omitempty"`  // of a job that was split, in order; the rest is their total then
+	Share    *Share             `json:"share,omitempty"`  // of a build or a merge that did a part of the work
+	YARN     *YARN              `json:"yarn,omitempty"`   // of a build there
+	Rekey    *Rekey             `json:"rekey,omitempty"`  // of a job that gives rows new keys
+	Elapsed  time.Duration      `json:"elapsed_ns"`
+
+	VerifyTime time.Duration `json:"verify_ns,omitempty"`
+}
+
+// Rekey is where the rows of a job that gives them new keys are from.
+type Rekey struct {
+	From     string `json:"from"`     // the table
+	Snapshot string `json:"snapshot"` // that was read
+	Created  int64  `json:"created"`  // when it was made, in milliseconds
+	Since    int64  `json:"since,omitempty"`
+	Next     int64  `json:"next_since"` // of a further pass, for what was written meanwhile
+}
+
+// summaryTasks is how many tasks a summary has.
+const summaryTasks = 10
+
+// Summary is the result without the list of files, and with the slowest tasks alone.
+func (r *Result) Summary() *Result {
+	s := *r
+	if s.Manifest != nil {
+		s.Manifest = s.Manifest.Summary()
+	}
+	s.Tables = summaries(s.Tables)
+	if s.YARN != nil {
+		y := *s.YARN
+		y.Tasks = y.Slowest(summaryTasks)
+		s.YARN = &y
+	}
+	return &s
+}
+
+// Share is what was done of a build by several processes.
+type Share struct {
+	Share      int    `json:"share"` // from 1
+	Of         int    `json:"of"`
+	Records    int64  `json:"records,omitempty"` // that a build read
+	Rejected   int64  `json:"-"`                 // of them; it stands with the result of every command
+	Bytes      int64  `json:"bytes,omitempty"`   // of its sorted rows
+	RejectFile string `json:"reject_file,omitempty"`
+	Pending    int    `json:"pending,omitempty"` // merges that are still to be done
+}
+
+// YARN is the job that has built the HFiles.
+type YARN struct {
+	Application string `json:"application"`
+	Maps        int    `json:"maps"`
+	Reduces     int    `json:"reduces"`
+	Shuffled    int64  `json:"shuffled_bytes"`  // from maps to reduces
+	Failed      int    `json:"failed_attempts"` // before those that count
+	Stragglers  int    `json:"stragglers"`
+	Tasks       []Task `json:"tasks"` // maps in the order of the input, then reduces in that of the regions
+}
+
+// Slowest are so many tasks at most: stragglers first, then others, each from the slowest on.
+func (y *YARN) Slowest(most int) []Task {
+	tasks := slices.Clone(y.Tasks)
+	slices.SortStableFunc(tasks, func(a, b Task) int {
+		if a.Straggler != b.Straggler {
+			if a.Straggler {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Wall, a.Wall)
+	})
+	return tasks[:min(len(tasks), most)]
+}
+
+// Task is one task of such a job.
+type Task struct {
+	Kind      string        `json:"task"`   // map or reduce
+	Number    int           `json:"number"` // as YARN counts, from 0
+	Attempts  int           `json:"attempts"`
+	Node      string        `json:"node"`
+	Rows      int64         `json:"rows"`  // a map's records, a reduce's rows
+	Bytes     int64         `json:"bytes"` // a map's input, a reduce's HFiles
+	Rejected  int64         `json:"rejected,omitempty"`
+	Shuffled  int64         `json:"shuffled_bytes"`      // that a map gave, or a reduce got
+	Wall      time.Duration `json:"wall_ns"`             // of the task, its JVM and a reduce's shuffle included
+	Program   time.Duration `json:"program_ns"`          // of the program in it
+	Straggler bool          `json:"straggler,omitempty"` // it took twice as long as half of its kind, and ten seconds longer
+}
+
+// Part is what became of one directory of a job that was split.
+type Part struct {
+	Input      string        `json:"input"`
+	Status     PartStatus    `json:"status"`
+	Job        string        `json:"job,omitempty"` // the directory of its state
+	Error      string        `json:"error,omitempty"`
+	Began      time.Time     `json:"began,omitzero"` // by this run
+	Files      int           `json:"files"`
+	Bytes      int64         `json:"input_bytes"`
+	Records    int64         `json:"records"` // read; of a part that was done before, then
+	Rows       int64         `json:"rows"`
+	Cells      int64         `json:"cells"`
+	HFiles     int           `json:"hfiles"`
+	Written    int64         `json:"bytes"` // of its HFiles
+	Rejected   int64         `json:"rejected,omitempty"`
+	RejectFile string        `json:"reject_file,omitempty"`
+	Elapsed    time.Duration `json:"elapsed_ns"`
+}
+
+// PartStatus is an outcome of a part.
+type PartStatus string
+
+// The outcomes.
+const (
+	PartDone    PartStatus = "done"
+	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
+	PartFailed  PartStatus = "failed"
+	PartBusy    PartStatus = "busy"    // another process loads the directory
+	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
+	PartLeft    PartStatus = "left"    // not begun
+)
+
+// Verification is what was found in the table after a load.
+type Verification struct {
+	Mode    string          `json:"mode"`
+	Want    manifest.Digest `json:"want"`
+	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
+	Expired bool            `json:"expired,omitempty"` // cells expired (TTL): verification inconclusive
+	Masked  Masked          `json:"masked,omitzero"`
+	Files   *StoreFiles     `json:"files,omitempty"` // in mode files
+}
+
+// StoreFiles is what a verification has found of the files that were loaded.
+type StoreFiles struct {
+	Files     int   `json:"files"`     // of the load, with the bytes that were written
+	Bytes     int64 `json:"bytes"`     // of these
+	Split     int   `json:"split"`     // of these: served by references, since their region was split
+	Compacted int   `json:"compacted"` // of these: no longer in service, since a compaction has taken their rows
+	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
+	Others    int   `json:"others"`    // in service in addition to them
+}
+
+// Add gives the sum with the files of another part; nil are none.
+func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
+	if s == nil || o == nil {
+		return cmp.Or(s, o)
+	}
+	return &StoreFiles{s.Files + o.Files, s.Bytes + o.Bytes, s.Split + o.Split, s.Compacted + o.Compacted, s.Read + o.Read, s.Others + o.Others}
+}
+
+// Add counts what another verification has found; a nil one has found nothing.
+func (v *Verification) Add(o *Verification) *Verification {
+	if v == nil {
+		sum := *o
+		return &sum
+	}
+	v.Want.Add(o.Want)
+	v.Got.Add(o.Got)
+	v.Sampled += o.Sampled
+	v.Expired = v.Expired || o.Expired
+	v.Masked.Add(o.Masked)
+	v.Files = v.Files.Add(o.Files)
+	return v
+}
+
+// Masked counts what a verification has found in the table although no reader
+// sees it: it was loaded, and is not lost, but hidden by what others did.
+type Masked struct {
+	Rows    int64 `json:"rows"`              // with at least one such cell
+	Newer   int64 `json:"by_newer_cells"`    // cells of whose column readers see a newer version
+	Deleted int64 `json:"by_delete_markers"` // cells that delete markers hide
+}
+
+func (m *Masked) Add(o Masked) {
+	m.Rows += o.Rows
+	m.Newer += o.Newer
+	m.Deleted += o.Deleted
+}
+
+func (m *Masked) AddRow(h loader.Hidden) {
+	if h.Newer+h.Deleted == 0 {
+		return
+	}
+	m.Rows++
+	m.Newer += int64(h.Newer)
+	m.Deleted += int64(h.Deleted)
+}
+
+// Warn says that there are such cells.
+func (m Masked) Warn(e progress.Events, mode string) {
+	if m.Rows > 0 {
+		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
+			"mode", mode, "rows", m.Rows, "cells_masked_by_newer", m.Newer, "cells_hidden_by_delete_markers", m.Deleted)
+	}
+}

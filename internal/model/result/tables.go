@@ -1,0 +1,51 @@
+package result
+
+import (
+	"time"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+)
+
+// Table is what a job of several tables came to in one that is not its first.
+type Table struct {
+	Table      string             `json:"table"`
+	Index      string             `json:"index,omitempty"` // its name, if it is one
+	Manifest   *manifest.Manifest `json:"manifest"`
+	Regions    int                `json:"regions"` // that took files
+	LoadTime   time.Duration      `json:"load_ns"`
+	Verify     *Verification      `json:"verify,omitempty"`
+	VerifyTime time.Duration      `json:"verify_ns,omitempty"`
+}
+
+// OfTables is the result of a build of these targets; there are no manifests if it failed.
+func OfTables(targets []spec.Target, m []*manifest.Manifest) *Result {
+	r := &Result{Schema: 1, Table: targets[0].Table}
+	r.SetManifests(targets, m)
+	return r
+}
+
+// SetManifests puts the manifests of a job's targets in, in their order.
+func (r *Result) SetManifests(targets []spec.Target, m []*manifest.Manifest) {
+	if len(m) != len(targets) {
+		return
+	}
+	r.Manifest, r.Tables = m[0], nil
+	for i, t := range targets[1:] {
+		r.Tables = append(r.Tables, Table{Table: t.Table, Index: t.Index, Manifest: m[i+1]})
+	}
+}
+
+// summaries are the tables without their lists of files.
+func summaries(tables []Table) []Table {
+	if tables == nil {
+		return nil
+	}
+	short := make([]Table, len(tables))
+	for i, t := range tables {
+		if short[i] = t; t.Manifest != nil {
+			short[i].Manifest = t.Manifest.Summary()
+		}
+	}
+	return short
+}

@@ -1,0 +1,38 @@
+package spec
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hfile"
+)
+
+// TestLevelIsTheJobsAlone: tables have none, so that of the plan before does not stay.
+func TestLevelIsTheJobsAlone(t *testing.T) {
+	f := DefaultFamily("f")
+	for text, want := range map[string]hfile.Level{"better": hfile.LevelBetter, "Better": hfile.LevelBetter, "default": hfile.LevelDefault, "": hfile.LevelDefault} {
+		f.Level = hfile.LevelBetter
+		got, err := Spec{CompressionLevel: text}.ApplyTo(f)
+		if err != nil || got.Level != want {
+			t.Errorf("%q: %s, %v", text, got.Level, err)
+		}
+	}
+	if _, err := (Spec{CompressionLevel: "9"}).ApplyTo(f); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), `compression level "9"`) || !strings.Contains(err.Error(), "better") {
+		t.Error(err)
+	}
+}
+
+// TestFamilyOfAnEarlierJournal: a family that was written before there were levels is one of the default level.
+func TestFamilyOfAnEarlierJournal(t *testing.T) {
+	f := DefaultFamily("f")
+	b, err := json.Marshal(f)
+	if err != nil || strings.Contains(string(b), "Level") {
+		t.Errorf("%s, %v", b, err)
+	}
+	var got Family
+	if err := json.Unmarshal([]byte(`{"Name":"f","Compression":1,"Encoding":3,"Zstd":0,"Bloom":1,"BloomPrefix":0,"BlockSize":0}`), &got); err != nil || got != f {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

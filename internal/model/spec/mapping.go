@@ -1,0 +1,250 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+)
+
+// Mapping says which cells a record becomes. The zero value: every column is a
+// text cell of the job's family, its qualifier the column's name.
+type Mapping struct {
+	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // what is not in the list is left out; empty: the rest alone
+	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that neither the rest nor a JSON object has
+
+	CellTimestamp *TimeColumn `yaml:"cell_timestamp" json:"cell_timestamp,omitempty"` // of the record's cells; default: the job's
+	CellTTL       *TTLColumn  `yaml:"cell_ttl" json:"cell_ttl,omitempty"`             // how long they live; default: as the family says
+}
+
+// CellSpec is one cell of a record, or several alike. Exactly one of Column,
+// Columns without JSON, Value, JSON and Rest says where its value comes from.
+type CellSpec struct {
+	Column    string   `yaml:"column" json:"column,omitempty"`
+	Columns   []string `yaml:"columns" json:"columns,omitempty"` // a cell of each; with JSON: the object's members
+	Value     *string  `yaml:"value" json:"value,omitempty"`     // the same in every row
+	JSON      bool     `yaml:"json" json:"json,omitempty"`       // the record as a JSON object of texts
+	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell and no skip names, as text
+	Family    string   `yaml:"family" json:"family,omitempty"`   // default: the job's
+	Qualifier string   `yaml:"qualifier" json:"qualifier,omitempty"`
+	// QualifierFrom is a column whose values are the qualifiers of this cell, of
+	// a column or a constant: the records of one key are one row then.
+	QualifierFrom string `yaml:"qualifier_from" json:"qualifier_from,omitempty"`
+
+	Type     string `yaml:"type" json:"type,omitempty"`         // default text
+	Encoding string `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
+	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
+	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
+
+	Empty string `yaml:"empty" json:"empty,omitempty"` // what an empty text becomes: skip or store; default: the job's
+	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // what NULL becomes: skip (default) or store, an empty cell; in a JSON object null
+
+	// RowKey makes the value the key that the record has in the job's first table. Entries of an index have such a cell; no job
+	// file says it.
+	RowKey bool `yaml:"-" json:"row_key,omitempty"`
+}
+
+// Given reports whether a job has a mapping at all.
+func (m Mapping) Given() bool {
+	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
+}
+
+// Entries are the cells with what an empty list means.
+func (m Mapping) Entries() []CellSpec {
+	if len(m.Cells) == 0 {
+		return []CellSpec{{Rest: true}}
+	}
+	return m.Cells
+}
+
+// Families are those that a job writes, in their order in a table.
+func (s Spec) Families() []string {
+	var names []string
+	for _, c := range s.Entries() {
+		f := c.Family
+		if f == "" {
+			f = s.FamilyName()
+		}
+		if !slices.Contains(names, f) {
+			names = append(names, f)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// validate says all that is wrong with a mapping, but for columns that do not exist.
+func (m Mapping) validate() []error {
+	var errs []error
+	rests, skipped := 0, newNameSet(m.Skip)
+	for i, c := range m.Cells {
+		for _, err := range c.validate() {
+			errs = append(errs, &FieldError{"cells", fmt.Errorf("%s: %w", c.Label(i), err)})
+		}
+		if c.Rest {
+			rests++
+		}
+		for _, column := range c.ColumnNames() {
+			if skipped[column] {
+				errs = append(errs, &FieldError{"cells", fmt.Errorf("%s: column %q is under skip too", c.Label(i), column)})
+			}
+		}
+	}
+	if rests > 1 {
+		errs = append(errs, &FieldError{"cells", errors.New("rest is given twice")})
+	}
+	for i, c := range m.Skip {
+		if c == "" {
+			errs = append(errs, &FieldError{"skip", fmt.Errorf("column %d has no name", i+1)})
+		}
+	}
+	return append(errs, m.validateTimes()...)
+}
+
+// NamedColumns are the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
+// that it does not name.
+func (j Job) NamedColumns() []string {
+	if slices.ContainsFunc(j.Entries(), func(c CellSpec) bool { return c.Rest || c.JSON && len(c.Columns) == 0 }) {
+		return nil
+	}
+	return j.mentioned(nil)
+}
+
+// MentionedColumns are all columns that the keys and mappings of the job's tables name. They are not all columns of its inputs.
+func (j Job) MentionedColumns() (names []string) {
+	for _, t := range j.Targets() {
+		names = t.mentioned(names, t.Skip...)
+	}
+	return names
+}
+
+// mentioned appends more columns, and those that the key and the mapping name, to others, each once.
+func (j Job) mentioned(names []string, more ...string) []string {
+	add := func(list ...string) {
+		for _, name := range list {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	add(more...)
+	if j.rowKey != nil {
+		add(keygen.Columns(j.rowKey)...)
+	}
+	for _, c := range j.Entries() {
+		add(c.ColumnNames()...)
+		add(c.QualifierFrom)
+	}
+	if t := j.CellTimestamp; t != nil {
+		add(t.Column)
+	}
+	if t := j.CellTTL; t != nil {
+		add(t.Column)
+	}
+	add(j.Query...)
+	return names
+}
+
+// ColumnNames are those that a cell names.
+func (c CellSpec) ColumnNames() []string {
+	if c.Column != "" {
+		return []string{c.Column}
+	}
+	return c.Columns
+}
+
+// Label is what messages call the i-th cell of a list.
+func (c CellSpec) Label(i int) string {
+	what := ""
+	switch {
+	case c.Column != "":
+		what = " (column " + c.Column + ")"
+	case c.JSON:
+		what = " (json)"
+	case len(c.Columns) > 0:
+		what = " (columns " + strings.Join(c.Columns, ", ") + ")"
+	case c.Rest:
+		what = " (rest)"
+	case c.Value != nil:
+		what = " (value)"
+	case c.RowKey:
+		what = " (row key)"
+	}
+	return fmt.Sprintf("cell %d%s", i+1, what)
+}
+
+func (c CellSpec) validate() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	sources := 0
+	for _, given := range []bool{c.Column != "", len(c.Columns) > 0 && !c.JSON, c.Value != nil, c.JSON, c.Rest, c.RowKey} {
+		if given {
+			sources++
+		}
+	}
+	if sources != 1 {
+		bad("say one of column, columns, value, json and rest")
+	}
+	seen := nameSet{}
+	for i, column := range c.Columns {
+		if column == "" {
+			bad("column %d of the list has no name", i+1)
+		} else if !seen.add(column) {
+			bad("column %q is named twice", column)
+		}
+	}
+	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") {
+		bad("%q is not a family name", c.Family)
+	}
+	switch {
+	case c.QualifierFrom != "" && (c.Qualifier != "" || c.Rest || len(c.Columns) > 0 && !c.JSON):
+		bad("qualifier_from is for one cell without a qualifier")
+	case (c.JSON || c.Value != nil) && c.Qualifier == "" && c.QualifierFrom == "":
+		bad("it needs a qualifier")
+	case c.Qualifier != "" && (c.Rest || len(c.Columns) > 0 && !c.JSON):
+		bad("a qualifier is of one cell: their qualifiers are the columns' names")
+	}
+	if c.Rest && c.Type != "" && c.Type != "text" {
+		bad("type %s: the rest is text", c.Type)
+	}
+	if c.JSON && c.Type != "" && c.Type != "text" {
+		bad("type %s: JSON is text", c.Type)
+	}
+	c.validateEmpty(bad)
+	convert, err := c.CellType().Converter()
+	if err != nil {
+		errs = append(errs, err)
+	} else if c.Value != nil && convert != nil {
+		if _, err := convert(nil, []byte(*c.Value)); err != nil {
+			bad("value: %w", err)
+		}
+	}
+	return errs
+}
+
+// validateEmpty says what is wrong with what a cell says of values without a byte.
+func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
+	for _, v := range [][2]string{{"empty", c.Empty}, {"nulls", c.Nulls}} {
+		switch {
+		case v[1] == "":
+		case v[1] != "skip" && v[1] != "store":
+			bad("%s: %q is invalid: want skip or store", v[0], v[1])
+		case c.Value != nil:
+			bad("%s %s: the value is the same in every row", v[0], v[1])
+		case v[1] == "store" && c.Type != "" && c.Type != "text":
+			bad("%s store: readers of type %s cannot decode an empty cell", v[0], c.Type)
+		}
+	}
+	if c.Empty == "skip" && c.Nulls == "store" {
+		bad("nulls store and empty skip: NULL would be a cell where an empty text is none")
+	}
+}
+
+// CellType is the type of the cell's values.
+func (c CellSpec) CellType() celltype.Type {
+	return celltype.Type{Type: c.Type, Encoding: c.Encoding, Layout: c.Layout, Zone: c.Zone}
+}

@@ -1,0 +1,171 @@
+package spec
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// Options are settings of the program as a file has them, in its order: the
+// section options of a job file, or a whole configuration file. What they mean
+// is not known here.
+type Options []Option
+
+// An Option is one setting of a file.
+type Option struct {
+	Name   string   // as in the file
+	Values []string // as written, without quotes; of a list all of them, else one
+	Line   int      // in the file, from 1
+}
+
+// ParseOptions reads a configuration file: a mapping of names to texts,
+// numbers, booleans and lists of them. The name is for messages.
+func ParseOptions(name string, data []byte) (Options, error) {
+	f, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
+	}
+	var o Options
+	for i, doc := range f.Docs {
+		if i > 0 {
+			return nil, fail.Errorf(fail.Config, "configuration file %s: line %d: a second document", name, doc.GetToken().Position.Line)
+		}
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if err := o.UnmarshalYAML(doc.Body); err != nil {
+			return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
+		}
+	}
+	return o, nil
+}
+
+// UnmarshalYAML reads a mapping of scalars and lists of scalars.
+func (o *Options) UnmarshalYAML(node ast.Node) error {
+	*o = nil
+	if node.Type() == ast.NullType {
+		return nil
+	}
+	m, ok := node.(ast.MapNode)
+	if !ok {
+		return badNode(node, "settings are names with values, such as memory: 2GiB")
+	}
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key()
+		option := Option{Name: key.GetToken().Value, Line: key.GetToken().Position.Line}
+		if list, ok := it.Value().(*ast.SequenceNode); ok {
+			for _, v := range list.Values {
+				text, err := scalar(option.Name, v)
+				if err != nil {
+					return err
+				}
+				option.Values = append(option.Values, text)
+			}
+		} else {
+			text, err := scalar(option.Name, it.Value())
+			if err != nil {
+				return err
+			}
+			option.Values = []string{text}
+		}
+		*o = append(*o, option)
+	}
+	return nil
+}
+
+// scalar is the text of a value as it was written: 08 stays 08.
+func scalar(name string, node ast.Node) (string, error) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value, nil
+	case *ast.LiteralNode:
+		return n.Value.Value, nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return strings.TrimSpace(node.GetToken().Value), nil
+	case *ast.NullNode:
+		return "", badNode(node, name+" has no value")
+	case ast.MapNode:
+		return "", badNode(node, name+" has settings below it: there are no sections here, write them next to the others")
+	}
+	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
+}
+
+// badNode is an error with its place in the file.
+func badNode(node ast.Node, why string) error {
+	return &yaml.SyntaxError{Message: why, Token: node.GetToken()}
+}
+
+// yamlText is an error of the parser in one line: the file, the line, the column, and what is wrong.
+func yamlText(name string, err error) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n")
+	if place, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(place, "[") {
+		text = name + ":" + place[1:] + ": " + rest
+	} else {
+		text = name + ": " + text
+	}
+	for line := range strings.Lines(yaml.FormatError(err, false, true)) {
+		if strings.HasPrefix(line, ">") && strings.Contains(line, "{{") {
+			return text + " (a text that begins with {{, or stands in [ ], needs quotes: '{{ .Date }}')"
+		}
+	}
+	if _, name, ok := strings.Cut(text, `unknown field "`); ok {
+		name = strings.TrimSuffix(name, `"`)
+		if near := keygen.Nearest(strings.ToLower(name), fieldNames(reflect.TypeFor[Spec]())); len(near) == 1 {
+			return text + ": did you mean " + near[0] + "?"
+		}
+	}
+	return text
+}
+
+// fieldNames are the names of fields in a job file, those of its lists and maps too.
+func fieldNames(t reflect.Type) []string {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if t.Field(i).Tag.Get("yaml") == "" {
+			continue
+		}
+		for _, n := range fieldNames(t.Field(i).Type) {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+// FieldLines says on which line of a job file each of its fields is. It is
+// empty when the file is none.
+func FieldLines(data []byte) map[string]int {
+	lines := map[string]int{}
+	f, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return lines
+	}
+	for _, doc := range f.Docs {
+		m, ok := doc.Body.(ast.MapNode)
+		if !ok {
+			continue
+		}
+		for it := m.MapRange(); it.Next(); {
+			lines[it.Key().GetToken().Value] = it.Key().GetToken().Position.Line
+		}
+	}
+	return lines
+}

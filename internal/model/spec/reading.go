@@ -1,0 +1,215 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/source/dialect"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/source"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Texts is a list of texts; of one text a job file may give that alone.
+type Texts []string
+
+// UnmarshalYAML reads a list, or one text. YAML's own null is refused: what people mean by it is a text.
+func (t *Texts) UnmarshalYAML(data []byte) error {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	*t = Texts{}
+	for _, v := range list {
+		if v == nil {
+			return errors.New("null is YAML's own: write the text in quotes, as 'NULL'")
+		}
+		*t = append(*t, fmt.Sprint(v))
+	}
+	return nil
+}
+
+// none is the word for no quote, no escape and no NULL.
+const none = "none"
+
+// texts reports whether a spec says anything about text that the plain formats csv
+// and dump cannot have.
+func (s *Spec) ofDialect() bool {
+	r := s.Reading
+	many := func(sep string) bool {
+		bytes, err := dialect.Parse(sep)
+		return err == nil && len(bytes) > 1
+	}
+	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" && s.Format != "json" || s.Header == "first" || s.Header == "match" ||
+		many(s.FieldSep) || many(s.RecordSep)
+}
+
+// LinesCharset is the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
+func (s *Spec) LinesCharset() string {
+	if s.Reading.Dialect != "" {
+		return ""
+	}
+	return strings.ToLower(s.Reading.Charset)
+}
+
+// dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
+// default.
+func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
+	if !s.ofDialect() || s.Format == string(source.FormatRejects) { // a reject file says how its records are written
+		return nil, nil
+	}
+	name := s.Reading.Dialect
+	switch {
+	case name == "" && s.Format == "dump":
+		name = dialect.Dump
+	case name == "":
+		name = dialect.CSV
+	case s.Format != "" && s.Format != name:
+		return nil, []*FieldError{{"dialect", fmt.Errorf("%s is text, and format says %s", name, s.Format)}}
+	}
+	d, err := dialect.Preset(name)
+	if err != nil {
+		return nil, []*FieldError{{"dialect", err}}
+	}
+	var errs []*FieldError
+	bytes := func(field, text string, p *string) {
+		if text == "" {
+			return
+		}
+		b, err := dialect.Parse(text)
+		if err != nil {
+			errs = append(errs, &FieldError{field, err})
+		}
+		*p = b
+	}
+	bytes("field_sep", s.FieldSep, &d.FieldSep)
+	bytes("record_sep", s.RecordSep, &d.RecordSep)
+	if s.Header != "" {
+		d.Header = dialect.Header(s.Header)
+	}
+	s.Reading.over(&d, bytes)
+	if lines := d; d.RecordSep == "\r\n" {
+		// In CSV of RFC 4180, LF ends a record too. Elsewhere it may stand in a value as it is.
+		if lines.RecordSep = ""; lines.RFC4180() {
+			d = lines
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	if joined, ok := d.Check().(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			if e, ok := errors.AsType[*dialect.FieldError](err); ok {
+				errs = append(errs, &FieldError{e.Field, e.Err})
+			}
+		}
+		return nil, errs
+	}
+	return &d, nil
+}
+
+// over puts what was given over a preset.
+func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *string)) {
+	switch r.Quote {
+	case "":
+	case none:
+		d.Quote, d.Doubled, d.Lenient, d.QuotedOnly, d.NullQuoted = "", false, false, false, false
+	default:
+		had := d.Quote != ""
+		bytes("quote", r.Quote, &d.Quote)
+		d.Doubled = d.Doubled || !had && d.Escape == ""
+	}
+	switch r.Escape {
+	case "":
+	case none:
+		if d.Escape != "" {
+			d.Escape, d.QuotedOnly, d.Map = "", false, dialect.Literal
+			d.Doubled = d.Quote != ""
+		}
+	case r.Quote, d.Quote:
+		if d.Quote == "" {
+			break
+		}
+		d.Escape, d.QuotedOnly, d.Map, d.Doubled = "", false, dialect.Literal, true // a quote is escaped by another
+	default:
+		bytes("escape", r.Escape, &d.Escape)
+		d.Doubled = false
+	}
+	if r.Quotes == "lenient" {
+		d.Lenient, d.Doubled = true, false
+	}
+	if r.EscapeMap != "" {
+		d.Map = dialect.Map(r.EscapeMap)
+	}
+	switch {
+	case len(r.NullValue) == 1 && r.NullValue[0] == none:
+		d.Null = nil
+	case r.NullValue != nil:
+		d.Null = slices.Clone(r.NullValue)
+	}
+	if r.NullQuoted != "" {
+		d.NullQuoted = r.NullQuoted == "yes"
+	}
+	d.SkipLines, d.SkipEnd, d.Comment = r.SkipLines, r.SkipEnd, r.Comment
+	if r.Trim != "" {
+		d.Trim = dialect.Trim(r.Trim)
+	}
+	if r.Charset != "" {
+		d.Charset = strings.ToLower(r.Charset)
+	}
+}
+
+// refuseNull refuses YAML's own null where people mean a text: as a field's name and as the text of NULL. The decoder passes
+// over both without a word.
+func refuseNull(name string, data []byte) error {
+	f, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil // the decoder has said so
+	}
+	for _, doc := range f.Docs {
+		if err := refuseNullIn(name, doc.Body, "what NULL is written as is null_value"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseNullIn looks at a node of a job file and at all below it. hint says what is meant by a field of the name null.
+func refuseNullIn(name string, node ast.Node, hint string) error {
+	if list, ok := node.(*ast.SequenceNode); ok {
+		for _, v := range list.Values {
+			if err := refuseNullIn(name, v, hint); err != nil {
+				return err
+			}
+		}
+	}
+	m, ok := node.(ast.MapNode)
+	if !ok {
+		return nil
+	}
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().GetToken()
+		if key.Type == token.NullType {
+			return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (%s)", name, key.Position.Line, key.Value, hint)
+		}
+		if key.Value == "null_value" && it.Value().Type() == ast.NullType {
+			return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
+		}
+		if err := refuseNullIn(name, it.Value(), "what becomes of NULL is nulls"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

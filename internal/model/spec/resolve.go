@@ -1,0 +1,154 @@
+package spec
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+	"bulkload/pkg/source/dialect"
+)
+
+// Job is a [Spec] that is complete and right: defaults filled in, texts parsed,
+// everything checked that can be without the input and the cluster. Only Resolve
+// and ResolveTable make one; the phases of a job trust its fields and check
+// nothing again.
+//
+// A text that has a parsed form is read only here: Key, Duplicates, FieldSep and
+// RecordSep are methods that hide the fields of the spec below, which has no name
+// outside this package. So a text and its parsed form cannot disagree.
+type Job struct {
+	asked
+	rowKey     keygen.Expr
+	parse      keygen.Expr
+	policy     extsort.Policy
+	separators Separators
+	text       *dialect.Dialect
+	maxDeletes DeleteLimit
+	further    []Target // tables in addition to its own, indexes last
+}
+
+// asked is the spec of a job, whose other fields the phases may complete: the
+// table's whole name, a part's inputs, the timestamp.
+type asked = Spec
+
+// StoresEmpty reports whether an empty text becomes an empty cell, but for cells that say otherwise: where nothing is said, it does
+// in files that have NULL as well.
+func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
+
+// Separators are those of a dump.
+type Separators struct{ Field, Record source.Sep }
+
+// Key is the text of the key spec, empty if a ResolveTable had none.
+func (j Job) Key() string { return j.asked.Key }
+
+// RowKey is the parsed Key, nil if there is none.
+func (j Job) RowKey() keygen.Expr { return j.rowKey }
+
+// KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
+func (j Job) KeyParser() (*keygen.KeyParser, error) {
+	if j.parse == nil {
+		return nil, nil
+	}
+	return keygen.CompileParser(j.parse, keygen.Options{})
+}
+
+// Duplicates is what becomes of rows of one key, as text.
+func (j Job) Duplicates() string { return j.asked.Duplicates }
+
+// Policy is the parsed Duplicates.
+func (j Job) Policy() extsort.Policy { return j.policy }
+
+// MaxDeletes is how many rows of its table a job with Replace may delete.
+func (j Job) MaxDeletes() DeleteLimit { return j.maxDeletes }
+
+// FieldSep and RecordSep are the separators of a dump as text.
+func (j Job) FieldSep() string  { return j.asked.FieldSep }
+func (j Job) RecordSep() string { return j.asked.RecordSep }
+
+// Text is how text is written, nil where the separators and the header say it.
+// It is shared: do not change it.
+func (j Job) Text() *dialect.Dialect { return j.text }
+
+// Separators are the parsed FieldSep and RecordSep, where Text is nil.
+func (j Job) Separators() Separators { return j.separators }
+
+// Spec is a copy of what was asked for, with its defaults.
+func (j Job) Spec() Spec { return j.asked }
+
+// Resolve is the one place where a spec gets its defaults and is validated. The
+// error says all that is wrong at once; whether columns exist is seen when the
+// inputs are opened.
+func (s Spec) Resolve() (Job, error) { return s.resolve(true) }
+
+// ResolveTable is [Spec.Resolve] for work that needs a table and no rows: the key
+// may be missing.
+func (s Spec) ResolveTable() (Job, error) { return s.resolve(s.Key != "") }
+
+func (s Spec) resolve(needKey bool) (Job, error) {
+	errs := s.complete()
+	faulty := nameSet{}
+	for _, e := range errs {
+		faulty[e.(*FieldError).Field] = true
+	}
+	bad := func(field string, err error) {
+		if err != nil && !faulty[field] {
+			errs = append(errs, &FieldError{field, err})
+		}
+	}
+	text, textErrs := s.dialect()
+	for _, e := range textErrs {
+		bad(e.Field, e.Err)
+	}
+	if text != nil {
+		s.Header = string(text.Header)
+	}
+	s.Header = cmp.Or(s.Header, "yes")
+	j := Job{asked: s, text: text}
+	var err error
+	switch {
+	case !needKey:
+	case s.Key == "":
+		bad("key", errors.New("missing: say how row keys are made, such as salt(check_id) + md5hex(check_id) + id"))
+	default:
+		j.rowKey, err = keygen.Parse(s.Key)
+		bad("key", err)
+	}
+	if s.Parse != "" {
+		if j.parse, err = keygen.Parse(s.Parse); err == nil {
+			_, err = j.KeyParser()
+		}
+		bad("parse", err)
+	}
+	switch {
+	case s.InputsFrom != "" && len(s.Inputs) > 0:
+		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))
+	case s.InputsFrom == "-":
+		bad("inputs_from", errors.New("- is standard input, which is for data: write the list into a file"))
+	}
+	j.policy, _ = extsort.ParsePolicy(s.Duplicates)
+	j.maxDeletes, _ = ParseDeleteLimit(s.MaxDeletes)
+	if text == nil && len(textErrs) == 0 && s.Format != string(source.FormatRejects) {
+		j.separators.Field, err = source.ParseSep(s.FieldSep)
+		bad("field_sep", err)
+		j.separators.Record, err = source.ParseSep(s.RecordSep)
+		bad("record_sep", err)
+	}
+	seen := nameSet{}
+	for i, c := range s.Columns {
+		if c == "" {
+			bad("columns", fmt.Errorf("column %d has no name", i+1))
+		}
+		if !seen.add(c) {
+			bad("columns", fmt.Errorf("column %q is named twice", c))
+		}
+	}
+	errs = append(errs, s.Mapping.validate()...)
+	if len(errs) == 0 && needKey {
+		j.further, errs = s.resolveTables()
+	}
+	return j, fail.With(fail.Config, errors.Join(errs...))
+}

@@ -1,0 +1,38 @@
+package spec
+
+import (
+	"cmp"
+
+	"bulkload/internal/model/fail"
+
+	"github.com/goccy/go-yaml"
+)
+
+// ParseSpec reads a job file strictly: a field that is not known is an error
+// that names its line. The name is for messages.
+func ParseSpec(name string, data []byte) (*Spec, error) {
+	var s struct {
+		Spec    `yaml:",inline"`
+		Regions *int `yaml:"regions"` // old name of salt_buckets, for one more release
+	}
+	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
+		return nil, fail.Errorf(fail.Config, "job file %s", yamlText(name, err))
+	}
+	if err := refuseNull(name, data); err != nil {
+		return nil, err
+	}
+	if s.Regions != nil {
+		lines := FieldLines(data)
+		if now, both := lines["salt_buckets"]; both {
+			return nil, fail.Errorf(fail.Config, "job file %s: line %d: regions is the old name of salt_buckets, which line %d gives: give salt_buckets only", name, lines["regions"], now)
+		}
+		s.Spec.Regions = *s.Regions
+	}
+	return &s.Spec, nil
+}
+
+// defaultFamily is the family of a job that names none.
+const defaultFamily = "f"
+
+// FamilyName is the spec's family or its default.
+func (s Spec) FamilyName() string { return cmp.Or(s.Family, defaultFamily) }

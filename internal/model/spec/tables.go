@@ -1,0 +1,212 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/partition/extsort"
+)
+
+// TableSpec is a further table of a job file: the same records under another key, with cells of its own. What it does not say of
+// its family the table says.
+type TableSpec struct {
+	Table   string   `yaml:"table" json:"table"`                         // namespace:name, or name in the default namespace
+	Index   string   `yaml:"index" json:"index,omitempty"`               // makes it an index of the job's first table, of this name
+	Family  string   `yaml:"family" json:"family,omitempty"`             // default: the job's
+	Key     string   `yaml:"key" json:"key"`                             // key spec, see package keygen
+	Query   []string `yaml:"query" json:"query,omitempty"`               // default: the first column of the key
+	Regions int      `yaml:"salt_buckets" json:"salt_buckets,omitempty"` // modulus of a salt; default: as of a job's table
+
+	Columns []string `yaml:"columns" json:"columns,omitempty"` // a text cell of each; default: what cells say, else all columns
+	Covers  []string `yaml:"covers" json:"covers,omitempty"`   // of an index, a text cell of each
+	Mapping `yaml:",inline"`
+
+	Empty      string `yaml:"empty" json:"empty,omitempty"`           // default: the job's
+	Duplicates string `yaml:"duplicates" json:"duplicates,omitempty"` // default: the job's
+
+	Compression      string `yaml:"compression" json:"compression,omitempty"`
+	CompressionLevel string `yaml:"compression_level" json:"compression_level,omitempty"`
+	Encoding         string `yaml:"encoding" json:"encoding,omitempty"`
+	Bloom            string `yaml:"bloom" json:"bloom,omitempty"`
+	BlockSize        Size   `yaml:"block_size" json:"block_size,omitempty"`
+}
+
+// RowCell is the qualifier of the cell of an index that holds the row key of the data.
+const RowCell = "_row"
+
+// A Target is one of the tables that a job fills: as the job that fills this one alone.
+type Target struct {
+	Job
+	Index string // name of the index that the table is; empty: it is none
+	Dir   string // of its files below the job's; empty: the job has no other table
+}
+
+// Several reports whether the job fills more tables than one.
+func (j Job) Several() bool { return len(j.further) > 0 }
+
+// Targets are the tables that the job fills, in the order in which they are loaded: its own, then those of its list, indexes last.
+func (j Job) Targets() []Target {
+	own := j
+	own.asked.Tables, own.further = nil, nil
+	list := []Target{{Job: own}}
+	if j.Several() {
+		list[0].Dir = tableDir(j.Table)
+	}
+	for _, t := range j.further {
+		// what phases complete of a job, its tables have in common
+		t.Inputs, t.InputsFrom, t.Timestamp, t.Format, t.asked.Columns = j.Inputs, j.InputsFrom, j.Timestamp, j.Format, j.asked.Columns
+		t.Partitions, t.Where, t.BadRecords = j.Partitions, j.Where, j.BadRecords
+		list = append(list, t)
+	}
+	return list
+}
+
+// Index is the target that is the index of that name; an error names those that there are.
+func (j Job) Index(name string) (Target, error) {
+	var names []string
+	for _, t := range j.further {
+		if t.Index == name {
+			return j.Targets()[1+slices.IndexFunc(j.further, func(o Target) bool { return o.Index == name })], nil
+		}
+		if t.Index != "" {
+			names = append(names, t.Index)
+		}
+	}
+	if len(names) == 0 {
+		return Target{}, fail.Errorf(fail.Config, "no index is called %q: the job file has none under tables", name)
+	}
+	return Target{}, fail.Errorf(fail.Config, "no index is called %q: the job file has %s", name, strings.Join(names, ", "))
+}
+
+// Divisible refuses a job that only one process can build for the ability of several. An index has no entry of a record that duplicates leave out of
+// the job's table, and processes that each decide a part of them do not know all of these. Names below an output that begin with _ are for notes.
+func (j Job) Divisible(c abilities.Column) error {
+	for _, t := range j.Targets() {
+		if strings.HasPrefix(t.Dir, "_") {
+			return &FieldError{"tables", fail.Errorf(fail.Config, "several processes have no directory of the name %s for a table among others: give a job file of it alone", t.Dir)}
+		}
+	}
+	if j.policy == extsort.Fail || !slices.ContainsFunc(j.further, func(t Target) bool { return t.Index != "" }) {
+		return nil
+	}
+	return &FieldError{"duplicates", fail.With(fail.Config, abilities.Refusal(abilities.Tables, c))}
+}
+
+// resolveTables makes the further targets of a job that is right otherwise.
+func (s Spec) resolveTables() (further []Target, errs []error) {
+	if len(s.Tables) == 0 {
+		return nil, nil
+	}
+	bad := func(i int, err error) {
+		errs = append(errs, &FieldError{"tables", fmt.Errorf("%s: %w", s.Tables[i].label(i), err)})
+	}
+	if err := checkTable(s.Table); err != nil {
+		return nil, []error{&FieldError{"table", fmt.Errorf("%w (a job of several tables names each)", err)}}
+	}
+	dirs, indexes := nameSet{tableDir(s.Table): true}, nameSet{}
+	var last []Target
+	for i, t := range s.Tables {
+		for _, err := range t.validate() {
+			bad(i, err)
+		}
+		if err := checkTable(t.Table); err != nil {
+			bad(i, err)
+		} else if !dirs.add(tableDir(t.Table)) {
+			bad(i, errors.New("another table of the job has this name, or one that differs in its colon only"))
+		}
+		if t.Index != "" && slices.ContainsFunc(s.Cells, func(c CellSpec) bool { return c.QualifierFrom != "" }) {
+			bad(i, errors.New("rows of the job's table are made of several records (qualifier_from), and an entry is of one: such a table has no index"))
+		}
+		if t.Index != "" && !indexes.add(t.Index) {
+			bad(i, errors.New("another index of the job has this name"))
+		}
+		j, err := s.alone(t).Resolve()
+		if err != nil {
+			bad(i, err)
+			continue
+		}
+		target := Target{Job: j, Index: t.Index, Dir: tableDir(t.Table)}
+		if t.Index != "" {
+			last = append(last, target)
+		} else {
+			further = append(further, target)
+		}
+	}
+	return append(further, last...), errs
+}
+
+// alone is the job that fills the table and no other.
+func (s Spec) alone(t TableSpec) Spec {
+	j := s
+	j.Tables, j.Table, j.Key, j.Query, j.Regions, j.Mapping = nil, t.Table, t.Key, t.Query, t.Regions, t.Mapping
+	j.Compression, j.CompressionLevel, j.Encoding, j.Bloom, j.BlockSize = t.Compression, t.CompressionLevel, t.Encoding, t.Bloom, t.BlockSize
+	for _, f := range []struct{ own, job *string }{{&t.Family, &j.Family}, {&t.Empty, &j.Empty}, {&t.Duplicates, &j.Duplicates}} {
+		if *f.own != "" {
+			*f.job = *f.own
+		}
+	}
+	columns := slices.Concat(t.Columns, t.Covers)
+	if len(columns) > 0 {
+		j.Cells = []CellSpec{{Columns: columns}}
+	}
+	if t.Index != "" {
+		j.Cells = append(j.Cells, CellSpec{RowKey: true, Qualifier: RowCell})
+		// an entry is there as long as its row
+		j.CellTimestamp, j.CellTTL = s.CellTimestamp, s.CellTTL
+	}
+	return j
+}
+
+func (t TableSpec) label(i int) string {
+	switch {
+	case t.Index != "":
+		return fmt.Sprintf("table %d (index %s)", i+1, t.Index)
+	case t.Table != "":
+		return fmt.Sprintf("table %d (%s)", i+1, t.Table)
+	}
+	return fmt.Sprintf("table %d", i+1)
+}
+
+// validate says what is wrong with a table's own fields.
+func (t TableSpec) validate() (errs []error) {
+	if t.Index == "" && len(t.Covers) > 0 {
+		errs = append(errs, errors.New("covers are of an index: name it with index, or say columns"))
+	}
+	if t.Index != "" && (len(t.Columns) > 0 || t.Given()) {
+		errs = append(errs, errors.New("an index has its key and covers only: the row's key, time and life are those of the data"))
+	}
+	if len(t.Columns) > 0 && t.Given() {
+		errs = append(errs, errors.New("there are columns and a mapping: say which cells there are in cells alone"))
+	}
+	return errs
+}
+
+// checkTable reports whether a name can be a directory's, as the names of all tables of HBase can (TableName, HBase 2.6).
+func checkTable(name string) error {
+	if name == "" {
+		return errors.New("it has no table")
+	}
+	ns, table, ok := strings.Cut(name, ":")
+	if !ok {
+		ns, table = "default", name
+	}
+	for _, part := range []string{ns, table} {
+		other := strings.IndexFunc(part, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+		})
+		if part == "" || other >= 0 || part[0] == '-' || part[0] == '.' {
+			return fmt.Errorf("%q is no name of a table", name)
+		}
+	}
+	return nil
+}
+
+// tableDir is the directory of a table's files below the job's.
+func tableDir(table string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(table, "default:"), ":", "_")
+}

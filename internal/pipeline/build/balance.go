@@ -1,0 +1,124 @@
+package build
+
+import (
+	"fmt"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// regionCounts say what became of the records of a region, or of all.
+type regionCounts struct {
+	records int64 // that were sorted
+	dups    int64 // left out; of wide rows, cells
+	joined  int64 // records of wide rows that are not the first of their row
+	noCells int64 // rows without cells
+}
+
+func (c *regionCounts) add(o regionCounts) {
+	c.records += o.records
+	c.dups += o.dups
+	c.joined += o.joined
+	c.noCells += o.noCells
+}
+
+// manifest reports the files that were written. It is the one place where a manifest of a build is made, so that nothing
+// is loaded whose records do not add up.
+func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
+	m := &manifest.Manifest{
+		Schema: 1, Table: w.plan.Table, Tables: w.plan.Tables, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0 || w.plan.packed != nil,
+		Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
+		HFiles: len(w.files), Files: w.files, Samples: w.samples,
+	}
+	t.addTo(m)
+	for _, f := range m.Files {
+		m.Bytes += f.Bytes
+	}
+	if w.uncounted {
+		return m, nil // an older version has begun the job
+	}
+	if err := w.balance(m); err != nil || w.plan.packed == nil {
+		return m, err
+	}
+	return m, w.balancePacked(m, t.RowSum)
+}
+
+// balance proves that every record that was read is a row in the files, or is known to be none.
+func (w *writers) balance(m *manifest.Manifest) error {
+	var rows, cells int64
+	for _, f := range m.Files {
+		rows, cells = rows+f.Rows, cells+f.Cells
+	}
+	dups := m.Duplicates
+	if m.Wide {
+		dups = 0 // cells
+	}
+	expected := m.Records - m.Rejected - dups - m.Joined - m.NoCells
+	var err error
+	switch {
+	case w.counts.records != m.Records-m.Rejected:
+		err = fmt.Errorf("%s were read and %d of them rejected, but %d were sorted", setting.Count(m.Records, "record"), m.Rejected, w.counts.records)
+	case expected != m.Digest.Rows:
+		err = fmt.Errorf("%s − %d rejected − %d duplicates − %d joined − %d without cells = %s, but %d were written",
+			setting.Count(m.Records, "record"), m.Rejected, dups, m.Joined, m.NoCells, setting.Count(expected, "row"), m.Digest.Rows)
+	case len(w.plan.Families) == 1 && rows != m.Digest.Rows:
+		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Rows, "row"), rows)
+	case cells != m.Digest.Cells:
+		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Cells, "cell"), cells)
+	default:
+		return nil
+	}
+	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
+}
+
+// someRecords refuses an input without records that are loaded: an export that failed looks like that.
+func someRecords(records, rejected int64, o Options) error {
+	switch {
+	case records > rejected || o.AllowEmpty:
+		return nil
+	case records == 0:
+		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint())
+	}
+	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
+}
+
+// someRows is the same for a build.
+func someRows(m *manifest.Manifest, o Options) error {
+	if m.Digest.Rows > 0 || o.AllowEmpty {
+		return nil
+	}
+	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
+}
+
+// AllColumns refuses an input if no record has a chosen column, such as a member of JSON lines whose name is mistyped: it would be
+// NULL in every row. If columns may be missing, it warns.
+func (o Options) AllColumns(lacking []string, records int64) error {
+	if len(lacking) == 0 || records == 0 {
+		return nil
+	}
+	if o.Missing != source.MissingNull {
+		return fail.Errorf(fail.Input, "no record of the input has %s; nothing was loaded: see that the names are right (%s null takes what is missing as NULL)",
+			someOf(lacking), setting.Missing)
+	}
+	o.Events.Warn("no record of the input has these columns, which are NULL in all", "columns", someOf(lacking), "records", records)
+	return nil
+}
+
+// expected refuses an input that has another number of records than it should: a stream that is cut short looks whole.
+func expected(records int64, want *int64) error {
+	if want == nil || records == *want {
+		return nil
+	}
+	return setting.Errorf("the input has %s, and %d are expected (%s): see that the export is complete; nothing was loaded", setting.Count(records, "record"), *want, setting.Expect)
+}
+
+// ExpectedEarlier is the same of records that an earlier attempt has read: what it has made of them stays.
+func ExpectedEarlier(records int64, want *int64) error {
+	if want == nil || records == *want {
+		return nil
+	}
+	return fail.Errorf(fail.Check, "an earlier attempt has read %s, and %d are expected (%s): %s", setting.Count(records, "record"), *want, setting.Expect, restartHint())
+}

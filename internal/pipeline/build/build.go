@@ -1,0 +1,310 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// Options say with what a build works; the outcome does not depend on them.
+type Options struct {
+	Workers  int            // goroutines of each pass, default the number of cores
+	Memory   spec.Size      // for sort, merge and buffers together, default 512 MiB
+	SpillDir string         // default the system's temporary directory
+	Budget   *source.Budget // of bad records; default: the first ends the job
+	Sample   int            // rows to remember of each region for a later verification
+	Events   progress.Events
+	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
+	Gate progress.Gate
+	// SpillLimit is how many bytes of sorted runs may be in SpillDir at a time. Default: as many as there is room for.
+	SpillLimit spec.Size
+	// Expect is how many records the input has. Default: any number.
+	Expect *int64
+	// AllowEmpty accepts an input without rows.
+	AllowEmpty bool
+	// Missing reports whether no record needs to have a chosen column, see [source.Options].
+	Missing source.Missing
+	// Allowed is that of [WorkOptions].
+	Allowed func() error
+
+	resume *Resume // nil: the build is all or nothing
+}
+
+// writerRoom is what a worker of pass 2 needs besides the sort: an HFile's
+// blocks, index, bloom chunk and output buffers.
+const writerRoom = 5 << 20
+
+func (o Options) WithDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Memory == 0 {
+		o.Memory = spec.DefaultMemory
+	}
+	if o.Budget == nil {
+		o.Budget, _ = source.NewBudget("")
+	}
+	return o
+}
+
+// allowed is nil when what was made may get its name.
+func (o Options) allowed() error {
+	if o.Allowed == nil {
+		return nil
+	}
+	return o.Allowed()
+}
+
+// SortMemory is the sort's part of the budget: what the workers of either
+// pass leave of it.
+func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
+	room := in.ReaderMemory()
+	for _, p := range plans {
+		room = max(room, p.WriterRoom()) // a worker writes one region at a time
+	}
+	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2
+	if m < int64(o.Workers)*extsort.MinMemory {
+		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %s on this input: each needs %.0f MiB (give more with %s, or fewer %s)",
+			o.Memory, setting.Count(o.Workers, "worker"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
+	}
+	return m, nil
+}
+
+// writerRoom is what a worker of pass 2 needs for the plan's families.
+func (p *Plan) WriterRoom() int64 {
+	room := int64(len(p.Families)) * writerRoom
+	if len(p.wide) > 0 {
+		room += maxWideRow
+	}
+	return room
+}
+
+// HeapFloor is the size of a slice that is never touched. It takes no memory,
+// but has the collector think of a heap so much larger, and run so much less:
+// HDFS's packets are garbage of twice the files' size, and the heap that
+// lives besides the sort is a few megabytes. What may pile up is half of it;
+// a small budget has no room for that.
+func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
+
+// newFloor makes it. A builder's memory is not cleared: make clears a slice for which the heap has a page that was used before,
+// which is 30 MB to touch, and 15 ms, in a job of 512 MiB.
+func (o Options) newFloor() *strings.Builder {
+	b := &strings.Builder{}
+	b.Grow(int(o.HeapFloor()))
+	return b
+}
+
+// rowPolicy is what becomes of rows of one key when they are merged.
+func (p *Plan) rowPolicy() extsort.Policy {
+	if len(p.wide) > 0 {
+		return extsort.KeepAll // it is about cells
+	}
+	return p.Duplicates
+}
+
+// sortOptions are those of one sort for all tables, whose regions follow one another in it, but for the memory.
+func sortOptions(o Options, plans []*Plan) extsort.Options {
+	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
+	for _, p := range plans {
+		for i := range p.Ranges.Len() {
+			so.Shared, so.Policies = append(so.Shared, p.Ranges.Shared(i)), append(so.Policies, p.rowPolicy())
+		}
+	}
+	so.Regions = len(so.Shared)
+	loses := slices.Contains([]extsort.Policy{extsort.KeepFirst, extsort.KeepLast}, plans[0].rowPolicy())
+	if loses && slices.ContainsFunc(plans[1:], (*Plan).index) {
+		so.Leading = plans[0].Ranges.Len()
+		for _, p := range plans {
+			so.Follows = append(so.Follows, slices.Repeat([]bool{p.index()}, p.Ranges.Len())...)
+		}
+	}
+	return so
+}
+
+// index reports whether the rows are entries of an index: one of a record has its key in the first table.
+func (p *Plan) index() bool {
+	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
+}
+
+// Run reads all of the input and writes an HFile for every region and family
+// that has rows. It leaves nothing under a final name unless the whole input was read
+// without an error; what a failed build has written is removed.
+func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Options) (*manifest.Manifest, error) {
+	m, err := RunTables(ctx, []Table{{plan, out}}, in, o)
+	if err != nil {
+		return nil, err
+	}
+	return m[0], nil
+}
+
+// RunTables is [Run] for several tables. Every record has a row in each. It reads the input once, within the memory
+// of one build. A record that has no row in one of them is a bad record, and has none in the others. Plans have the same
+// columns and timestamp. Manifests come in the order of the tables.
+func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
+	o = o.WithDefaults()
+	setDefaults(tables)
+	plans := plansOf(tables)
+	memory, err := o.SortMemory(in, plans...)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, tables, inputRows{in, plans, o}, memory, o)
+}
+
+// rowSource is where the rows of a build come from.
+type rowSource interface {
+	// read is pass 1: all rows are sorted, and it is noted that they are.
+	read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error)
+	// locate adds to an error about two rows of one key where they are.
+	locate(ctx context.Context, err error) error
+	// recheck refuses rows whose source has changed since it was read.
+	recheck(ctx context.Context) error
+	// spilled adds to an error of earlier attempts' sorted rows what to do about it, and explain to any.
+	spilled(err error) error
+	explain(err error) error
+}
+
+// inputRows are the rows of an input's records.
+type inputRows struct {
+	in    *source.Input
+	plans []*Plan
+	o     Options
+}
+
+func (r inputRows) read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error) {
+	return readAndSort(ctx, r.plans, r.in, sorter, r.o)
+}
+func (r inputRows) locate(_ context.Context, err error) error { return Locate(err, r.in) }
+func (r inputRows) recheck(ctx context.Context) error         { return Recheck(ctx, r.in) }
+func (r inputRows) spilled(err error) error                   { return (&readers{in: r.in}).explainSpill(err) }
+func (r inputRows) explain(err error) error                   { return explainLimits(err, r.o) }
+
+// run is both passes, or what is left of them.
+func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Options) (m []*manifest.Manifest, err error) {
+	floor := o.newFloor()
+	defer runtime.KeepAlive(floor)
+	sort := sortOptions(o, plansOf(tables))
+	sort.Memory = memory
+	o.resume.forgetLosing(sort.Leading, o.Budget)
+	if o.resume.complete(o.Budget) {
+		m, err := o.resume.Manifests(tables)
+		if err != nil {
+			return nil, err
+		}
+		if err := ExpectedEarlier(m[0].Records, o.Expect); err != nil {
+			return nil, err
+		}
+		return m, o.resume.replaceManifests(ctx, tables, m)
+	}
+	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
+	if err != nil {
+		return nil, rows.explain(rows.spilled(err))
+	}
+	defer func() { err = rows.explain(errors.Join(err, sorter.Close())) }()
+	var totals sortTotals
+	if reopened {
+		totals = o.resume.Sorted.sortTotals
+		if err := ExpectedEarlier(totals.Records, o.Expect); err != nil {
+			return nil, err
+		}
+	} else if totals, err = rows.read(ctx, sorter); err != nil {
+		return nil, err
+	}
+	return writeTables(ctx, tables, rows, sorter, totals, o)
+}
+
+// readAndSort is pass 1. Bad records are in their file when it is noted as done.
+func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
+	start := time.Now()
+	o.Events.Phase("read")
+	tellExtent(ctx, in, o.Events)
+	if err := o.resume.sameSplits(in); err != nil {
+		return t, err
+	}
+	r := &readers{plans: plans, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	err = r.run(ctx, o.Workers)
+	if err == nil {
+		err = o.Budget.Finish(in.Records())
+	}
+	if err != nil {
+		in.AddLine(err)
+		return t, o.ReadError(r.explainSpill(err))
+	}
+	records := in.Records() + o.Budget.Extra()
+	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect)),
+		o.AllColumns(in.Lacking(), records-o.Budget.Bad())); err != nil {
+		return t, err
+	}
+	o.Events.Phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return t, r.explainSpill(err)
+	}
+	stats := sorter.Stats()
+	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	if f := o.Budget.File; f != nil {
+		if o.Budget.Bad() > 0 {
+			if err := o.allowed(); err != nil {
+				return t, err
+			}
+		}
+		n, err := f.Finish()
+		if err != nil {
+			return t, err
+		}
+		if n > 0 {
+			t.RejectFile = f.Path()
+		}
+	}
+	return t, o.resume.afterSort(sorter, t, sumsOf(in))
+}
+
+// tellExtent says how much there is to read: by rows where the input is Parquet.
+// It is for a person to look at, so an error is not this one's to report.
+func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
+	if e.OnTotal == nil {
+		return
+	}
+	if extent, err := in.RoughExtent(ctx); err == nil && extent.Text > 0 {
+		e.Total("read", progress.Amount{Bytes: extent.Text})
+	} else if err == nil {
+		e.Total("read", progress.Amount{Rows: extent.Rows})
+	}
+}
+
+// ReadError finds the kind of an error of pass 1.
+func (o Options) ReadError(err error) error {
+	if errors.Is(err, source.ErrBudget) {
+		return fail.With(fail.BadRows, err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
+		return err
+	}
+	return fail.With(fail.Input, o.inputMemory(err))
+}
+
+// Places say where the records of an input are.
+type Places interface {
+	Splits() []source.Split
+	Place(split int, offset int64) string
+}
+
+// Locate puts the places of the records into an error about duplicates.
+func Locate(err error, in Places) error {
+	d, ok := errors.AsType[*extsort.DuplicateError](err)
+	if !ok {
+		return err
+	}
+	return fail.With(fail.BadRows, setting.Errorf("%w: %s, and %s (%s first or last keeps one)",
+		err, place(in, d.First), place(in, d.Second), setting.Duplicates))
+}

@@ -1,0 +1,229 @@
+package build
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+)
+
+// slot is one cell that a record may become. A row's payload in the sort has
+// a value for each slot of the plan, in their order, which is that of cells
+// in a table: by family, then by qualifier.
+type slot struct {
+	family    string
+	qualifier string
+	name      []byte // the qualifier
+	// qualifierOf is the column whose value is the qualifier, -1 for none. The
+	// values of such columns follow those of all slots, in their order.
+	qualifierOf int
+	column      int                // of the record; -1 for what is not made of one column
+	convert     celltype.Converter // nil: the column's bytes as they are
+	constant    []byte             // for every row, if members is nil too
+	members     []member           // of a JSON object
+	rowKey      bool               // the key of the record's row in the first table
+	empty       string             // what an empty text becomes, as in a plan
+	nulls       bool               // NULL becomes an empty cell
+}
+
+// familySpan is the slots of one family.
+type familySpan struct {
+	spec.Family
+	from, to int
+}
+
+// MapCells makes the plan's slots and families. The settings of families that
+// are not given are those of the plan's own.
+func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) error {
+	var errs []error
+	bad := func(i int, c spec.CellSpec, err error) {
+		errs = append(errs, fmt.Errorf("cells: %s: %w", c.Label(i), err))
+	}
+	places := make(map[string]int, len(p.Columns))
+	for i, column := range p.Columns {
+		places[column] = i
+	}
+	at := func(column string) (int, error) {
+		if i, ok := places[column]; ok {
+			return i, nil
+		}
+		return -1, fmt.Errorf("unknown column %q (the input has %s)", column, keygen.ColumnList(p.Columns))
+	}
+	used := slices.Clone(m.Skip)
+	for _, column := range m.Skip {
+		if _, err := at(column); err != nil {
+			errs = append(errs, &spec.FieldError{Field: "skip", Err: err})
+		}
+	}
+	for _, c := range m.Cells {
+		if !c.JSON {
+			used = append(used, c.ColumnNames()...)
+		}
+		if c.QualifierFrom != "" {
+			used = append(used, c.QualifierFrom)
+		}
+	}
+	var timeErrs []error
+	p.timing, timeErrs = newTiming(m, at)
+	errs = append(errs, timeErrs...)
+	p.slots = nil
+	for i, c := range m.Entries() {
+		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, qualifierOf: -1,
+			empty: cmp.Or(c.Empty, p.Empty), nulls: c.Nulls == "store"}
+		if c.QualifierFrom != "" {
+			var err error
+			if s.qualifierOf, err = at(c.QualifierFrom); err != nil {
+				bad(i, c, err)
+			}
+		}
+		convert, err := c.CellType().Converter()
+		if err != nil {
+			bad(i, c, err)
+			continue
+		}
+		columns := c.ColumnNames()
+		switch {
+		case c.Value != nil:
+			s.constant = []byte(*c.Value)
+			if convert != nil {
+				if s.constant, err = convert(nil, s.constant); err != nil {
+					bad(i, c, err)
+				}
+			}
+			p.slots = append(p.slots, s)
+			continue
+		case c.RowKey:
+			s.rowKey = true
+			p.slots = append(p.slots, s)
+			continue
+		case c.JSON:
+			if len(columns) == 0 {
+				columns = without(p.Columns, m.Skip)
+			}
+			s.members = []member{}
+			for _, column := range columns {
+				at, err := at(column)
+				if err != nil {
+					bad(i, c, err)
+					continue
+				}
+				s.members = append(s.members, newMember(column, at))
+			}
+			p.slots = append(p.slots, s)
+			continue
+		case c.Rest:
+			columns = without(p.Columns, used)
+		}
+		s.convert = convert
+		for _, column := range columns {
+			if s.column, err = at(column); err != nil {
+				bad(i, c, err)
+			}
+			if s.qualifier = cmp.Or(c.Qualifier, column); s.qualifierOf >= 0 {
+				s.qualifier = ""
+			}
+			p.slots = append(p.slots, s)
+		}
+	}
+	slices.SortStableFunc(p.slots, func(a, b slot) int {
+		return cmp.Or(strings.Compare(a.family, b.family), strings.Compare(a.qualifier, b.qualifier))
+	})
+	for i := 1; i < len(p.slots); i++ {
+		if a, b := p.slots[i-1], p.slots[i]; a.family == b.family && a.qualifier == b.qualifier && a.qualifierOf < 0 && b.qualifierOf < 0 {
+			errs = append(errs, fmt.Errorf("cells: two of them are %s:%s", a.family, a.qualifier))
+		}
+	}
+	if len(errs) == 0 && len(p.slots) == 0 {
+		errs = append(errs, errors.New("cells: no column is left to make a cell of"))
+	}
+	if len(errs) > 0 {
+		return fail.With(fail.Config, errors.Join(errs...))
+	}
+	p.spread(settings)
+	return nil
+}
+
+// spread finds the families of the slots, and whether records need more than
+// to be put in order.
+func (p *Plan) spread(settings []spec.Family) {
+	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.timing.values() > 0
+	for i, s := range p.slots {
+		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
+			p.Families[n-1].to = i + 1
+		} else {
+			f := p.Family
+			f.Name = s.family
+			if at := slices.IndexFunc(settings, func(f spec.Family) bool { return f.Name == s.family }); at >= 0 {
+				f = settings[at]
+			}
+			p.Families = append(p.Families, familySpan{f, i, i + 1})
+		}
+		p.order = append(p.order, s.column)
+		p.slots[i].name = []byte(s.qualifier)
+		if s.qualifierOf >= 0 {
+			p.wide, p.mapped = append(p.wide, s.qualifierOf), true
+		}
+		p.mapped = p.mapped || s.column < 0 || s.convert != nil
+	}
+	p.Family = p.Families[0].Family
+}
+
+// familyNames are the plan's families in order.
+func (p *Plan) familyNames() []string {
+	var names []string
+	for _, f := range p.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// values is how many values a row has in the sort.
+func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.values() }
+
+// Carries says of each column of the records whether a row holds its value in addition to the key.
+func (p *Plan) Carries() []bool {
+	held := make([]bool, len(p.Columns))
+	hold := func(column int) {
+		if column >= 0 {
+			held[column] = true
+		}
+	}
+	for _, s := range p.slots {
+		hold(s.column)
+		for _, m := range s.members {
+			hold(m.column)
+		}
+	}
+	for _, c := range append([]int{p.timing.stamp, p.timing.ttl}, p.wide...) {
+		hold(c)
+	}
+	return held
+}
+
+// cellNames are those of the slots, for a manifest; nil where columns and
+// family give.
+func (p *Plan) cellNames() []spec.CellName {
+	if !p.Mapping.Given() {
+		return nil
+	}
+	names := make([]spec.CellName, len(p.slots))
+	for i, s := range p.slots {
+		names[i] = spec.CellName{Family: s.family, Qualifier: s.qualifier}
+	}
+	return names
+}
+
+// without is a list less what another has.
+func without(list, drop []string) []string {
+	dropped := make(map[string]bool, len(drop))
+	for _, name := range drop {
+		dropped[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return dropped[s] })
+}

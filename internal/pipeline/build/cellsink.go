@@ -1,0 +1,238 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+)
+
+// cellSink is the HFile of one family while rows are written to it: by
+// templates if all cells have one time, else cell by cell.
+type cellSink struct {
+	plan   *Plan
+	family familySpan
+	hfile  interface{ Finish() (hfile.Stats, error) }
+	row    *hfile.RowWriter
+	cell   *hfile.Writer
+	name   []byte
+	quals  [][]byte
+	rows   int64 // that have a cell in the family
+}
+
+func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
+	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
+	var err error
+	if p.cellByCell() {
+		s.cell, err = hfile.NewWriter(out, p.hfileOptions(f.Family))
+		s.hfile = s.cell
+	} else {
+		s.row, err = hfile.NewRowWriter(out, p.hfileOptions(f.Family), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
+		s.hfile = s.row
+	}
+	return s, err
+}
+
+// cellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
+func (p *Plan) cellByCell() bool { return p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil }
+
+// newSinks makes one for each family.
+func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {
+	var sinks []*cellSink
+	for i, f := range p.Families {
+		s, err := p.newSink(f, out(i))
+		if err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, s)
+	}
+	return sinks, nil
+}
+
+// takeSinks makes one for each family, or has those of a region that is encoded serve again.
+func (w *writers) takeSinks(out func(family int) io.Writer) ([]*cellSink, error) {
+	w.mu.Lock()
+	n := len(w.sinks)
+	if n == 0 {
+		w.mu.Unlock()
+		return w.plan.newSinks(out)
+	}
+	sinks := w.sinks[n-1]
+	w.sinks = w.sinks[:n-1]
+	w.mu.Unlock()
+	for i, s := range sinks {
+		s.row.Reset(out(i))
+		s.rows = 0
+	}
+	return sinks, nil
+}
+
+// giveSinks takes back those whose files are all finished without an error.
+func (w *writers) giveSinks(sinks []*cellSink) {
+	for _, s := range sinks {
+		if s.row == nil {
+			return
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sinks = append(w.sinks, sinks)
+}
+
+// append adds the family's cells of a row; values are those of all slots.
+func (s *cellSink) append(key []byte, values [][]byte, at *rowTime) error {
+	values = values[s.family.from:s.family.to]
+	if !hasCell(values) {
+		return nil
+	}
+	s.rows++
+	if s.row != nil {
+		return s.row.AppendRow(key, values)
+	}
+	c := hfile.Cell{Row: key, Family: s.name, Timestamp: at.stamp, Type: hfile.Put, Tags: at.tags}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		c.Qualifier, c.Value = s.quals[i], v
+		if err := s.cell.Append(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasCell(values [][]byte) bool {
+	for _, v := range values {
+		if v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// regionPart is what one region adds to the job's totals.
+type regionPart struct {
+	digest  manifest.Digest
+	sum     manifest.RowSum     // of packed rows
+	decoder func() RowDecoder   // of packed rows
+	dups    int64               // cells left out of rows of several records
+	times   *manifest.CellTimes // nil where the job's time is every cell's
+	sampler
+
+	joined  int64 // records of wide rows that are not the first of their row
+	noCells int64 // rows that have none
+
+	merged func(rows int64) // notified of rows now and then
+	taken  int64            // that were reported
+
+	reported int64 // of the merge under way
+}
+
+// ReportEvery is how many rows pass between two looks at what else there is: a power of two.
+const ReportEvery = 1 << 12
+
+// tell is called with the count of rows of a merge before each is merged.
+func (p *regionPart) tell(ctx context.Context, n int) error {
+	if n%ReportEvery != 0 {
+		return nil
+	}
+	p.report(int64(n))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// report says that so many rows of the merge under way are merged.
+func (p *regionPart) report(n int64) {
+	p.add(n - p.reported)
+	p.reported = n
+}
+
+// end is report of all rows of a merge, which has ended.
+func (p *regionPart) end(n int64) {
+	p.report(n)
+	p.reported = 0
+}
+
+// add says that so many more rows are merged.
+func (p *regionPart) add(n int64) {
+	if p.merged != nil {
+		p.merged(n)
+	}
+	p.taken += n
+}
+
+// encode appends the merged rows to the HFiles of their families: all of them, or until stop says so, which is asked now and then. It
+// gives true if there may be more.
+func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink, stop func() bool) (more bool, err error) {
+	if len(plan.wide) > 0 {
+		return false, p.encodeWide(ctx, m, plan, sinks)
+	}
+	if plan.packed != nil {
+		return false, p.encodePacked(ctx, m, plan, sinks)
+	}
+	values := make([][]byte, plan.values())
+	slots := values[:len(plan.slots)]
+	var at rowTime
+	var form RowForm
+	n := 0
+	for ; ; n++ {
+		if stop != nil && n > 0 && n%ReportEvery == 0 && stop() {
+			p.end(int64(n))
+			return true, nil
+		}
+		if !m.Next() {
+			break
+		}
+		if err := p.tell(ctx, n); err != nil {
+			return false, err
+		}
+		if err := extsort.Values(m.Payload(), values); err != nil {
+			return false, err
+		}
+		cells := 0
+		for _, v := range slots {
+			if v != nil {
+				cells++
+			}
+		}
+		if cells == 0 {
+			p.noCells++
+			continue
+		}
+		row := m.Row()
+		if plan.timing.values() > 0 {
+			at.read(plan, values)
+			p.times = p.times.Join(&manifest.CellTimes{Min: at.stamp, Max: at.stamp, Expires: at.expires})
+			if plan.timing.ttl >= 0 { // which servers do not give
+				row = form.Append(m.Key(), values[:len(values)-1])
+			}
+		}
+		p.digest.AddRow(row, cells)
+		p.sampler.add(m.Key(), row, &at)
+		for _, s := range sinks {
+			if err := s.append(m.Key(), values, &at); err != nil {
+				return false, sinkError(err)
+			}
+		}
+	}
+	p.end(int64(n))
+	return false, m.Err()
+}
+
+// sinkError distinguishes a failed write from rows that no HFile can hold.
+func sinkError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}

@@ -1,0 +1,130 @@
+package build
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/source"
+)
+
+// timing says which columns are the time and the life of a record's cells.
+// What they hold follows the slots' values in a row's payload, 8 bytes each;
+// a life may be missing.
+type timing struct {
+	stamp, ttl int           // columns of the record, -1 for none
+	dates      *keygen.Dates // of the stamp
+	unit       int64         // of the life, in milliseconds
+}
+
+func newTiming(m spec.Mapping, at func(column string) (int, error)) (t timing, errs []error) {
+	t = timing{stamp: -1, ttl: -1, unit: 1000}
+	var err error
+	if c := m.CellTimestamp; c != nil {
+		if t.stamp, err = at(c.Column); err != nil {
+			errs = append(errs, &spec.FieldError{Field: "cell_timestamp", Err: err})
+		}
+		if t.dates, err = c.Dates(); err != nil {
+			errs = append(errs, &spec.FieldError{Field: "cell_timestamp", Err: err})
+		}
+	}
+	if c := m.CellTTL; c != nil {
+		if t.ttl, err = at(c.Column); err != nil {
+			errs = append(errs, &spec.FieldError{Field: "cell_ttl", Err: err})
+		}
+		if c.Unit == "ms" {
+			t.unit = 1
+		}
+	}
+	return t, errs
+}
+
+// values is how many values they are.
+func (t timing) values() (n int) {
+	if t.stamp >= 0 {
+		n++
+	}
+	if t.ttl >= 0 {
+		n++
+	}
+	return n
+}
+
+// times appends a record's time and life to the maker's values.
+func (m *rowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
+	t := &m.plan.timing
+	next := len(m.plan.slots) + len(m.plan.wide)
+	put := func(v int64) {
+		m.offsets[next], m.lengths[next] = uint32(len(data)), 8
+		data = binary.BigEndian.AppendUint64(data, uint64(v))
+		next++
+	}
+	if t.stamp >= 0 {
+		text := b.Field(row, t.stamp)
+		ms, err := t.dates.Millis(text)
+		switch {
+		case len(text) == 0:
+			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", celltype.ErrValue)
+		case err != nil:
+			err = celltype.ValueError(text, "is "+err.Error())
+		case ms < 0 || ms == hfile.LatestTimestamp:
+			err = celltype.ValueError(text, "is no timestamp of HBase, whose time begins in 1970")
+		}
+		if err != nil {
+			return data, &keygen.FieldError{Column: m.plan.Columns[t.stamp], Err: err}
+		}
+		put(ms)
+	}
+	if t.ttl >= 0 {
+		text := b.Field(row, t.ttl)
+		if len(text) == 0 {
+			m.lengths[next] = -1
+			return data, nil
+		}
+		v, why := celltype.ParseLong(text)
+		switch {
+		case why == "" && v <= 0:
+			why = "is no time to live: it must be above 0"
+		case why == "" && v > math.MaxInt64/t.unit:
+			why = "is out of range"
+		}
+		if why != "" {
+			return data, &keygen.FieldError{Column: m.plan.Columns[t.ttl], Err: celltype.ValueError(text, why)}
+		}
+		put(v * t.unit)
+	}
+	return data, nil
+}
+
+// ttlTag is HBase's TagType.TTL_TAG_TYPE (2.6.4): its value is 8 bytes of
+// milliseconds, counted from the cell's timestamp.
+const ttlTag = 8
+
+// rowTime is when the cells of a row are, and how long.
+type rowTime struct {
+	stamp   int64
+	expires int64 // milliseconds since 1970, 0 for never
+	tags    []byte
+}
+
+// read takes a row's time from its values.
+func (r *rowTime) read(p *Plan, values [][]byte) {
+	rest := values[len(p.slots)+len(p.wide):]
+	r.stamp, r.expires, r.tags = p.Timestamp, 0, r.tags[:0]
+	if p.timing.stamp >= 0 {
+		r.stamp, rest = int64(binary.BigEndian.Uint64(rest[0])), rest[1:]
+	}
+	if p.timing.ttl >= 0 && rest[0] != nil {
+		ttl := int64(binary.BigEndian.Uint64(rest[0]))
+		r.expires = math.MaxInt64
+		if ttl < math.MaxInt64-r.stamp {
+			r.expires = r.stamp + ttl
+		}
+		r.tags = append(r.tags, 0, 1+8, ttlTag)
+		r.tags = append(r.tags, rest[0]...)
+	}
+}

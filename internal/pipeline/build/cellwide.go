@@ -1,0 +1,214 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+)
+
+// maxWideRow bounds what the records of one key take together while they are
+// put in the order of their qualifiers, wideCellSize for each value included.
+const (
+	maxWideRow   = 32 << 20
+	wideCellSize = 112
+)
+
+// wideRow gathers the records of one key, whose cells make one row.
+type wideRow struct {
+	key     []byte
+	data    []byte // payloads, one after the other
+	records []wideRecord
+	values  [][]byte
+	cells   []wideCell
+	tags    []byte
+}
+
+type wideRecord struct {
+	end int // of its payload in data
+	seq uint64
+}
+
+// wideCell is one cell of the row; its slices are parts of the row's buffers.
+type wideCell struct {
+	family                 int // ordinal in the plan
+	qualifier, value, tags []byte
+	stamp, expires         int64
+	seq                    uint64
+}
+
+// encodeWide is encode for plans whose rows are made of all records of a key.
+func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
+	w := &wideRow{values: make([][]byte, plan.values())}
+	var form []byte
+	n := 0
+	for more := true; more; n++ {
+		if err := p.tell(ctx, n); err != nil {
+			return err
+		}
+		more = m.Next()
+		if more && len(w.records) > 0 && bytes.Equal(w.key, m.Key()) {
+			if err := w.add(m); err != nil {
+				return err
+			}
+			p.joined++
+			continue
+		}
+		if len(w.records) > 0 {
+			var err error
+			if form, err = p.writeWide(w, plan, sinks, form[:0]); err != nil {
+				return err
+			}
+		}
+		if more {
+			w.key, w.data, w.records = append(w.key[:0], m.Key()...), w.data[:0], w.records[:0]
+			if err := w.add(m); err != nil {
+				return err
+			}
+		}
+	}
+	p.end(int64(n - 1))
+	return m.Err()
+}
+
+func (w *wideRow) add(m *extsort.Merge) error {
+	if len(w.data)+len(m.Payload())+(len(w.records)+1)*len(w.values)*wideCellSize > maxWideRow {
+		return fail.With(fail.BadRows, fail.AboutData(w.key, "the %s of one key, of %s, take more than %s together, which is the most for one row: make a row of fewer, by a key with more in it",
+			setting.Count(len(w.records)+1, "record"), setting.Count(len(w.key), "byte"), setting.Count(maxWideRow, "byte")))
+	}
+	w.data = append(w.data, m.Payload()...)
+	w.records = append(w.records, wideRecord{len(w.data), m.Seq()})
+	return nil
+}
+
+// writeWide writes the row that was gathered; form is a buffer for its digest.
+func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form []byte) ([]byte, error) {
+	if err := w.sort(plan); err != nil {
+		return form, err
+	}
+	dups, err := w.decide(plan)
+	p.dups += dups
+	if err != nil {
+		return form, err
+	}
+	if len(w.cells) == 0 {
+		p.noCells++
+		return form, nil
+	}
+	var first rowTime
+	form = AppendWideKey(form, w.key)
+	for i, f := range plan.Families {
+		has := false
+		for _, c := range w.cells {
+			if c.family != i {
+				continue
+			}
+			has = true
+			form = AppendWideCell(form, f.Name, c.qualifier, c.value, c.stamp, plan.timing.stamp >= 0)
+			if plan.timing.values() > 0 {
+				p.times = p.times.Join(&manifest.CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
+			}
+			if c.expires != 0 && (first.expires == 0 || c.expires < first.expires) {
+				first.expires = c.expires
+			}
+			cell := hfile.Cell{Row: w.key, Family: sinks[i].name, Qualifier: c.qualifier, Timestamp: c.stamp, Type: hfile.Put, Value: c.value, Tags: c.tags}
+			if err := sinks[i].cell.Append(&cell); err != nil {
+				return form, sinkError(err)
+			}
+		}
+		if has {
+			sinks[i].rows++
+		}
+	}
+	p.digest.AddRow(form, len(w.cells))
+	p.sampler.add(w.key, form, &first)
+	return form, nil
+}
+
+// sort takes the records apart into cells in the order of family and
+// qualifier, those of one place in input order.
+func (w *wideRow) sort(plan *Plan) error {
+	w.cells = w.cells[:0]
+	const tagSize = 2 + 1 + 8
+	w.tags = slices.Grow(w.tags[:0], tagSize*len(w.records))
+	var at rowTime
+	from := 0
+	for _, r := range w.records {
+		if err := extsort.Values(w.data[from:r.end], w.values); err != nil {
+			return err
+		}
+		from = r.end
+		at.read(plan, w.values)
+		n := len(w.tags)
+		w.tags = append(w.tags, at.tags...)
+		tags := w.tags[n:]
+		family, wide := 0, len(plan.slots)
+		for i := range plan.slots {
+			s := &plan.slots[i]
+			if i >= plan.Families[family].to {
+				family++
+			}
+			qualifier := s.name
+			if s.qualifierOf >= 0 {
+				qualifier = w.values[wide]
+				wide++
+			}
+			if w.values[i] != nil {
+				w.cells = append(w.cells, wideCell{family, qualifier, w.values[i], tags, at.stamp, at.expires, r.seq})
+			}
+		}
+	}
+	slices.SortStableFunc(w.cells, func(a, b wideCell) int { return cmp.Or(a.family-b.family, bytes.Compare(a.qualifier, b.qualifier)) })
+	return nil
+}
+
+// decide leaves one cell of each place. Equal ones are no duplicates: what
+// does not follow from the qualifier comes with every record of a key.
+func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
+	kept := w.cells[:0]
+	for _, c := range w.cells {
+		last := len(kept) - 1
+		if last < 0 || kept[last].family != c.family || !bytes.Equal(kept[last].qualifier, c.qualifier) {
+			kept = append(kept, c)
+			continue
+		}
+		k := &kept[last]
+		if k.stamp == c.stamp && bytes.Equal(k.value, c.value) && bytes.Equal(k.tags, c.tags) {
+			continue
+		}
+		dups++
+		switch plan.Duplicates {
+		case extsort.Fail:
+			return dups, fail.AboutData(c.qualifier, "two records have other values of one cell of family %s, with a qualifier of %s: %w", plan.Families[c.family].Name, setting.Count(len(c.qualifier), "byte"),
+				&extsort.DuplicateError{Key: bytes.Clone(w.key), First: k.seq, Second: c.seq})
+		case extsort.KeepLast:
+			*k = c
+		}
+	}
+	w.cells = kept
+	return dups, nil
+}
+
+// AppendWideKey begins the form of a wide row for digests: its key, then for each cell family,
+// qualifier and value, each after its length, and the timestamp if it is the
+// cell's own.
+func AppendWideKey(dst, key []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(key))), key...)
+}
+
+func AppendWideCell(dst []byte, family string, qualifier, value []byte, stamp int64, stamped bool) []byte {
+	dst = append(binary.AppendUvarint(dst, uint64(len(family))), family...)
+	dst = append(binary.AppendUvarint(dst, uint64(len(qualifier))), qualifier...)
+	dst = append(binary.AppendUvarint(dst, uint64(len(value))), value...)
+	if stamped {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(stamp))
+	}
+	return dst
+}

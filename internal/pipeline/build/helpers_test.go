@@ -1,0 +1,108 @@
+package build
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+)
+
+// TestFilesDoNotDependOnWorkers: one region, one that has most of the rows, and
+// several families, in memory and spilled, give the same files whatever the
+// number of workers, idle ones included.
+func TestFilesDoNotDependOnWorkers(t *testing.T) {
+	env := jobtest.Env(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	s := spec.Spec{Inputs: []string{input}, Format: "dump", Key: "id", Timestamp: 1}
+	rows := 12_000
+	if race.Reduced(t) {
+		rows = 6_000
+	}
+	if _, err := writeGrowth(input, growth{rows: rows, columns: 18, value: 30}, &s); err != nil {
+		t.Fatal(err)
+	}
+	two := s
+	two.Cells = []spec.CellSpec{{Columns: []string{"c3", "c4", "c5"}, Family: "g"}, {Rest: true}}
+	for name, c := range map[string]struct {
+		spec   spec.Spec
+		splits []string
+	}{
+		"one region":   {s, nil},
+		"one is large": {s, []string{"1", "11", "2"}},
+		"two families": {two, nil},
+	} {
+		var splits [][]byte
+		for _, p := range c.splits {
+			splits = append(splits, []byte(p))
+		}
+		var first map[string]string
+		for _, workers := range []int{1, 2, 3, 8} {
+			for _, memory := range []int{512 << 20, (7 * workers * (len(c.spec.Cells)/2 + 1)) << 20} {
+				out := t.TempDir()
+				o := WorkOptions{Workers: workers, Memory: spec.Size(memory), SpillDir: t.TempDir()}
+				m, err := Directory(t.Context(), env, jobtest.Resolve(t, c.spec), jobtest.Family, splits, out, o)
+				if err != nil {
+					t.Fatalf("%s, %d workers: %v", name, workers, err)
+				}
+				if m.Digest.Rows != int64(rows) {
+					t.Errorf("%s, %d workers: %d rows", name, workers, m.Digest.Rows)
+				}
+				sums := jobtest.Hashes(t, out)
+				if first == nil {
+					first = sums
+				} else if fmt.Sprint(sums) != fmt.Sprint(first) {
+					t.Errorf("%s: %d workers with %d MiB give other files", name, workers, memory>>20)
+				}
+				if err := os.RemoveAll(out); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// TestHelpersDoWhatTheyTook: each thing once, also what is queued when the last
+// worker with a region leaves, and no more is taken than helpers may have to do.
+func TestHelpersDoWhatTheyTook(t *testing.T) {
+	const n, writers = 5, 2
+	h := newHelpers(n)
+	var did, given atomic.Int64
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if i >= writers {
+				h.help()
+				return
+			}
+			for h.Count() < n-writers {
+				if h.Count() == 0 && h.Do(func() {}) {
+					given.Add(1) // a helper came meanwhile
+					did.Add(1)
+				}
+			}
+			for range 1000 {
+				if h.Do(func() { did.Add(1) }) {
+					given.Add(1)
+				}
+				if q := h.queued.Load(); q > queuedEach*n {
+					t.Errorf("%d things are queued", q)
+				}
+			}
+			if i == 0 {
+				h.leave() // it failed
+			} else {
+				h.help()
+			}
+		})
+	}
+	wg.Wait()
+	if did.Load() != given.Load() || given.Load() == 0 {
+		t.Errorf("%d things were done of %d", did.Load(), given.Load())
+	}
+}

@@ -1,0 +1,226 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// WorkOptions are what a person sets about how a job works.
+type WorkOptions struct {
+	Workers    int
+	Memory     spec.Size
+	SpillDir   string
+	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
+	Events     progress.Events
+	Gate       progress.Gate  // where work waits between its steps, default nowhere
+	Uploads    upload.Options // of HFiles to HDFS
+	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
+
+	SplitSize int64          // of text, bytes; default [source.Options]'s
+	Splits    []source.Split // that a plan has found; default: they are found
+
+	// Allowed reports whether what a build makes may get its names: HFiles, and the file of bad records. It may wait, is asked by
+	// several goroutines, and answers all alike. An error ends the build. Default: it may.
+	Allowed func() error
+	Stdin   *os.File // the input -, default the process's own
+}
+
+// Input is the open inputs of a job with its budget of bad records.
+type Input struct {
+	Source *source.Input
+	Budget *source.Budget // of bad records
+
+	Reading *progress.Reading // how the files are read; not to be changed
+
+	streams    *Streams
+	allowEmpty bool
+	expect     *int64 // records
+	missing    source.Missing
+}
+
+// OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
+// gone with [Input.Close].
+func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptions) (*Input, error) {
+	streams, err := FindStreams(ctx, open, s.Inputs, w.Stdin, nil)
+	if err != nil {
+		return nil, err
+	}
+	return streams.OpenInput(ctx, s, w, nil, Needed{})
+}
+
+// OpenInput is the function of that name for inputs whose streams are found. They are kept first, see [Streams.Keep].
+// If one is [Streams.Lost], there is no input, and no error.
+func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
+	k, o, err := newInput(s, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Keep(ctx, w, r, n); err != nil {
+		return nil, err
+	}
+	if k.streams = st; st.Lost() {
+		return nil, nil
+	}
+	if err := k.open(ctx, s, w, o); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return k, nil
+}
+
+// newInput is an input before any file is looked at.
+func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
+	o := SelectionOf(s)
+	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
+	o.Named, o.IfEmpty = s.NamedColumns(), s.MentionedColumns()
+	o.Charset = s.LinesCharset()
+	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
+	if o.Dialect = s.Text(); o.Dialect != nil {
+		if o.Format == source.FormatCSV || o.Format == source.FormatDump {
+			o.Format = source.FormatText
+		}
+	} else {
+		o.FieldSep, o.RecordSep = s.Separators().Field, s.Separators().Record
+		if s.Header == "no" {
+			o.Header = source.HeaderNone
+		}
+	}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect, missing: o.Missing}
+	var err error
+	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
+		return nil, o, fail.With(fail.Config, err)
+	}
+	if w.RejectFile != "" && !k.Budget.None() {
+		k.Budget.File = source.NewRejectFile(w.RejectFile)
+		if err := k.Budget.File.Check(nil); err != nil {
+			return nil, o, fail.With(fail.Config, err)
+		}
+	}
+	o.Reject = k.Budget.Reject
+	return k, o, fail.With(fail.Config, o.Validate())
+}
+
+// open opens the files.
+func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Options) (err error) {
+	budget := Options{Workers: w.Workers, Memory: w.Memory}.WithDefaults()
+	o.Memory = budget.readerMemory()
+	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); errors.Is(err, source.ErrNoHeader) {
+		return fail.With(fail.Config, err)
+	} else if err != nil {
+		return fail.With(fail.Input, budget.inputMemory(err))
+	}
+	if err := k.namesColumns(s); err != nil {
+		return err
+	}
+	if k.Budget.File != nil {
+		if err := k.Budget.File.Check(k.Source); err != nil {
+			return fail.With(fail.Config, err)
+		}
+	}
+	files := k.Source.Files()
+	k.Reading = readingOf(s, files)
+	noteReading(w.Events, k.Reading, len(files))
+	return nil
+}
+
+// Close releases what the input holds besides its files: the copies of streams.
+func (k *Input) Close() error {
+	if k == nil {
+		return nil
+	}
+	return k.streams.Close()
+}
+
+// SelectionOf are the options that decide on which files the inputs of a job are.
+func SelectionOf(s spec.Job) source.Options {
+	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
+}
+
+// namesColumns refuses JSON lines without a list of what to read: a member that shows up late in a file would be lost.
+func (k *Input) namesColumns(s spec.Job) error {
+	if len(s.Columns) > 0 || s.Extra == string(source.ExtraIgnore) {
+		return nil
+	}
+	for _, f := range k.Source.Files() {
+		if f.Format == source.FormatJSON {
+			return fail.Errorf(fail.Config, "%s: JSON lines have no list of columns, and later lines may have others than the first, which have %s: name those to read with %s (or give %s ignore to read these)",
+				f.Path, strings.Join(k.Source.Columns(), ","), setting.Columns, setting.Extra)
+		}
+	}
+	return nil
+}
+
+// tables are the inputs that are tables, as they were given.
+func (k *Input) tables(s spec.Job) (names []string) {
+	for _, f := range k.Source.Files() {
+		if name := s.Inputs[f.Input]; f.Format == source.FormatTable && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// startOf is what is known when a build alone begins.
+func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
+	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
+		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
+	k.AddTo(&s)
+	return s
+}
+
+// Build is [Run] with the file of bad records around it. The file is written
+// for a job that failed too: it says why.
+func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
+	m, err := k.BuildTables(ctx, []Table{{plan, out}}, w, sample, resume)
+	if err != nil {
+		return nil, err
+	}
+	return m[0], nil
+}
+
+// BuildTables is [Input.Build] for several tables, see [RunTables].
+func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
+	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Missing: k.missing, Allowed: w.Allowed, resume: resume})
+	if k.Budget.File == nil {
+		return m, err
+	}
+	if err != nil && w.Allowed != nil {
+		if refused := w.Allowed(); refused != nil {
+			return nil, errors.Join(refused, k.Budget.File.Abort())
+		}
+	}
+	n, rejectErr := k.Budget.File.Finish()
+	if n > 0 {
+		err = fail.WithRejects(err, w.RejectFile)
+	}
+	if err = errors.Join(err, rejectErr); err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		for _, t := range m {
+			t.RejectFile = w.RejectFile
+		}
+	}
+	return m, nil
+}
+
+// AddTo notes what the files of the inputs are, and how they are read.
+func (k *Input) AddTo(s *progress.Start) {
+	s.Reading = k.Reading
+	for _, f := range k.Source.Files() {
+		s.Files++
+		s.Bytes += f.Size
+		s.Sources = append(s.Sources, progress.InputFile{Path: f.Path, Bytes: f.Size})
+	}
+}

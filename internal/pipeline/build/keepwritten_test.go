@@ -1,0 +1,32 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/hdfsio"
+)
+
+// deafFS cannot look at any file.
+type deafFS struct{ hdfsio.Local }
+
+func (deafFS) Stat(context.Context, string) (fs.FileInfo, error) { return nil, syscall.EIO }
+
+// TestFailedLookForgetsNothing keeps what an earlier attempt has written when it cannot be looked at, and forgets what is
+// known to be gone.
+func TestFailedLookForgetsNothing(t *testing.T) {
+	done := NewDone()
+	done.Written[3] = WrittenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}
+	r := &Resume{Done: &done, Checkpoint: noCheckpoint{&done}}
+	if err := r.KeepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); fail.KindOf(err) != fail.HDFS || !errors.Is(err, syscall.EIO) || !r.has(3) {
+		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
+	}
+	if err := r.KeepWritten(t.Context(), Output{FS: hdfsio.Local{}, Dir: t.TempDir()}); err != nil || r.has(3) {
+		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
+	}
+}

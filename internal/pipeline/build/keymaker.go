@@ -1,0 +1,162 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
+)
+
+// WarnKey says what is wrong with a plan's keys before a row is read: how
+// they would be in the regions, and how long they are.
+func (p *Plan) WarnKey(e progress.Events) {
+	r, err := keygen.Check(p.Key, keygen.CheckOptions{Regions: p.Modulus, Splits: p.Ranges.Splits()})
+	if err != nil {
+		return // without columns nothing can be unknown
+	}
+	for _, w := range r.Warnings {
+		e.Warn("row key", "key", p.Key.String(), "warning", w)
+	}
+}
+
+// KeyOptions are what keys are explained with.
+type KeyOptions struct {
+	Splits [][]byte // of the table; default: one region for each salt, if the spec's salt takes its modulus from the job
+	Unique string   // column whose values all differ, for what is said of collisions; empty: nothing is said
+}
+
+// A KeyMaker makes the keys of single records, and says how. It belongs to
+// one goroutine.
+type KeyMaker struct {
+	Spec   string
+	Report *keygen.Report // what is known without a record
+
+	program *keygen.Program
+	at      []int // column of each field
+	fields  [][]byte
+	key     []byte
+	ends    []int
+	ranges  *partition.Ranges // nil if the regions are not known
+}
+
+// NewKeyMaker prepares the spec's key for records of these columns.
+func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) {
+	e, n := s.RowKey(), s.Regions
+	var err error
+	if n == 0 && keygen.NeedsRegions(e) {
+		if len(o.Splits) == 0 {
+			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with %s, or the table's split points with %s", s.Key(), setting.SaltBuckets, setting.Splits)
+		}
+		if n, err = s.SaltModulus(o.Splits); err != nil {
+			return nil, err
+		}
+	}
+	splits := o.Splits
+	if splits == nil && keygen.NeedsRegions(e) {
+		if first, ok := keygen.Parts(e)[0].(keygen.Call); ok {
+			splits, _ = partition.SplitsOfSalt(first.Func, n)
+		}
+	}
+	if o.Unique != "" && !slices.Contains(columns, o.Unique) {
+		return nil, fail.Errorf(fail.Config, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))
+	}
+	m := &KeyMaker{Spec: s.Key()}
+	if m.Report, err = keygen.Check(e, keygen.CheckOptions{Columns: columns, Unique: o.Unique, Regions: n, Splits: splits}); err != nil {
+		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key(), err))
+	}
+	if m.program, err = keygen.Compile(e, keygen.Options{Regions: n}); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if splits != nil {
+		if m.ranges, err = partition.New(splits); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	for _, c := range m.program.Columns() {
+		m.at = append(m.at, slices.Index(columns, c))
+	}
+	m.fields = make([][]byte, len(m.at))
+	return m, nil
+}
+
+// Key is the key of a record, whose fields are those of the columns. It is
+// valid until the next call.
+func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
+	for i, c := range m.at {
+		m.fields[i] = record[c]
+	}
+	var err error
+	m.key, m.ends, err = m.program.AppendParts(m.key[:0], m.ends[:0], m.fields)
+	if err == nil && len(m.key) == 0 {
+		err = NoKey()
+	}
+	return m.key, fail.With(fail.BadRows, err)
+}
+
+// NoKey is the error of a record whose key has no byte: HBase has no such row.
+func NoKey() error { return &keygen.FieldError{Err: keygen.ErrNoKey} }
+
+// An ExplainedKey is a key with its parts and the region it falls in.
+type ExplainedKey struct {
+	Key    string        `json:"key"` // printable ASCII as it is, other bytes as \xNN
+	Bytes  int           `json:"bytes"`
+	Parts  []KeyPart     `json:"parts"`
+	Region *RegionOfKeys `json:"region,omitempty"` // nil if the regions are not known
+}
+
+// KeyPart is what one part of a spec gave.
+type KeyPart struct {
+	Part  string `json:"part"`
+	Value string `json:"value"`
+	Bytes int    `json:"bytes"`
+}
+
+// RegionOfKeys is a region of a table by its bounds.
+type RegionOfKeys struct {
+	Number int     `json:"number"` // from 1
+	Of     int     `json:"of"`
+	Start  string  `json:"start"`
+	End    string  `json:"end"`
+	Share  float64 `json:"share,omitempty"` // of all rows as expected, if that can be determined
+}
+
+// Explain is Key with how it came about.
+func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
+	key, err := m.Key(record)
+	if err != nil {
+		return nil, err
+	}
+	x := &ExplainedKey{Key: rowkey.String(key), Bytes: len(key)}
+	from := 0
+	for i, end := range m.ends {
+		x.Parts = append(x.Parts, KeyPart{m.program.Parts()[i].String(), rowkey.String(key[from:end]), end - from})
+		from = end
+	}
+	if m.ranges != nil {
+		i := m.ranges.Find(key)
+		x.Region = &RegionOfKeys{Number: i + 1, Of: m.ranges.Len(), Start: rowkey.String(m.ranges.Start(i)), End: rowkey.String(m.ranges.End(i))}
+		if m.Report.Shares != nil {
+			x.Region.Share = m.Report.Shares[i]
+		}
+	}
+	return x, nil
+}
+
+// Salts is how many values the salt has with which keys begin, 0 if they begin
+// with something else.
+func (p *Plan) Salts() int {
+	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)
+	switch {
+	case !ok || first.Func != "salt":
+		return 0
+	case len(first.Ints) > 0:
+		return first.Ints[0]
+	}
+	return p.Modulus
+}

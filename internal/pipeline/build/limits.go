@@ -1,0 +1,42 @@
+package build
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/setting"
+)
+
+// explainLimits adds to the error of a build what to do about a limit of this
+// machine that it ran into.
+func explainLimits(err error, o Options) error {
+	if err == nil {
+		return nil
+	}
+	dir, e := filepath.Abs(cmp.Or(o.SpillDir, os.TempDir()))
+	name := fail.WrittenName(err)
+	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		var limit syscall.Rlimit
+		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+			return err
+		}
+		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: this process may have %s open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer %s)",
+			err, setting.Count(limit.Cur, "file"), setting.Workers)}
+	case spill && fail.DiskFull(err):
+		err = fail.With(fail.HDFS, err)
+		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
+			full.Advice = setting.Textf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory)
+		}
+	case spill && errors.Is(err, syscall.EFBIG):
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/hdfsio"
+)
+
+// Environment of TestLimitChild: which limit to run into, and the input.
+const (
+	limitEnv      = "BULKLOAD_TEST_LIMIT"
+	limitInputEnv = "BULKLOAD_TEST_LIMIT_INPUT"
+)
+
+// TestLimits builds in processes that have less of something than they need.
+// The error says what, and what to do.
+func TestLimits(t *testing.T) {
+	input := jobtest.WideInput(t, 100_000)
+	for _, c := range []struct {
+		limit string
+		attr  *syscall.SysProcAttr
+		want  []string
+	}{
+		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
+		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
+		{"stream disk", jobtest.OwnMounts(), []string{"no space left on device", "standard input is copied to", "bytes are free", "`spill_dir`"}},
+		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "bytes are free", "make room there, or name another directory"}},
+		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
+	} {
+		t.Run(c.limit, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestLimitChild$", "-test.v")
+			cmd.Env = append(os.Environ(), limitEnv+"="+c.limit, limitInputEnv+"="+input)
+			cmd.SysProcAttr = c.attr
+			out, err := cmd.CombinedOutput()
+			if err != nil && (errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "mount:")) {
+				t.Skipf("this system gives no user a mount of its own: %v\n%s", err, out)
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			_, message, _ := strings.Cut(string(out), "build: ")
+			for _, want := range c.want {
+				if !strings.Contains(message, want) {
+					t.Errorf("no %q in: %s", want, message)
+				}
+			}
+			message, _, _ = strings.Cut(message, "\n")
+			if n := strings.Count(message, "make room"); strings.Contains(message, "no space left") && n != 1 || strings.Contains(message, ".1: write ") {
+				t.Errorf("advice %d times, or a path twice: %s", n, message)
+			}
+			if !strings.HasPrefix(message, fmt.Sprintf("kind %d: ", fail.HDFS)) {
+				t.Errorf("another kind: %s", message)
+			}
+		})
+	}
+}
+
+// TestLimitChild is the process with the limit.
+func TestLimitChild(t *testing.T) {
+	limit := os.Getenv(limitEnv)
+	if limit == "" {
+		t.Skip("part of TestLimits")
+	}
+	small := func() string {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+			t.Fatalf("mount: %v", err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
+		return dir
+	}
+	out := Output{FS: hdfsio.Local{}, Dir: t.TempDir(), Retry: quickRetry}
+	w := WorkOptions{Workers: 2, Memory: 16 << 20, SpillDir: t.TempDir()}
+	input := os.Getenv(limitInputEnv)
+	switch limit {
+	case "stream disk":
+		data, err := os.ReadFile(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.SpillDir, w.Stdin, input = small(), piped(t, data), "-"
+	case "spill disk":
+		w.SpillDir = small()
+	case "spill disk by a relative name":
+		dir := small()
+		t.Chdir(filepath.Dir(dir))
+		w.SpillDir = filepath.Base(dir)
+	case "output disk":
+		out.Dir = small()
+	case "open files":
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Enough to read and to spill, and too few for the 22 runs that one worker has in so little memory. Two runs may be read to their
+		// ends, and closed, before a third file is opened.
+		w.Workers, w.Memory = 1, 6<<20
+		most := syscall.Rlimit{Cur: uint64(len(open) + 3), Max: uint64(len(open) + 3)}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &most); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if limit == "stream disk" {
+		_, err := OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, jobtest.CSVSpec(input)), w)
+		fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
+		return
+	}
+	_, err := buildInto(t.Context(), t, jobtest.Env(t), input, out, w)
+	if err == nil {
+		t.Fatal("the build went through")
+	}
+	fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
+}

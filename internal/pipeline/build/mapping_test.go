@@ -1,0 +1,363 @@
+package build
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition"
+
+	"pgregory.net/rapid"
+)
+
+// builtCells are those of a build's files in the order of a table.
+func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
+	t.Helper()
+	var cells []hfile.Cell
+	for _, f := range m.Files {
+		r, c, err := filecheck.OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(dir, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := map[string]bool{}
+		s := r.Scan()
+		for s.Next() {
+			c := *s.Cell()
+			for _, b := range []*[]byte{&c.Row, &c.Family, &c.Qualifier, &c.Value, &c.Tags} {
+				*b = bytes.Clone(*b)
+			}
+			rows[string(c.Row)] = true
+			cells = append(cells, c)
+		}
+		if err := errors.Join(s.Err(), c.Close()); err != nil || int64(len(rows)) != f.Rows {
+			t.Fatalf("%s: %v, %d rows, it says %d", f.Name, err, len(rows), f.Rows)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
+	lines := make([]string, len(cells))
+	for i := range cells {
+		lines[i] = jobtest.CellLine(&cells[i])
+	}
+	return lines
+}
+
+// drawMapping draws what a job may say of its cells.
+func drawMapping(t *rapid.T) spec.Mapping {
+	var m spec.Mapping
+	family := rapid.SampledFrom([]string{"", "a", "f", "z"})
+	qualifier := rapid.SampledFrom([]string{"", "q", "b", "zz"})
+	encoding := rapid.SampledFrom([]string{"", "hbase", "phoenix"})
+	seen := map[string]bool{}
+	keep := func(c spec.CellSpec, names ...string) {
+		f := c.Family
+		if f == "" {
+			f = "f"
+		}
+		for _, n := range names {
+			if seen[f+":"+n] {
+				return
+			}
+		}
+		for _, n := range names {
+			seen[f+":"+n] = true
+		}
+		m.Cells = append(m.Cells, c)
+	}
+	one := func(column, typ string) {
+		c := spec.CellSpec{Column: column, Family: family.Draw(t, "family"), Qualifier: qualifier.Draw(t, "qualifier"), Type: typ, Encoding: encoding.Draw(t, "encoding")}
+		if c.Qualifier == "" {
+			keep(c, column)
+		} else {
+			keep(c, c.Qualifier)
+		}
+	}
+	number := rapid.SampledFrom([]string{"int", "long", "short", "double", "float", "decimal", "text", ""})
+	if rapid.Bool().Draw(t, "number") {
+		one("n", number.Draw(t, "type"))
+	}
+	if rapid.Bool().Draw(t, "day") {
+		one("day", "date")
+	}
+	if rapid.Bool().Draw(t, "flag") {
+		one("flag", "boolean")
+	}
+	if rapid.Bool().Draw(t, "text") {
+		one("text", "text")
+	}
+	if rapid.Bool().Draw(t, "constant") {
+		v := rapid.SampledFrom([]string{"", "7", "12"}).Draw(t, "value")
+		c := spec.CellSpec{Value: &v, Family: family.Draw(t, "family"), Qualifier: "const"}
+		if v != "" {
+			c.Type = "long"
+		}
+		keep(c, "const")
+	}
+	if rapid.Bool().Draw(t, "json") {
+		c := spec.CellSpec{JSON: true, Family: family.Draw(t, "family"), Qualifier: "json"}
+		if rapid.Bool().Draw(t, "some") {
+			c.Columns = []string{"n", "text"}
+		}
+		keep(c, "json")
+	}
+	if rapid.Bool().Draw(t, "stamp") {
+		m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+	}
+	if rapid.Bool().Draw(t, "ttl") {
+		m.CellTTL = &spec.TTLColumn{Column: "ttl", Unit: rapid.SampledFrom([]string{"", "s", "ms"}).Draw(t, "unit")}
+	}
+	if rapid.Bool().Draw(t, "skip") {
+		m.Skip = []string{"more"}
+	}
+	if len(m.Cells) > 0 && rapid.Bool().Draw(t, "rest") && !slices.ContainsFunc([]string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}, func(c string) bool { return seen["z:"+c] }) {
+		m.Cells = append(m.Cells, spec.CellSpec{Rest: true, Family: "z"})
+	}
+	return m
+}
+
+func drawRecords(t *rapid.T) [][]string {
+	var records [][]string
+	for _, id := range rapid.SliceOfNDistinct(rapid.StringMatching(`[0-9]{1,6}`), 1, 60, rapid.ID).Draw(t, "ids") {
+		records = append(records, []string{
+			id,
+			rapid.SampledFrom([]string{"", "0", "-12", "32767"}).Draw(t, "n"),
+			rapid.SampledFrom([]string{"", "2017-01-01", "1969-12-31"}).Draw(t, "day"),
+			rapid.SampledFrom([]string{"", "true", "n"}).Draw(t, "flag"),
+			rapid.SampledFrom([]string{"", "拒绝 <1>", `a"b\`, "a longer text of some forty characters…"}).Draw(t, "text"),
+			rapid.SampledFrom([]string{"", "x", "yy"}).Draw(t, "more"),
+			rapid.SampledFrom([]string{"20150524002300", "20161231235959"}).Draw(t, "at"),
+			rapid.SampledFrom([]string{"", "1", "86400", "9000000000000"}).Draw(t, "ttl"),
+		})
+	}
+	return records
+}
+
+// TestMappedCells compares the files of random mappings with cells that were
+// made one by one.
+func TestMappedCells(t *testing.T) {
+	env := jobtest.Env(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	testcheck.Check(t, func(rt *rapid.T) {
+		records := drawRecords(rt)
+		jobtest.WriteRecords(t, input, records)
+		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
+			BadRecords: "100%", // those without a cell
+			Empty:      rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
+		out := t.TempDir()
+		f := jobtest.Family
+		f.Encoding = rapid.SampledFrom([]hfile.Encoding{hfile.EncodingFastDiff, hfile.EncodingNone, hfile.EncodingDiff}).Draw(rt, "encoding")
+		m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), f, partition.SaltSplits(10), out, WorkOptions{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := jobtest.PlainCells(t, s, jobtest.MappedColumns, records)
+		got := builtCells(t, out, m)
+		rows := map[string]bool{}
+		for i := range want {
+			rows[string(want[i].Row)] = true
+			if i >= len(got) || got[i] != jobtest.CellLine(&want[i]) {
+				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), got[i:min(i+1, len(got))], jobtest.CellLine(&want[i]))
+			}
+		}
+		if len(got) != len(want) || m.Digest.Cells != int64(len(want)) || m.Digest.Rows != int64(len(rows)) || m.Records-m.Rejected != int64(len(rows)) {
+			rt.Fatalf("%d cells and %s of %d records, %d rejected; want %d and %d rows", len(got), m.Digest, m.Records, m.Rejected, len(want), len(rows))
+		}
+	})
+}
+
+// TestWideCells compares rows that several records make with cells that were
+// made one by one, under each policy of duplicates.
+func TestWideCells(t *testing.T) {
+	env := jobtest.Env(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	testcheck.Check(t, func(rt *rapid.T) {
+		records := drawRecords(rt)
+		for _, r := range records {
+			r[0] = rapid.SampledFrom([]string{"1", "2", "21", "7"}).Draw(rt, "id")
+			r[5] = rapid.SampledFrom([]string{"x", "yy", "a longer name", "z", "zz", "ä"}).Draw(rt, "name")
+		}
+		mark := "m"
+		m := spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Family: rapid.SampledFrom([]string{"", "g"}).Draw(rt, "family"), QualifierFrom: "more", Type: rapid.SampledFrom([]string{"", "long"}).Draw(rt, "type")}}}
+		if rapid.Bool().Draw(rt, "mark") {
+			m.Cells = append(m.Cells, spec.CellSpec{Value: &mark, Family: "a", QualifierFrom: "more"})
+		}
+		if rapid.Bool().Draw(rt, "text") {
+			m.Cells = append(m.Cells, spec.CellSpec{Column: "text", Family: "h"})
+		}
+		if rapid.Bool().Draw(rt, "rest") {
+			m.Cells = append(m.Cells, spec.CellSpec{Rest: true, Family: "z"})
+			m.Skip = []string{"day"}
+		}
+		if rapid.Bool().Draw(rt, "stamp") {
+			m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+		}
+		if rapid.Bool().Draw(rt, "ttl") {
+			m.CellTTL = &spec.TTLColumn{Column: "ttl"}
+		}
+		jobtest.WriteRecords(t, input, records)
+		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
+			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
+		want, ok := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
+		out := t.TempDir()
+		got, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{})
+		if s.Duplicates == "fail" && !ok {
+			if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
+				rt.Fatalf("clashing cells: %v", err)
+			}
+			return
+		}
+		if err != nil {
+			rt.Fatal(err)
+		}
+		lines := builtCells(t, out, got)
+		for i := range want {
+			if i >= len(lines) || lines[i] != jobtest.CellLine(&want[i]) {
+				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), lines[i:min(i+1, len(lines))], jobtest.CellLine(&want[i]))
+			}
+		}
+		if len(lines) != len(want) || got.Digest.Cells != int64(len(want)) {
+			rt.Fatalf("%d cells and %s, want %d", len(lines), got.Digest, len(want))
+		}
+	})
+}
+
+// TestWideRowTooLarge has more records of a key than are put in order.
+func TestWideRowTooLarge(t *testing.T) {
+	if race.On {
+		t.Skip("makes a row of 240,000 cells")
+	}
+	env := jobtest.Env(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	var records [][]string
+	for i := range 120_000 {
+		records = append(records, []string{"1", fmt.Sprint(i), "v"})
+	}
+	jobtest.WriteRecords(t, input, records)
+	s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v", QualifierFrom: "q"}}}}
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 120_000 {
+		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
+	}
+	jobtest.WriteRecords(t, input, records)
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 byte, take more than`) {
+		t.Error(err)
+	}
+}
+
+// TestPlainMappingChangesNothing builds check with a mapping that says what
+// is so without one.
+func TestPlainMappingChangesNothing(t *testing.T) {
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
+	s.Inputs, s.Timestamp = []string{jobtest.Export(t, "check.csv")}, 1700000000000
+	var sums []string
+	for _, m := range []spec.Mapping{{}, {Cells: []spec.CellSpec{{Rest: true}}}, {Cells: []spec.CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
+		s.Mapping = m
+		out := t.TempDir()
+		if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, jobtest.Hashes(t, out)))))
+	}
+	if sums[0] != sums[1] || sums[0] != sums[2] {
+		t.Errorf("files differ: %q", sums)
+	}
+}
+
+// TestMappingErrors has job files that are refused, all that is wrong at once.
+func TestMappingErrors(t *testing.T) {
+	for _, c := range []struct {
+		yaml string
+		want []string
+	}{
+		{"cells: [{column: a, type: number}, {rest: true, qualifier: x}, {json: true}]\nskip: [a]",
+			[]string{`cell 1 (column a): type "number" is invalid: want one of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
+		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, json and rest"}},
+		{"cells: [{qualifier: q}]", []string{"say one of column"}},
+		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
+		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value of 2 bytes is no whole number`}},
+		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is not a family name`}},
+		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is invalid: want s or ms`}},
+		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
+		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
+	} {
+		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
+		if err == nil {
+			_, err = s.Resolve()
+		}
+		for _, want := range c.want {
+			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", c.yaml, err, want)
+			}
+		}
+	}
+	if _, err := spec.ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); fail.KindOf(err) != fail.Config {
+		t.Errorf("a misspelt field: %v", err)
+	}
+	for _, c := range []struct{ yaml, want string }{
+		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nox"},
+		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nax"},
+		{"cells: [{column: nix}]", `unknown column "nix" (the input has`},
+		{"cells: [{column: id, qualifier: n}, {column: n}]", "two of them are f:n"},
+		{"cell_timestamp: {column: x}\ncell_ttl: {column: y}", `cell_ttl: unknown column "y"`},
+		{"cells: [{column: n, qualifier_from: q}]", `unknown column "q"`},
+		{"skip: [id, n]", "no column is left"},
+	} {
+		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewPlan(jobtest.Resolve(t, *s), []string{"id", "n"}, jobtest.Family, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.yaml, err, c.want)
+		}
+	}
+}
+
+// TestBadValues sets records aside whose values cannot be converted.
+func TestBadValues(t *testing.T) {
+	env := jobtest.Env(t)
+	input := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(input, []byte("id,n\n1,5\n2,x\n3,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
+	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value of 1 byte is no whole number (type int)`) {
+		t.Error(err)
+	}
+	s.BadRecords = "1"
+	m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
+	if err != nil || m.Rejected != 1 || m.Digest.Rows != 2 || m.Digest.Cells != 3 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestUnderscoreFamilies builds files of a family whose name begins with an underscore, as HBase allows, and none of one by whose
+// name a directory is the program's own.
+func TestUnderscoreFamilies(t *testing.T) {
+	for family, ok := range map[string]bool{"_cf": true, "_": true, WritingDir: false, MergeDir: false, TemporaryDir: false, LoadingPrefix + "1": false} {
+		m, err := buildText(t, spec.Spec{Key: "a", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Family: family}}, Skip: []string{"a", "c"}}}, "a,b,c\nx,1,y\n")
+		if (err == nil) != ok || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), family)) {
+			t.Errorf("family %s: %v", family, err)
+		}
+		if ok && err == nil && (len(m.Files) != 1 || m.Files[0].Family != family || !strings.HasPrefix(m.Files[0].Name, family+"/")) {
+			t.Errorf("family %s: %+v", family, m.Files)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/chunk"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// A PartRun is what one part has left: its chunks, and what it says that they hold.
+type PartRun struct {
+	Name string // in messages
+	File *chunk.File
+	Read *PartRead
+}
+
+// Written is what pass 2 made of some regions of a table, of all parts.
+type Written struct {
+	Files      []manifest.File     `json:"files"` // in the order of their rows
+	Digest     manifest.Digest     `json:"digest"`
+	Times      *manifest.CellTimes `json:"times,omitempty"`
+	Records    int64               `json:"records"` // that were rows of the regions, duplicates included
+	Duplicates int64               `json:"duplicates"`
+	Joined     int64               `json:"joined,omitempty"`
+	NoCells    int64               `json:"no_cells,omitempty"`
+	RowSum     manifest.RowSum     `json:"row_sum,omitzero"` // of packed rows
+	Took       time.Duration       `json:"took_ns"`
+}
+
+// runRoom is what a merge holds of a run besides a chunk: what is unpacked of it, and what is read ahead.
+const runRoom = 256 << 10
+
+// MergeParts is pass 2 on the regions that only chooses by their ordinals in the sort, nil for all, of what parts have read. Runs are in the
+// order of their parts and cover all of the input. chunkSize is the largest that a part was cut with, in bytes. places say where records are,
+// for messages. What a failed merge has written under a final name stays if the output is shared. The outcome is that of each table.
+func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize int, only func(region int) bool, places Places, o Options) ([]*Written, error) {
+	o = o.WithDefaults()
+	setDefaults(tables)
+	plans := plansOf(tables)
+	room := int64(0)
+	for _, p := range plans {
+		room = max(room, p.WriterRoom()) // a worker writes one region at a time
+	}
+	room += int64(len(runs)) * (int64(chunkSize) + runRoom)
+	if o.Workers = min(o.Workers, int(int64(o.Memory)/room)); o.Workers == 0 {
+		return nil, fail.Errorf(fail.Config, "memory of %s is too little to merge %d shares: %.0f MiB are needed (give more with %s, or cut the input into fewer shares)",
+			o.Memory, len(runs), float64(room)/(1<<20), setting.Memory)
+	}
+	start := time.Now()
+	o.Events.Phase("write")
+	if err := Prepare(ctx, tables); err != nil {
+		return nil, err
+	}
+	all := newWriters(tables, newPartRows(plans, runs), o)
+	for _, w := range all {
+		w.only = only
+	}
+	if err := writeAll(ctx, o.Workers, all); err != nil {
+		err = plans[0].locate(ctx, err, places)
+		for _, w := range all {
+			err = errors.Join(err, w.undo(ctx))
+		}
+		return nil, err
+	}
+	done := make([]*Written, len(all))
+	for i, w := range all {
+		done[i] = w.written(start)
+	}
+	return done, endWriting(ctx, tables)
+}
+
+// written is what was made since a time.
+func (w *writers) written(start time.Time) *Written {
+	return &Written{Files: w.files, Digest: w.digest, Times: w.times, Records: w.counts.records, Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells, RowSum: w.sum,
+		Took: time.Since(start)}
+}
+
+// Judge reports whether what all parts have read is an input that may be built.
+func Judge(parts []*PartRead, s spec.Spec) error {
+	t := totalsOf(parts)
+	b, err := source.NewBudget(s.BadRecords)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	if err := b.Judge(t.Rejected, t.Records); err != nil {
+		return fail.With(fail.BadRows, err)
+	}
+	o := Options{AllowEmpty: s.AllowEmpty, Missing: source.Missing(s.Missing)}
+	return errors.Join(someRecords(t.Records, t.Rejected, o), fail.With(fail.Input, expected(t.Records, s.Expect)),
+		o.AllColumns(lackingOf(parts), t.Records-t.Rejected))
+}
+
+// WarnLacking warns of columns that no part has, in a job that may miss them.
+func WarnLacking(parts []*PartRead, e progress.Events) {
+	t := totalsOf(parts)
+	_ = Options{Missing: source.MissingNull, Events: e}.AllColumns(lackingOf(parts), t.Records-t.Rejected) // Judge has refused the others
+}
+
+// lackingOf are the columns that no part has.
+func lackingOf(parts []*PartRead) []string {
+	var names []string
+	for i, p := range parts {
+		if i == 0 {
+			names = slices.Clone(p.Lacking)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(p.Lacking, name) })
+	}
+	return names
+}
+
+// Assemble makes the manifests of a build, one of each table, from what all parts have read and what was written of all regions: of each
+// merge what it made of each table.
+func Assemble(plans []*Plan, parts []*PartRead, written [][]*Written, allowEmpty bool) ([]*manifest.Manifest, error) {
+	all := make([]*manifest.Manifest, len(plans))
+	for t, plan := range plans {
+		var own []*Written
+		for _, tables := range written {
+			if len(tables) != len(plans) {
+				return nil, fail.Errorf(fail.Unexpected, "files of %s were written, of a build of %d", setting.Count(len(tables), "table"), len(plans))
+			}
+			own = append(own, tables[t])
+		}
+		var err error
+		if all[t], err = assemble(plan, parts, own, allowEmpty); err != nil {
+			return nil, ofTable(plans, t, err)
+		}
+	}
+	return all, nil
+}
+
+// assemble makes the manifest of one table.
+func assemble(plan *Plan, parts []*PartRead, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
+	w := &writers{plan: plan}
+	var took time.Duration
+	for _, p := range written {
+		w.files = append(w.files, p.Files...)
+		w.digest.Add(p.Digest)
+		w.sum.Add(p.RowSum)
+		w.times = w.times.Join(p.Times)
+		w.counts.add(regionCounts{dups: p.Duplicates, records: p.Records, joined: p.Joined, noCells: p.NoCells})
+		took += p.Took
+	}
+	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
+	m, err := w.manifest(totalsOf(parts))
+	if err != nil {
+		return nil, err
+	}
+	m.WriteTime = took
+	return m, someRows(m, Options{AllowEmpty: allowEmpty})
+}
+
+// WriteManifests removes files that are not complete, and writes the manifest of each table into its directory, over that of an earlier attempt.
+func WriteManifests(ctx context.Context, tables []Table, m []*manifest.Manifest) error {
+	setDefaults(tables)
+	if err := endWriting(ctx, tables); err != nil {
+		return err
+	}
+	return (&Resume{}).replaceManifests(ctx, tables, m)
+}
+
+// totalsOf adds up what parts have read.
+func totalsOf(parts []*PartRead) (t sortTotals) {
+	for _, p := range parts {
+		t.Records += p.Records
+		t.Rejected += p.Rejected
+		t.RejectFile = cmp.Or(t.RejectFile, p.RejectFile)
+		t.SpillBytes += p.SpillBytes
+		t.SpillRuns += p.SpillRuns
+		t.Took += p.Took
+		t.RowSum.Add(p.RowSum)
+	}
+	return t
+}
+
+// partRows are the rows of all runs.
+type partRows struct {
+	plans   []*Plan
+	runs    []PartRun
+	regions []partRegion
+}
+
+// partRegion is what all runs have of a region.
+type partRegion struct {
+	rows, bytes, leftOut int64
+	sum                  uint64
+	expect               map[uint32]chunk.Counts
+}
+
+func newPartRows(plans []*Plan, runs []PartRun) *partRows {
+	p := &partRows{plans: plans, runs: runs, regions: make([]partRegion, RegionsOf(plans))}
+	for i, run := range runs {
+		for _, r := range run.Read.Regions {
+			all := &p.regions[r.Region]
+			if all.expect == nil {
+				all.expect = map[uint32]chunk.Counts{}
+			}
+			all.expect[uint32(i)] = r.Counts
+			all.rows, all.bytes, all.leftOut, all.sum = all.rows+r.Rows, all.bytes+r.Bytes, all.leftOut+r.LeftOut, all.sum+r.Sum
+		}
+	}
+	return p
+}
+
+func (p *partRows) Size(region int) (rows, bytes int64) {
+	return p.regions[region].rows, p.regions[region].bytes
+}
+
+func (p *partRows) LeftOut(region int) int64 { return p.regions[region].leftOut }
+
+// Region implements [sortedRows]. What comes out is held to what the runs say: all of their rows, by count and sum.
+func (p *partRows) Region(region int) (*extsort.Merge, func(*regionPart) error, error) {
+	var sources []*chunk.FrameReader
+	for _, run := range p.runs {
+		if run.File.Size(region) > 0 {
+			sources = append(sources, run.File.Region(region))
+		}
+	}
+	r := chunk.NewReader(chunk.Join(sources...), func(run uint32) string {
+		if int(run) < len(p.runs) {
+			return p.runs[run].Name
+		}
+		return fmt.Sprintf("run %d", run)
+	})
+	all := &p.regions[region]
+	return mergeChunks(p.plans, r, region, all.expect, func(chunk.Counts) (sum uint64, of string) { return all.sum, "the shares' rows" })
+}
+
+// mergeChunks merges the chunks of a region, by its ordinal in the sort. What was written is held to them: all of their rows, whose sum is asked
+// for at the end.
+func mergeChunks(plans []*Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*regionPart) error, error) {
+	t, region := tableOf(plans, ordinal)
+	plan, left := plans[t], manifest.Digest{}
+	ranges := plan.Ranges
+	m, err := r.Merge(ordinal, chunk.RegionOptions{Bounds: chunk.Bounds{Start: ranges.Start(region), End: ranges.End(region)}, Shared: ranges.Shared(region),
+		Duplicates: plan.rowPolicy(), Expect: expect, LeftOut: func(row []byte) { left.AddRow(row, 0) }})
+	if err != nil {
+		return nil, nil, readChunks(err)
+	}
+	return m.Merge, func(part *regionPart) error {
+		if err := m.Whole(); err != nil {
+			return readChunks(err)
+		}
+		want, of := sum(m.Counts())
+		if plain := len(plan.wide) == 0 && plan.timing.ttl < 0 && plan.packed == nil; plain && part.digest.Sum+left.Sum != want {
+			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: rows written and left out have sum %016x, %s have %016x; nothing was loaded (a fault of bulkload or of this machine: report it)",
+				region, part.digest.Sum+left.Sum, of, want))
+		}
+		return nil
+	}, nil
+}
+
+// readChunks is the kind of an error of chunks: what is damaged stays so, what could not be read may be read later.
+func readChunks(err error) error {
+	switch {
+	case errors.Is(err, chunk.ErrDamaged):
+		return fail.With(fail.Input, err)
+	case errors.Is(err, chunk.ErrRead):
+		return fail.With(fail.HDFS, err)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
+)
+
+// buildText builds from the text of a CSV file.
+func buildText(t *testing.T, s spec.Spec, text string) (*manifest.Manifest, error) {
+	t.Helper()
+	input := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(input, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Inputs = []string{input}
+	return Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
+}
+
+// TestEmptyRowKeyIsABadRecord gives records whose key has no byte, which HBase has no row for.
+func TestEmptyRowKeyIsABadRecord(t *testing.T) {
+	for _, key := range []string{"orempty(a)", "orempty(a) + orempty(b)", "trim(orempty(a))", "upper(orempty(a))"} {
+		s := spec.Spec{Key: key}
+		_, err := buildText(t, s, "a,b,c\nx,y,1\n,,2\n")
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: row key is empty") {
+			t.Errorf("%s: %v", key, err)
+		}
+		s.BadRecords = "1"
+		if m, err := buildText(t, s, "a,b,c\nx,y,1\n,,2\n"); err != nil || m.Records != 2 || m.Rejected != 1 || m.Digest.Rows != 1 {
+			t.Errorf("%s: %+v, %v", key, m, err)
+		}
+	}
+}
+
+// TestRecordWithoutCellsIsABadRecord gives records that leave no trace in the table.
+func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
+	for name, m := range map[string]spec.Mapping{
+		"text": {Cells: []spec.CellSpec{{Column: "b"}, {Column: "c"}}}, "converted": {Cells: []spec.CellSpec{{Column: "b", Type: "int"}, {Column: "c"}}},
+	} {
+		s := spec.Spec{Key: "a", Mapping: m}
+		const text = "a,b,c\nx,1,y\nz,,\n"
+		_, err := buildText(t, s, text)
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: no cell") {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.BadRecords = "1"
+		if m, err := buildText(t, s, text); err != nil || m.Records != 2 || m.Rejected != 1 || m.Digest.Rows != 1 {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+		if name == "text" {
+			s.Empty, s.BadRecords = "store", ""
+			if m, err := buildText(t, s, text); err != nil || m.Digest.Rows != 2 || m.Digest.Cells != 4 {
+				t.Errorf("%s stored: %+v, %v", name, m, err)
+			}
+		}
+	}
+}
+
+// TestLongestRowKey takes a key as long as HBase allows, and none that is longer.
+func TestLongestRowKey(t *testing.T) {
+	s := spec.Spec{Key: "a"}
+	if m, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32767)+",1\n"); err != nil || m.Digest.Rows != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32768)+",1\n"); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 1 at byte 4: row key is longer than 32767 bytes: it has 32768") {
+		t.Error(err)
+	}
+}
+
+// TestSpannedLinesAreInBothCounts has a bad record of several lines: records less rejected ones are the rows.
+func TestSpannedLinesAreInBothCounts(t *testing.T) {
+	const text = "a,b\n1,x\n2,\"y\n3,z\n4,\",w\n5,v\n,\"u\nu\"\n" // the last has no key
+	s := spec.Spec{Key: "a", BadRecords: "5"}
+	m, err := buildText(t, s, text)
+	if err != nil || m.Records != 7 || m.Rejected != 5 || m.Digest.Rows != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	s.BadRecords = "4"
+	if _, err := buildText(t, s, text); fail.KindOf(err) != fail.BadRows {
+		t.Error(err)
+	}
+}
+
+// TestUnclosedQuoteFailsWhateverTheBudget has many rows after the quote.
+func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
+	s := spec.Spec{Key: "a", BadRecords: "100%"}
+	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "rows.csv: record 10 at byte 40, column b: a quote is opened and not closed") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,125 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// Files finds the file systems of inputs and outputs: a job's world, as far as a
+// build sees it.
+type Files interface {
+	// Source is the file system of an input, and its absolute name there.
+	Source(name string) (source.FS, string, error)
+	// Resolve is the same for an output.
+	Resolve(name string) (hdfsio.FS, string, error)
+}
+
+// Directory builds HFiles into a directory that is missing or empty.
+func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
+	m, err := Directories(ctx, files, s, []Shape{{Families: []spec.Family{family}, Splits: splits}}, dir, w)
+	if err != nil {
+		return nil, err
+	}
+	return m[0], nil
+}
+
+// A Shape is what a table says of its files.
+type Shape struct {
+	Families []spec.Family // settings; of those that are not there the first's
+	Splits   [][]byte
+}
+
+// Directories is [Directory] for all tables of a job, which has a shape for each of its targets. If there are several, each has
+// its files in a directory of its own below, see [spec.Target].
+func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, dir string, w WorkOptions) (m []*manifest.Manifest, err error) {
+	fsys, name, err := files.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	out := Output{FS: fsys, Dir: name}
+	if _, local := fsys.(hdfsio.Local); !local {
+		out.Uploads = upload.NewLimiter(w.Uploads)
+	}
+	switch entries, err := fsys.ReadDir(ctx, name); {
+	case err == nil && len(entries) > 0:
+		return nil, fail.Errorf(fail.Config, "%s is not empty: name a directory that is missing or empty", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fail.With(fail.HDFS, err)
+	}
+	k, err := OpenInput(ctx, files.Source, s, w)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	if err := progress.Pass(ctx, w.Gate); err != nil {
+		return nil, err
+	}
+	plans, err := NewPlans(s, k.Source.Columns(), shapes, time.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	tables := out.Tables(s, plans)
+	start := k.startOf(plans[0], s)
+	start.Staging, start.Splits = dir, shapes[0].Splits
+	w.Events.Start(start)
+	for _, p := range plans {
+		p.Tables = k.tables(s)
+		p.WarnKey(w.Events)
+	}
+	if m, err = k.BuildTables(ctx, tables, w, 0, nil); err != nil {
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		for _, t := range tables {
+			for _, family := range t.Plan.familyNames() {
+				_ = fsys.Remove(ctx, path.Join(t.Out.Dir, family)) // empty now: so the same command can be given again
+			}
+			if t.Out.Dir != name {
+				_ = fsys.Remove(ctx, t.Out.Dir)
+			}
+		}
+	}
+	return m, err
+}
+
+// NewPlans makes the plans of all targets of a job, in their order, from the shape of each. They have one timestamp.
+func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*Plan, error) {
+	targets := s.Targets()
+	if len(shapes) != len(targets) {
+		return nil, fail.Errorf(fail.Unexpected, "the shapes of %s are known, of a job of %d", setting.Count(len(shapes), "table"), len(targets))
+	}
+	plans := make([]*Plan, len(targets))
+	for i, t := range targets {
+		var err error
+		if plans[i], err = NewPlan(t.Job, columns, shapes[i].Families[0], shapes[i].Splits, now, shapes[i].Families[1:]...); err != nil {
+			if len(targets) > 1 {
+				err = fmt.Errorf("table %s: %w", t.Table, err)
+			}
+			return nil, err
+		}
+	}
+	return plans, nil
+}
+
+// Tables are the plans of a job's targets, each with its directory below the output's.
+func (o Output) Tables(s spec.Job, plans []*Plan) []Table {
+	tables := make([]Table, len(plans))
+	for i, t := range s.Targets() {
+		tables[i] = Table{plans[i], o}
+		tables[i].Out.Dir = path.Join(o.Dir, t.Dir)
+	}
+	return tables
+}

@@ -1,0 +1,194 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/chunk"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// A Part is the splits of an input from one on and before another. Parts of one input are read by processes of their own, each
+// by [ReadPart]; [MergeParts] writes the HFiles of what all of them have read, the same as [RunTables] does.
+type Part struct {
+	From, To int
+}
+
+// PartRead is what pass 1 came to on a part.
+type PartRead struct {
+	Records    int64         `json:"records"`  // good and bad
+	Rejected   int64         `json:"rejected"` // of them
+	RejectFile string        `json:"reject_file,omitempty"`
+	SpillBytes int64         `json:"spill_bytes"`
+	SpillRuns  int64         `json:"spill_runs"`
+	Took       time.Duration `json:"took_ns"`
+	Sums       SplitSums     `json:"sums"`              // of the part's splits
+	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
+	Lacking    []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
+
+	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
+}
+
+// PartRegion is what a part has of a region.
+type PartRegion struct {
+	Region int `json:"region"` // its ordinal in the sort, as of [WrittenRecord]
+	chunk.Counts
+	LeftOut int64 `json:"left_out,omitempty"` // rows that are duplicates of others of the part
+}
+
+// Sink takes the chunks of a part, region after region.
+type Sink interface {
+	chunk.Sink
+	// Finish is called after the last chunk.
+	Finish() error
+}
+
+// ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
+// sink in chunks. Of several tables every record has a row in each, and the regions of further ones follow those of the first. A budget
+// of bad records that is a number ends it; one that is a share is for the caller that knows the other parts.
+func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
+	o = o.WithDefaults()
+	o.Budget.Part = true
+	memory, err := o.SortMemory(in, plans...)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = readPart(ctx, plans, inputPart{inputRows{in, plans, o}, part}, memory, sink, c, o); err != nil {
+		return nil, err
+	}
+	p.Sums, p.Lacking = sumsOf(in)[part.From:part.To], in.Lacking()
+	return p, nil
+}
+
+// ReadPackedPart is [ReadPart] of rows that src packs. It reads those of the part alone, and packs them so that the plan's decoders need no notes.
+func ReadPackedPart(ctx context.Context, plan *Plan, src PackedSource, memory int64, sink Sink, c chunk.Options, o Options) (*PartRead, error) {
+	o = o.WithDefaults()
+	return readPart(ctx, []*Plan{plan}, packedRows{src, o}, memory, sink, c, o)
+}
+
+// inputPart is a part of an input's records.
+type inputPart struct {
+	inputRows
+	part Part
+}
+
+func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
+	in, o := p.in, p.o
+	r := &readers{plans: p.plans, in: in, sort: sorter, end: p.part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
+	r.next.Store(int64(p.part.From))
+	o.Events.Phase("read")
+	if err = r.run(ctx, o.Workers); err == nil {
+		err = o.Budget.Finish(in.RecordsOf(p.part.From, p.part.To))
+	}
+	if err != nil {
+		in.AddLine(err)
+		return t, o.ReadError(r.explainSpill(err))
+	}
+	if err := Recheck(ctx, in); err != nil {
+		return t, err
+	}
+	o.Events.Phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return t, r.explainSpill(err)
+	}
+	stats := sorter.Stats()
+	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
+}
+
+// readPart sorts the rows of a part, and gives those of each region to the sink.
+func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
+	floor := o.newFloor()
+	defer runtime.KeepAlive(floor)
+	so := sortOptions(o, plans)
+	so.Memory = memory
+	sorter, err := extsort.New(so)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	defer func() { err = rows.explain(errors.Join(err, sorter.Close())) }()
+	start := time.Now()
+	t, err := rows.read(ctx, sorter)
+	if err != nil {
+		return nil, err
+	}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, RejectFile: t.RejectFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
+	o.Events.Phase("write")
+	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
+		return nil, rows.locate(ctx, err)
+	}
+	if err := sink.Finish(); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	p.Took = time.Since(start)
+	return p, p.balance(plans)
+}
+
+// write gives the rows of all regions to the sink.
+func (p *PartRead) write(ctx context.Context, plans []*Plan, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
+	for i := range sorter.Regions() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rows, _ := sorter.Size(i)
+		if rows == 0 {
+			continue
+		}
+		m, err := sorter.Region(i)
+		if err != nil {
+			return err
+		}
+		c, err := w.Region(i, m)
+		left := m.Duplicates()
+		m.Close()
+		if err != nil {
+			t, _ := tableOf(plans, i)
+			return ofTable(plans, t, chunkError(err))
+		}
+		o.Events.Merged(c.Rows + left)
+		p.Regions = append(p.Regions, PartRegion{Region: i, Counts: c, LeftOut: left})
+	}
+	return nil
+}
+
+// chunkError distinguishes rows that cannot be written from a place that does not take them.
+func chunkError(err error) error {
+	if _, ok := errors.AsType[*extsort.DuplicateError](err); ok || errors.Is(err, extsort.ErrCorrupt) {
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}
+
+// Check reports whether what was noted of a part adds up, for these tables.
+func (p *PartRead) Check(plans []*Plan) error {
+	before, regions := -1, RegionsOf(plans)
+	for _, r := range p.Regions {
+		if r.Region <= before || r.Region >= regions || r.Rows <= 0 || r.Chunks <= 0 || r.LeftOut < 0 {
+			return fmt.Errorf("it says that region %d of %d has %s in %d chunks, and %d left out", r.Region, regions, setting.Count(r.Rows, "row"), r.Chunks, r.LeftOut)
+		}
+		before = r.Region
+	}
+	return p.balance(plans)
+}
+
+// balance proves that every record of the part is a row of each table in its chunks, or is known to be none.
+func (p *PartRead) balance(plans []*Plan) error {
+	rows, left := make([]int64, len(plans)), make([]int64, len(plans))
+	for _, r := range p.Regions {
+		t, _ := tableOf(plans, r.Region)
+		rows[t], left[t] = rows[t]+r.Rows, left[t]+r.LeftOut
+	}
+	for t := range plans {
+		if p.Records-p.Rejected != rows[t]+left[t] {
+			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s were read and %d of them rejected, %s were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
+				setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows[t], "row"), left[t]))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+)
+
+// A Plan is all that the content of the HFiles depends on besides the inputs.
+type Plan struct {
+	Table      string      // for names; may be empty in a build
+	Family     spec.Family // the first of the families
+	Families   []familySpan
+	Ranges     *partition.Ranges
+	Key        keygen.Expr
+	Modulus    int      // of salts
+	Columns    []string // of the records, in their order
+	Timestamp  int64    // milliseconds
+	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL as well
+	Duplicates extsort.Policy
+	Mapping    spec.Mapping
+	Tables     []string // inputs that are tables, as they were given; a run does not say
+
+	slots  []slot // what a record becomes
+	order  []int  // columns of the slots, for records that only need to be put in order
+	mapped bool   // they need more
+	wide   []int  // columns of the qualifiers that are in records: rows are made of all records of a key
+	timing timing
+	packed *Packed // how rows are unpacked; nil: they are values of slots
+}
+
+// NewPlan makes a plan from a spec, the columns of its inputs, the family's
+// settings and the split points. The spec's own settings of the family have
+// been applied to it by [Spec.ApplyTo]. A job of several families has the
+// settings of each among f and more; f's are those of one that is not there.
+func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
+	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, Empty: s.Empty}
+	if p.Timestamp == 0 {
+		p.Timestamp = now
+	}
+	p.Duplicates, p.Key = s.Policy(), s.RowKey()
+	var err error
+	if p.Ranges, err = partition.New(splits); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if p.Modulus, err = s.SaltModulus(splits); err != nil {
+		return nil, err
+	}
+	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
+		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key(), err))
+	}
+	for _, c := range s.Query {
+		if !slices.Contains(columns, c) {
+			return nil, fail.Errorf(fail.Config, "query: unknown column %q (the input has %s)", c, keygen.ColumnList(columns))
+		}
+	}
+	return p, p.MapCells(s.Mapping, s.FamilyName(), append(more, f))
+}
+
+// qualifiers are those of a family's cells in order.
+func (p *Plan) qualifiers(f familySpan) [][]byte {
+	var q [][]byte
+	for _, s := range p.slots[f.from:f.to] {
+		q = append(q, []byte(s.qualifier))
+	}
+	return q
+}
+
+// hfileOptions are the writer's for every file of a family. The job's
+// timestamp stands for each clock, so the same plan gives the same bytes.
+func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
+	return hfile.Options{
+		Family:      []byte(f.Name),
+		Compression: f.Compression,
+		Level:       f.Level,
+		Zstd:        f.Zstd,
+		Encoding:    f.Encoding,
+		Bloom:       f.Bloom,
+		BloomPrefix: f.BloomPrefix,
+		BlockSize:   f.BlockSize,
+		CreateTime:  p.Timestamp, BulkloadTime: p.Timestamp,
+	}
+}
+
+// fileName is the name of a region's HFile.
+func (p *Plan) fileName(family string, region int) string {
+	if p.packed != nil {
+		return p.packed.FileName(family, region)
+	}
+	return hfile.Name("%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region))
+}

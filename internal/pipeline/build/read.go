@@ -1,0 +1,175 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// MaxCell is the greatest cell that clients and servers take
+// (hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 2.6.4).
+// A bulk load is not checked by the server, so it is here.
+const MaxCell = 10 << 20
+
+// Sequence numbers are a split's ordinal and an offset, so that they follow
+// the input and name a record's place.
+const offsetBits = 40
+
+func sequence(split int, offset int64) uint64 {
+	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
+}
+
+// place says where the record of a sequence number is.
+func place(in Places, seq uint64) string {
+	split := int(seq >> offsetBits)
+	offset := seq & (1<<offsetBits - 1)
+	if split >= len(in.Splits()) {
+		return fmt.Sprintf("split %d, offset %d", split, offset)
+	}
+	return in.Place(split, int64(offset))
+}
+
+// readers is pass 1: workers take splits in order and fill the sort.
+type readers struct {
+	plans  []*Plan // of the tables in which every record has a row; their regions follow one another in the sort
+	in     *source.Input
+	sort   *extsort.Sorter
+	budget *source.Budget
+	events progress.Events
+	gate   progress.Gate         // before each batch
+	skip   func(region int) bool // regions whose file is written already; nil: none
+	resume *Resume               // what an earlier attempt has read; may be nil
+	next   atomic.Int64          // the split to be read next
+	end    int                   // after the last one to be read; 0: all are
+	got    readCount
+}
+
+// run reads all splits with the given number of workers.
+func (r *readers) run(ctx context.Context, n int) error {
+	return workers.Run(ctx, n, func(ctx context.Context, _ int) error {
+		w, err := r.newWorker()
+		if err != nil {
+			return err
+		}
+		return w.run(ctx)
+	})
+}
+
+// readWorker turns records into rows of the sort. It belongs to one goroutine.
+type readWorker struct {
+	*readers
+	ctx    context.Context
+	tables []*rowMaker
+	reader *source.Reader
+	out    *extsort.Writer
+	nulls  bool // the file has NULL as well as empty texts
+}
+
+func (r *readers) newWorker() (*readWorker, error) {
+	w := &readWorker{readers: r, reader: r.in.NewReader()}
+	from := 0
+	for _, p := range r.plans {
+		m, err := newRowMaker(p, from)
+		if err != nil {
+			return nil, err
+		}
+		w.tables = append(w.tables, m)
+		m.first = w.tables[0]
+		from += p.Ranges.Len()
+	}
+	findSources(w.tables)
+	var err error
+	w.out, err = r.sort.Writer()
+	return w, err
+}
+
+func (w *readWorker) run(ctx context.Context) error {
+	w.ctx = ctx
+	for {
+		split := int(w.next.Add(1)) - 1
+		if split >= w.end {
+			return nil
+		}
+		if err := w.reader.Read(ctx, split, w.batch); err != nil {
+			return err
+		}
+		if err := w.resume.sameSplit(w.in, split); err != nil {
+			return err
+		}
+		w.got.splits.Add(1)
+		w.events.Split()
+	}
+}
+
+// batch adds the rows of one batch.
+func (w *readWorker) batch(b *source.Batch) error {
+	if err := progress.Pass(w.ctx, w.gate); err != nil {
+		return err
+	}
+	w.got.add(b)
+	if nulls := b.Nulls(); nulls != w.nulls {
+		w.nulls = nulls
+		for _, m := range w.tables {
+			m.kept = m.plan.kept(m.kept[:0], nulls)
+		}
+		findSources(w.tables)
+	}
+	for row := range b.Rows {
+		if err := w.row(b, row); err != nil {
+			return err
+		}
+	}
+	w.budget.Count(int64(b.Rows))
+	w.events.Rows(int64(b.Rows), b.Bytes)
+	return nil
+}
+
+// row adds the rows of a record, to all tables or to none.
+func (w *readWorker) row(b *source.Batch, row int) error {
+	for _, m := range w.tables {
+		if err := m.make(b, row); err != nil {
+			return w.bad(b, row, err)
+		}
+	}
+	seq := sequence(b.Split, b.Offsets[row])
+	var last *rowMaker // whose values the sort has got last of this record
+	for _, m := range w.tables {
+		if w.skip != nil && w.skip(m.region) {
+			continue
+		}
+		shared, err := false, error(nil)
+		if m.source == last {
+			shared, err = w.out.AddShared(m.region, seq, m.key)
+		}
+		if !shared && err == nil {
+			last, err = m.source, m.add(w.out, seq)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", place(w.in, seq), err)
+		}
+	}
+	return nil
+}
+
+// bad sets a record aside, or gives the error that ends the job.
+func (w *readWorker) bad(b *source.Batch, row int, err error) error {
+	return w.budget.Reject(RowError(b, row, err))
+}
+
+// RowError says why a record has no row.
+func RowError(b *source.Batch, row int, err error) source.RowError {
+	e := b.RowError(row)
+	e.Reason = err.Error()
+	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
+		e.Column, e.Reason, err = f.Column, f.Reason(), f.Err
+	}
+	e.Err = err
+	return e
+}

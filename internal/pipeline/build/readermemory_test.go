@@ -1,0 +1,116 @@
+package build
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/source"
+)
+
+// windowFile is a dump of one record in a zstd file with a window of 64 MiB.
+func windowFile(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := zstd.NewWriter(&b, zstd.WithWindowSize(64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("A1\x01K1" + strings.Repeat("\x01v", 16))); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("\x10")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "x.dump.zst")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestWindowBeyondMemoryNamesTheMemoryItNeeds: a build refuses the input, and with the memory that it asks for it reads it.
+func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{windowFile(t)}
+	w := WorkOptions{Workers: 2, Memory: 64 << 20, SpillDir: t.TempDir()}
+	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "x.dump.zst: its zstd window of 64 MiB needs") {
+		t.Fatalf("%v, kind %d", err, fail.KindOf(err))
+	}
+	asked := regexp.MustCompile("`memory` (\\S+) for 2 workers").FindStringSubmatch(err.Error())
+	if asked == nil {
+		t.Fatal(err)
+	}
+	if w.Memory, err = spec.ParseSize(asked[1]); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
+	if err != nil || m.Digest.Rows != 1 {
+		t.Fatalf("with --memory %s: %v", w.Memory, err)
+	}
+}
+
+// TestMemoryOfReadingIsNamedAsThatOfOpening: what shows when a page is read says as much as what shows when a file is opened.
+func TestMemoryOfReadingIsNamedAsThatOfOpening(t *testing.T) {
+	o := Options{Workers: 2, Memory: 64 << 20}
+	err := fmt.Errorf("x.parquet: %w", &source.MemoryError{What: "the page", Need: 100 << 20, Have: o.readerMemory()})
+	got := o.ReadError(err)
+	if want := fail.With(fail.Input, o.inputMemory(err)); fail.KindOf(got) != fail.Config || got.Error() != want.Error() || !strings.Contains(got.Error(), " for 2 workers") {
+		t.Errorf("%v, kind %d", got, fail.KindOf(got))
+	}
+}
+
+// BenchmarkColumns opens inputs of many columns and makes their plan.
+func BenchmarkColumns(b *testing.B) {
+	for _, n := range []int{5_000, 20_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			names := make([]string, n)
+			for i := range names {
+				names[i] = fmt.Sprintf("column_%05d", i)
+			}
+			s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
+			for b.Loop() {
+				if _, err := NewPlan(jobtest.Resolve(b, s), names, jobtest.Family, nil, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanOfManyColumns makes the plan of 20,000 columns, in which every name was once looked up in all others.
+func TestPlanOfManyColumns(t *testing.T) {
+	names := make([]string, 20_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("column_%05d", i)
+	}
+	s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
+	s.Skip = names[10_000:]
+	s.Cells = []spec.CellSpec{{Columns: names[:5_000]}, {Rest: true}}
+	p, err := NewPlan(jobtest.Resolve(t, s), names, jobtest.Family, nil, 1)
+	if err != nil || len(p.slots) != 10_000 {
+		t.Fatal(len(p.slots), err)
+	}
+	s.Columns = append(names[:1:1], names...)
+	if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), `column "column_00000" is named twice`) {
+		t.Errorf("%.200v", err)
+	}
+}

@@ -1,0 +1,55 @@
+package build
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/partition/extsort"
+)
+
+// recordsFirst sees that what a record announces is not there yet, and fails as if a crash had torn the record.
+type recordsFirst struct {
+	noCheckpoint
+	t   *testing.T
+	all []string
+}
+
+func (c *recordsFirst) announced(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+		c.t.Errorf("%s is there before its record: %v", name, err)
+	}
+	c.all = append(c.all, name)
+	return errStopped
+}
+
+func (c *recordsFirst) Spilling(s SpillRecord) error   { return c.announced(s.Dir) }
+func (c *recordsFirst) Streaming(s StreamRecord) error { return c.announced(s.Copy) }
+
+// TestRecordComesFirst: a directory for sorted rows and the copy of a stream are made after the record that names them, so that a
+// torn record leaves nothing that no journal knows.
+func TestRecordComesFirst(t *testing.T) {
+	dir := t.TempDir()
+	done := NewDone()
+	c := &recordsFirst{noCheckpoint: noCheckpoint{&done}, t: t}
+	r := &Resume{Done: &done, Checkpoint: c, Name: "job"}
+	if _, _, err := r.openSort(extsort.Options{Regions: 1, Workers: 1, Memory: 1 << 20, Dir: dir}, nil, progress.Events{}); !errors.Is(err, errStopped) {
+		t.Errorf("sorted rows: %v", err)
+	}
+	if _, err := (&keeper{r: r}).create(&stream{given: StdinInput, place: StdinInput}, dir); !errors.Is(err, errStopped) {
+		t.Errorf("a stream: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || len(c.all) != 2 {
+		t.Errorf("announced were %q, left is %v, %v", c.all, left, err)
+	}
+	for _, name := range c.all {
+		if err := RemoveSpill("job", name); err != nil || !strings.HasPrefix(name, dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

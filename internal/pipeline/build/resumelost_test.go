@@ -1,0 +1,122 @@
+package build
+
+import (
+	"encoding/binary"
+	"maps"
+	"path"
+	"slices"
+	"testing"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
+)
+
+// TestAfterALossNothingIsBuilt: where a file was lost, its region is not written, the others are, and the job is not built, in no table.
+func TestAfterALossNothingIsBuilt(t *testing.T) {
+	d := NewDone()
+	for ordinal := range 4 {
+		d.Write(WrittenRecord{Ordinal: ordinal, File: manifest.File{Region: ordinal}})
+	}
+	d.Built, d.BuiltTables = &manifest.Manifest{}, []*manifest.Manifest{{}}
+	d.Lose(LostRecord{Regions: []int{1, 3}})
+	if got := slices.Sorted(maps.Keys(d.Written)); !slices.Equal(got, []int{0, 2}) {
+		t.Errorf("written are the regions %v, not 0 and 2", got)
+	}
+	if d.Built != nil || d.BuiltTables != nil {
+		t.Error("the job is built, and files are missing")
+	}
+}
+
+// TestRegionsThatLostRowsAreWrittenAgain: what lost against others in a region of the leading table is known only while that region is merged.
+func TestRegionsThatLostRowsAreWrittenAgain(t *testing.T) {
+	r := &Resume{Done: &Done{Written: map[int]WrittenRecord{
+		0: {Records: 5}, 1: {Records: 5, Dups: 1}, 2: {}, 3: {Records: 5, Dups: 1}, 4: {},
+	}}}
+	r.forgetLosing(0, nil)
+	if len(r.Written) != 5 {
+		t.Errorf("where no table leads, %d of 5 regions are left", len(r.Written))
+	}
+	r.forgetLosing(3, nil)
+	if got := slices.Sorted(maps.Keys(r.Written)); !slices.Equal(got, []int{0, 3, 4}) {
+		t.Errorf("left are the regions %v, not 0, 3 and 4", got)
+	}
+}
+
+// lossRecorder keeps which regions were lost.
+type lossRecorder struct {
+	Checkpoint
+	lost []int
+}
+
+func (l *lossRecorder) Lost(r LostRecord) error {
+	l.lost = append(l.lost, r.Regions...)
+	return nil
+}
+
+// TestFilesOfEarlierAttemptsAreKeptAsTheyWere: a file is kept if it has its size and its id; any other is written again.
+func TestFilesOfEarlierAttemptsAreKeptAsTheyWere(t *testing.T) {
+	fsys := hdfsio.NewMemory()
+	write := func(name, text string) uint64 {
+		f, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{Perm: 0o644})
+		testcheck.Must(t, err)
+		_, err = f.Write([]byte(text))
+		testcheck.Must(t, err)
+		testcheck.Must(t, f.Finish())
+		info, err := fsys.Stat(t.Context(), name)
+		testcheck.Must(t, err)
+		id, ok := hdfsio.FileID(info)
+		if !ok {
+			t.Fatal("files have no ids")
+		}
+		return id
+	}
+	testcheck.Must(t, fsys.MkdirAll(t.Context(), "/job/f", 0o755))
+	r := &Resume{Done: &Done{Written: map[int]WrittenRecord{}}}
+	add := func(region int, name, text string, bytes int64, id uint64) {
+		if text != "" {
+			if written := write(path.Join("/job", name), text); id == 0 {
+				id = written
+			}
+		}
+		r.Written[region] = WrittenRecord{File: manifest.File{Name: name, Region: region, Bytes: bytes, FileID: id}, Records: 1}
+	}
+	add(0, "f/same", "abc", 3, 0)
+	add(1, "f/shorter", "ab", 3, 0)
+	add(2, "f/longer", "abcd", 3, 0)
+	add(3, "f/gone", "", 3, 7)
+	add(4, "f/another", "abc", 3, 1<<40)
+	w := r.Written[0]
+	w.Others = []manifest.File{{Name: "f/same", Bytes: 3}} // an earlier version noted no id
+	r.Written[0] = w
+	checkpoint := &lossRecorder{}
+	r.Checkpoint = checkpoint
+	testcheck.Must(t, r.KeepWritten(t.Context(), Output{FS: fsys, Dir: "/job"}))
+	if !slices.Equal(checkpoint.lost, []int{1, 2, 3, 4}) {
+		t.Errorf("lost are the regions %v, not 1 to 4", checkpoint.lost)
+	}
+	w.Others[0].Bytes++
+	checkpoint.lost = nil
+	testcheck.Must(t, r.KeepWritten(t.Context(), Output{FS: fsys, Dir: "/job"}))
+	if !slices.Equal(checkpoint.lost, []int{0, 1, 2, 3, 4}) {
+		t.Errorf("lost are the regions %v, not all: a file of another family is not what it was", checkpoint.lost)
+	}
+}
+
+// TestTimeToLiveIsOfItsRecord: a record has the time to live that it says, and none if it says none, whatever the record before had.
+func TestTimeToLiveIsOfItsRecord(t *testing.T) {
+	p := &Plan{Timestamp: 100, timing: timing{stamp: -1, ttl: 0}}
+	var at rowTime
+	for i, ttl := range []int64{0, 5, 0, 7, 7, 0} {
+		var value []byte
+		expires, tags := int64(0), []byte(nil)
+		if ttl > 0 {
+			value = binary.BigEndian.AppendUint64(nil, uint64(ttl))
+			expires, tags = 100+ttl, append([]byte{0, 9, 8}, value...) // TagType.TTL_TAG_TYPE, in milliseconds
+		}
+		at.read(p, [][]byte{value})
+		if at.stamp != 100 || at.expires != expires || string(at.tags) != string(tags) {
+			t.Errorf("record %d lives %d ms: it expires at %d with tags %x, not at %d with %x", i, ttl, at.expires, at.tags, expires, tags)
+		}
+	}
+}

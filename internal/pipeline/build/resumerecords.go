@@ -1,0 +1,69 @@
+package build
+
+import (
+	"cmp"
+	"time"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/partition/extsort"
+)
+
+// SortedRecord is what pass 1 came to.
+type SortedRecord struct {
+	sortTotals
+	Regions []int              `json:"regions"`        // that have rows, by ordinal
+	Sums    SplitSums          `json:"sums,omitempty"` // of what was read, by split
+	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can continue
+}
+
+// sortTotals are what a manifest reports of pass 1.
+type sortTotals struct {
+	Records    int64         `json:"records"`
+	Rejected   int64         `json:"rejected"`
+	RejectFile string        `json:"reject_file,omitempty"` // absolute; if there are rejected ones
+	SpillBytes int64         `json:"spill_bytes"`
+	SpillRuns  int64         `json:"spill_runs"`
+	Took       time.Duration `json:"took_ns"`
+
+	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
+	Notes  string          `json:"notes,omitempty"`  // what decoders of packed rows need to know
+}
+
+// addTo puts the totals into a manifest.
+func (t sortTotals) addTo(m *manifest.Manifest) {
+	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
+}
+
+// WrittenRecord is a region whose files are complete under their names.
+type WrittenRecord struct {
+	manifest.File
+	Others  []manifest.File     `json:"others,omitempty"` // of further families
+	Dups    int64               `json:"duplicates"`
+	Records int64               `json:"records,omitempty"`  // that were sorted into the region, duplicates included
+	Joined  int64               `json:"joined,omitempty"`   // of them, in a row of several
+	NoCells int64               `json:"no_cells,omitempty"` // rows without cells
+	Part    manifest.Digest     `json:"digest"`
+	RowSum  manifest.RowSum     `json:"row_sum,omitzero"` // of packed rows
+	Times   *manifest.CellTimes `json:"times,omitempty"`
+	Samples []sampleRecord      `json:"samples,omitempty"`
+	// Ordinal is the region's in the sort, where the regions of further tables follow those of the first; 0: it is Region.
+	Ordinal int `json:"ordinal,omitempty"`
+}
+
+// InSort is the ordinal of the region in the sort.
+func (w WrittenRecord) InSort() int { return cmp.Or(w.Ordinal, w.Region) }
+
+// sampleRecord is a row that a verification will read.
+type sampleRecord struct {
+	Key     rowkey.Key `json:"key"`
+	Sum     uint64     `json:"sum,string"`
+	Time    int64      `json:"time,omitempty"`
+	Expires int64      `json:"expires,omitempty"`
+}
+
+// SpillRecord is where an attempt keeps the sorted runs of its input. An
+// empty one says that they are gone.
+type SpillRecord struct {
+	Dir string `json:"dir"`
+}

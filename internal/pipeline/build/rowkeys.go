@@ -1,0 +1,83 @@
+package build
+
+import (
+	"context"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/pkg/source"
+)
+
+// RowKeys makes the row of every record as a build does, and gives its key: of
+// records that have a row with a cell, in no order, those of several records with
+// one key several times. Nothing is sorted or written. Each worker asks once for
+// the function that takes its keys; a key is valid until that returns. Records
+// without a row count against the budget, as in a build.
+func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take func() func(key []byte) error) error {
+	o = o.WithDefaults()
+	o.Budget.Reset()
+	var next atomic.Int64
+	err := workers.Run(ctx, o.Workers, func(ctx context.Context, _ int) error {
+		m, err := newRowMaker(plan, 0)
+		if err != nil {
+			return err
+		}
+		m.first = m
+		w := keyWorker{maker: m, take: take(), o: o}
+		reader := in.NewReader()
+		for split := int(next.Add(1) - 1); split < len(in.Splits()) && ctx.Err() == nil; split = int(next.Add(1) - 1) {
+			if err := reader.Read(ctx, split, w.batch); err != nil {
+				return err
+			}
+			o.Events.Split()
+		}
+		return context.Cause(ctx)
+	})
+	if err == nil {
+		err = o.Budget.Finish(in.Records())
+	}
+	if err != nil {
+		return o.ReadError(err)
+	}
+	return nil
+}
+
+// keyWorker takes the keys of batches. It belongs to one goroutine.
+type keyWorker struct {
+	maker *rowMaker
+	take  func(key []byte) error
+	o     Options
+	nulls bool // the file has NULL as well as empty texts
+}
+
+func (w *keyWorker) batch(b *source.Batch) error {
+	if nulls := b.Nulls(); nulls != w.nulls {
+		w.nulls = nulls
+		w.maker.kept = w.maker.plan.kept(w.maker.kept[:0], nulls)
+	}
+	for row := range b.Rows {
+		err := w.maker.make(b, row)
+		switch {
+		case err != nil:
+			err = w.o.Budget.Reject(RowError(b, row, err))
+		case w.maker.anyCell():
+			err = w.take(w.maker.key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.o.Budget.Count(int64(b.Rows))
+	w.o.Events.Rows(int64(b.Rows), b.Bytes)
+	return nil
+}
+
+// anyCell reports whether the row that was made last has a cell: a wide row may get them of other records alone.
+func (m *rowMaker) anyCell() bool {
+	for _, n := range m.lengths[:len(m.plan.slots)] {
+		if n >= 0 {
+			return true
+		}
+	}
+	return false
+}

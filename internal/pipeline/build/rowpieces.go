@@ -1,0 +1,106 @@
+package build
+
+import (
+	"context"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+)
+
+// pieceBytes is about how many bytes of rows a piece has.
+const pieceBytes = 512 << 10
+
+// rangedRows are [sortedRows] that merge ranges of a region separately.
+type rangedRows interface {
+	// Ranges are those of a region, of about that many rows each; nil if they cannot be.
+	Ranges(region, rows int) []extsort.Range
+	// MergeRange merges one; what it shows stays valid while the rows are written.
+	MergeRange(region int, r extsort.Range) (*extsort.Merge, error)
+}
+
+// rangePieces are ranges of rows in memory.
+type rangePieces struct {
+	sort   rangedRows
+	region int // in the sort
+	ranges []extsort.Range
+	rows   int64 // of all of them
+}
+
+// ranges cuts a region whose rows are in memory; nil means that they are not.
+func (w *writers) ranges(r region) *rangePieces {
+	sort, ok := w.sort.(rangedRows)
+	if !ok || r.rows == 0 {
+		return nil
+	}
+	p := &rangePieces{sort: sort, region: w.from + r.i}
+	p.ranges = sort.Ranges(p.region, int(max(pieceBytes/(r.size/r.rows+1), 64)))
+	for _, one := range p.ranges {
+		p.rows += int64(one.Rows())
+	}
+	if p.rows == 0 {
+		return nil
+	}
+	return p
+}
+
+func (p *rangePieces) take() (r extsort.Range, ok bool) {
+	if len(p.ranges) == 0 {
+		return r, false
+	}
+	r, p.ranges = p.ranges[0], p.ranges[1:]
+	return r, true
+}
+
+func (p *rangePieces) next(_ *pieceWriter, to *piece) (bool, error) {
+	r, ok := p.take()
+	to.open = func() (*extsort.Merge, error) { return p.sort.MergeRange(p.region, r) }
+	return ok, nil
+}
+
+func (p *rangePieces) encode(ctx context.Context, r *pieceWriter) (bool, error) {
+	of, ok := p.take()
+	if !ok {
+		return false, nil
+	}
+	m, err := p.sort.MergeRange(p.region, of)
+	if err != nil {
+		return false, err
+	}
+	defer m.Close()
+	_, err = r.part.encode(ctx, m, r.plan, r.sinks, nil)
+	r.dups += m.Duplicates()
+	return true, err
+}
+
+func (p *rangePieces) end(r *pieceWriter) error {
+	if got := r.part.taken + r.dups; got != p.rows {
+		return fail.Errorf(fail.Unexpected, "region %d: %s were merged of %d; nothing was loaded (this is a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row"), p.rows)
+	}
+	return nil
+}
+
+// mergedPieces are rows that one goroutine merges, from disk or from other processes: it copies them.
+type mergedPieces struct{ merge *extsort.Merge }
+
+func (p mergedPieces) next(r *pieceWriter, to *piece) (bool, error) {
+	b := r.buffer()
+	for len(b.records) < pieceBytes && p.merge.Next() {
+		b.records = append(b.records, p.merge.Record()...)
+	}
+	if err := p.merge.Err(); err != nil || len(b.records) == 0 {
+		r.release(b)
+		return false, err
+	}
+	to.buffer = b
+	return true, nil
+}
+
+func (p mergedPieces) encode(ctx context.Context, r *pieceWriter) (bool, error) {
+	return r.part.encode(ctx, p.merge, r.plan, r.sinks, func() bool { return r.helpers.Count() > 0 })
+}
+
+func (p mergedPieces) end(r *pieceWriter) error {
+	r.dups = p.merge.Duplicates()
+	return nil
+}

@@ -1,0 +1,84 @@
+package build
+
+import (
+	"bytes"
+
+	"bulkload/internal/model/manifest"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// sampleKeyBytes bounds the bytes of the keys that are remembered of a region.
+const sampleKeyBytes = 64 << 10
+
+// sampler keeps a few rows of a region, spread over all of it: every n-th,
+// with n doubling whenever there are too many, or their keys too long.
+type sampler struct {
+	most  int
+	step  int64
+	seen  int64
+	rows  []manifest.Sample
+	bytes int // of their keys
+}
+
+func (s *sampler) add(key, row []byte, at *rowTime) {
+	if s.most == 0 {
+		return
+	}
+	if s.due() == 0 {
+		s.keep(key, xxhash.Sum64(row), at)
+	}
+	s.seen++
+}
+
+// addAll adds rows that have the job's time and whose sums are known.
+func (s *sampler) addAll(keys [][]byte, sums []uint64) {
+	for i := 0; s.most > 0 && i < len(keys); {
+		n := int64(1)
+		if due := s.due(); due > 0 {
+			n = min(due, int64(len(keys)-i))
+		} else {
+			s.keep(keys[i], sums[i], &rowTime{})
+		}
+		s.seen += n
+		i += int(n)
+	}
+}
+
+// due is how many rows come before the next one that may be kept.
+func (s *sampler) due() int64 {
+	s.step = max(s.step, 1)
+	if past := s.seen % s.step; past > 0 {
+		return s.step - past
+	}
+	return 0
+}
+
+// keep remembers a row, and forgets others, or not it, where there are too many.
+func (s *sampler) keep(key []byte, sum uint64, at *rowTime) {
+	if len(s.rows) >= s.most {
+		s.halve()
+	}
+	for s.bytes+len(key) > sampleKeyBytes && len(s.rows) > 1 {
+		s.halve()
+	}
+	if s.seen%s.step == 0 {
+		s.bytes += len(key)
+		s.rows = append(s.rows, manifest.Sample{Key: bytes.Clone(key), Sum: sum, Stamp: at.stamp, Expires: at.expires})
+	}
+}
+
+// halve forgets every other row.
+func (s *sampler) halve() {
+	kept := s.rows[:0]
+	s.bytes = 0
+	for i, r := range s.rows {
+		if i%2 == 0 {
+			kept = append(kept, r)
+			s.bytes += len(r.Key)
+		}
+	}
+	clear(s.rows[len(kept):])
+	s.rows = kept
+	s.step *= 2
+}

@@ -1,0 +1,350 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+const (
+	// FileOverhead is what an HFile has besides its blocks: trailer, file info,
+	// the root index, a bloom chunk that is not full.
+	FileOverhead = 4 << 10
+	// samplePlaces is from how many places it is taken.
+	samplePlaces = 24
+	// sampleRun is how much a worker reads for a run, if the build would spill.
+	sampleRun = 4 << 20
+	// probeText is read first, to see whether the build would spill.
+	probeText = 1 << 20
+)
+
+// Sample is a build of a part of the input, by the real one's readers,
+// sort and encoders, into files without names.
+type Sample struct {
+	Plan    *Plan
+	Further []*Plan // of other tables of the job: a record has a row in each, and all go through one sort
+	Input   *source.Input
+	Options Options
+	Extent  source.Extent
+	Readers int             // that read at a time, at least one
+	Limit   int64           // bytes to read
+	Sort    extsort.Options // of the real build
+
+	sampleCounts
+	TotalRows    int64   // rows of the whole input
+	SortedBytes  int64   // of rows in the sort
+	stored       int64   // rows in the sort
+	regions      []int64 // and of each region
+	Forecast     extsort.Forecast
+	SpilledBytes int64 // bytes on disk
+	SortTime     time.Duration
+	tables       []sampledTable // what each has of the sort and of the files, that of Plan first
+	all          *Sample        // the whole, if this is one table's part; else nil
+
+	mu         sync.Mutex
+	Cells      int64
+	HFileBytes int64         // bytes of HFiles
+	WriteTime  time.Duration // of all workers together
+	FileTime   time.Duration // what a file takes besides its bytes
+}
+
+// sampleCounts is what was read.
+type sampleCounts struct {
+	Places     int
+	Rows       int64
+	parquet    int64         // rows of Parquet among them
+	TextBytes  int64         // bytes of the others
+	ValueBytes int64         // bytes of all
+	TimedRows  int64         // rows after the first batch of their place
+	ReadTime   time.Duration // those took, of all workers together
+	SpillTime  time.Duration // sorting and writing runs, of all workers together
+}
+
+// errEnough ends the reading of a split when no more of it is wanted.
+var errEnough = errors.New("enough of the split was read")
+
+func (s *Sample) Run(ctx context.Context) error {
+	// A first look, which also touches what the workers need, says how much
+	// there is to sort.
+	if err := s.pass(ctx, min(probeText, s.Limit), false); err != nil || s.Rows == 0 {
+		return err
+	}
+	if err := s.pass(ctx, s.Limit, s.Forecast.Spills); err != nil {
+		return err
+	}
+	return s.timeFile()
+}
+
+// timeFile sees what a small file takes: to be made, and made durable.
+func (s *Sample) timeFile() error {
+	start := time.Now()
+	f, err := newNameless(s.Options.SpillDir)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, FileOverhead))
+	err = errors.Join(err, f.Finish())
+	s.FileTime = time.Since(start)
+	return err
+}
+
+// pass reads about so much of the input, sorts and encodes it.
+func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
+	plans := s.plans()
+	o := sortOptions(s.Options, plans)
+	o.Memory = max(s.Sort.Memory, 4*text*int64(len(plans))+int64(s.Readers)*extsort.MinMemory)
+	sorter, err := extsort.New(o)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	defer func() { err = errors.Join(err, sorter.Close()) }()
+	if err := s.readParts(ctx, sorter, text, spill); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := sorter.Finish(); err != nil {
+		return err
+	}
+	s.SortTime = time.Since(start)
+	s.SpilledBytes = sorter.Stats().SpillBytes
+	s.countSorted(sorter)
+	s.TotalRows = s.Extent.Rows
+	if s.TextBytes > 0 {
+		s.TotalRows += int64(float64(s.Extent.Text) * float64(s.Rows-s.parquet) / float64(s.TextBytes))
+	}
+	s.Foresee()
+	return s.encode(ctx, sorter)
+}
+
+// readParts reads runs of splits that are spread evenly over the input.
+func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
+	s.sampleCounts = sampleCounts{}
+	splits := len(s.Input.Splits())
+	s.Places = min(splits, samplePlaces)
+	if s.Places == 0 {
+		return nil
+	}
+	s.Options.Budget.Reset()
+	limit := text / int64(s.Places)
+	r := &readers{plans: s.plans(), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
+	var next atomic.Int64
+	return workers.Run(ctx, s.Readers, func(ctx context.Context, _ int) error {
+		w, err := r.newWorker()
+		if err != nil {
+			return err
+		}
+		c := sampleCounts{}
+		since := int64(0)
+		for i := int(next.Add(1) - 1); i < s.Places && ctx.Err() == nil; i = int(next.Add(1) - 1) {
+			n, err := s.readPart(ctx, w, i*splits/s.Places, (i+1)*splits/s.Places, limit, &c)
+			if err != nil {
+				return err
+			}
+			if since += n; spill && since >= min(sampleRun, text/int64(s.Readers)) {
+				since = 0
+				if err := c.spillRun(w); err != nil {
+					return err
+				}
+			}
+		}
+		if spill {
+			if err := c.spillRun(w); err != nil {
+				return err
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.add(c)
+		return nil
+	})
+}
+
+// add joins what another worker read.
+func (c *sampleCounts) add(d sampleCounts) {
+	c.Rows += d.Rows
+	c.parquet += d.parquet
+	c.TextBytes += d.TextBytes
+	c.ValueBytes += d.ValueBytes
+	c.TimedRows += d.TimedRows
+	c.ReadTime += d.ReadTime
+	c.SpillTime += d.SpillTime
+}
+
+func (c *sampleCounts) spillRun(w *readWorker) error {
+	start := time.Now()
+	err := w.out.Spill()
+	c.SpillTime += time.Since(start)
+	return err
+}
+
+// readPart reads splits up to so many bytes. The first batch is not timed:
+// opening files and row groups is little of a build's split, and much of this.
+func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limit int64, c *sampleCounts) (n int64, err error) {
+	for split := from; split < to && n < limit && err == nil; split++ {
+		parquet := s.Input.Files()[s.Input.Splits()[split].File].Format == source.FormatParquet
+		last := time.Time{}
+		err = w.reader.Read(ctx, split, func(b *source.Batch) error {
+			n += b.Bytes
+			c.Rows += int64(b.Rows)
+			if parquet {
+				c.parquet += int64(b.Rows)
+			} else {
+				c.TextBytes += b.Bytes
+			}
+			if err := w.batch(b); err != nil {
+				return err
+			}
+			now := time.Now()
+			if !last.IsZero() {
+				c.TimedRows += int64(b.Rows)
+				c.ReadTime += now.Sub(last)
+			}
+			last = now
+			if n >= limit {
+				return errEnough
+			}
+			return nil
+		})
+	}
+	c.ValueBytes += n
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return n, err
+}
+
+// countSorted sees what is in the sort.
+func (s *Sample) countSorted(sorter *extsort.Sorter) {
+	s.SortedBytes, s.stored, s.regions, s.tables = 0, 0, nil, nil
+	for _, p := range s.plans() {
+		t := sampledTable{plan: p, from: len(s.regions)}
+		for range p.Ranges.Len() {
+			rows, bytes := sorter.Size(len(s.regions))
+			s.regions = append(s.regions, rows)
+			t.rows += rows
+			t.bytes += bytes
+		}
+		s.stored += t.rows
+		s.SortedBytes += t.bytes
+		s.tables = append(s.tables, t)
+	}
+}
+
+// encode writes HFiles into the spill directory, one for each worker, since a
+// file for the few rows of every region would mostly be its beginning and end.
+func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
+	s.Cells, s.HFileBytes, s.WriteTime = 0, 0, 0
+	return workers.Run(ctx, s.Options.Workers, func(ctx context.Context, worker int) error {
+		from, to := s.part(worker), s.part(worker+1)
+		if from == to {
+			return nil
+		}
+		for i := range s.tables {
+			t := &s.tables[i]
+			first, end := max(from, t.from), min(to, t.from+t.plan.Ranges.Len())
+			if first >= end {
+				continue
+			}
+			start := time.Now()
+			stats, err := s.encodePart(ctx, sorter, t.plan, first, end)
+			if err != nil {
+				return err
+			}
+			s.mu.Lock()
+			took := time.Since(start)
+			t.cells, t.fileBytes, t.took = t.cells+stats.Cells, t.fileBytes+stats.Bytes, t.took+took
+			s.Cells, s.HFileBytes, s.WriteTime = s.Cells+stats.Cells, s.HFileBytes+stats.Bytes, s.WriteTime+took
+			s.mu.Unlock()
+		}
+		return nil
+	})
+}
+
+// encodePart writes one file for each family of the rows of some regions of a table.
+func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *Plan, from, to int) (stats hfile.Stats, err error) {
+	var outs []*hdfsio.Overlapped
+	for range plan.Families {
+		sink, err := newNameless(s.Options.SpillDir)
+		if err != nil {
+			return stats, err
+		}
+		defer func() { err = errors.Join(err, sink.Finish()) }()
+		o := hdfsio.NewOverlapped(sink, nil)
+		defer func() { err = errors.Join(err, o.Drain()) }()
+		outs = append(outs, o)
+	}
+	sinks, err := plan.newSinks(func(i int) io.Writer { return outs[i] })
+	if err != nil {
+		return stats, err
+	}
+	var part regionPart
+	for region := from; region < to; region++ {
+		m, err := sorter.Region(region)
+		if err != nil {
+			return stats, err
+		}
+		_, err = part.encode(ctx, m, plan, sinks, nil)
+		m.Close()
+		if err != nil {
+			return stats, err
+		}
+	}
+	if part.digest.Rows == 0 {
+		return stats, nil
+	}
+	for _, sink := range sinks {
+		if sink.rows == 0 {
+			continue
+		}
+		one, err := sink.hfile.Finish()
+		if err != nil {
+			return stats, err
+		}
+		stats.Cells, stats.Bytes = stats.Cells+one.Cells, stats.Bytes+one.Bytes
+	}
+	return stats, nil
+}
+
+// nameless is a file that is gone when it is closed.
+type nameless struct{ *os.File }
+
+func newNameless(dir string) (nameless, error) {
+	f, err := os.CreateTemp(dir, "bulkload-plan-*")
+	if err != nil {
+		return nameless{}, fail.With(fail.Config, err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nameless{}, errors.Join(err, f.Close())
+	}
+	return nameless{f}, nil
+}
+
+// Finish makes the file durable, since a real one would be, and lets it go.
+func (n nameless) Finish() error { return errors.Join(n.Sync(), n.Close()) }
+
+// Abort lets the file go.
+func (n nameless) Abort() error { return n.Close() }
+
+// part is the first region of a worker: about as many rows for each.
+func (s *Sample) part(worker int) int {
+	want, sum := s.stored*int64(worker)/int64(s.Options.Workers), int64(0)
+	for i, rows := range s.regions {
+		if sum >= want {
+			return i
+		}
+		sum += rows
+	}
+	return len(s.regions)
+}

@@ -1,0 +1,59 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// readCount is what pass 1 has read so far. Safe for concurrent use.
+type readCount struct {
+	rows, bytes, splits atomic.Int64
+}
+
+// add counts a batch.
+func (c *readCount) add(b *source.Batch) {
+	c.rows.Add(int64(b.Rows))
+	c.bytes.Add(b.Bytes)
+}
+
+// share is how much of the input was read, of 1; 0 where nothing can be said.
+func (c *readCount) share(in *source.Input) float64 {
+	var total int64
+	for _, f := range in.Files() {
+		if f.Compression != "" || f.Format == source.FormatParquet {
+			// What they hold is not known, but their parts are about equal.
+			return float64(c.splits.Load()) / float64(max(len(in.Splits()), 1))
+		}
+		total += f.Size
+	}
+	return min(float64(c.bytes.Load())/float64(max(total, 1)), 1)
+}
+
+// explainSpill adds to the error of a sort that takes more disk than it may
+// how much it would need, as far as what was read shows it.
+func (r *readers) explainSpill(err error) error {
+	e, ok := errors.AsType[*extsort.LimitError](err)
+	if !ok {
+		return err
+	}
+	advice := setting.Textf("allow more with %s, give more %s, or load the input in parts", setting.SpillLimit, setting.Memory)
+	found := "the size that is needed is not known yet"
+	if e.Need > 0 {
+		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", spec.Size(e.Need).Rounded())
+	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {
+		// Rows that are still in memory will come to disk too.
+		rows := float64(r.got.rows.Load()) / share
+		raw := rows * float64(e.Raw) / float64(e.Rows)
+		need := float64(r.sort.Forecast(int64(rows), int64(raw)).Most) * float64(e.Bytes) / float64(e.Raw)
+		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, spec.Size(need).Rounded())
+	}
+	// The current record has nothing to do with it.
+	return &fail.Error{Kind: fail.Config, Err: setting.Errorf("the limit of %s for sorted rows on disk (%s) is reached: %s (%s): %w", spec.Size(e.Limit).Rounded(), setting.SpillLimit, found, advice, e)}
+}

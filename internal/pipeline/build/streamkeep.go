@@ -1,0 +1,298 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"bulkload/internal/formats/spool"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Needed is what a job needs its streams for.
+type Needed struct {
+	// Bound: an earlier attempt has made a plan for these streams, so what comes must be the same.
+	Bound bool
+	// Built: all HFiles are written, and the streams would be read again only if one of them is damaged.
+	Built bool
+	// Over: the load has begun, or the job is done, and nothing is read any more.
+	Over bool
+}
+
+// reportEvery is how often a copy that is under way is reported.
+const reportEvery = 10 * time.Second
+
+// Keep makes files of the streams: copies in the spill directory, which only the owner may read. With a Resume they have
+// names, which its checkpoint knows, and stay until [Resume.DropStreams]; else they are gone with the process. A copy that an
+// earlier attempt has left whole is used. A stream that is given nevertheless is read to its end and compared with what the
+// earlier attempt has read; one that is needed, not given, and has no copy is an error. Copies count against
+// SpillLimit.
+func (s *Streams) Keep(ctx context.Context, w WorkOptions, r *Resume, n Needed) error {
+	k := &keeper{w: w, r: r, need: n}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, one := range s.list {
+		if one.plain {
+			continue
+		}
+		g.Go(func() error { return k.keep(ctx, one) })
+	}
+	err := g.Wait()
+	s.used = k.used
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// keeper is one Keep.
+type keeper struct {
+	w    WorkOptions
+	r    *Resume
+	need Needed
+
+	mu   sync.Mutex
+	used int64
+}
+
+// earlier is what earlier attempts say of a stream.
+func (k *keeper) earlier(one *stream) StreamState {
+	if k.r == nil {
+		return StreamState{}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.r.Streams[one.place]
+}
+
+// note records what became of a copy.
+func (k *keeper) note(r StreamRecord) error {
+	if k.r == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.r.Checkpoint.Streaming(r)
+}
+
+func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
+	was, given := k.earlier(one), one.absent == nil
+	if was.Digest == nil && k.need.Bound && given {
+		return fail.Errorf(fail.Input, "the input has changed since this job began: %s is a stream now (%s)", one.what(), restartHint())
+	}
+	bound := k.need.Bound && was.Digest != nil
+	kept, read, err := k.reuse(ctx, one, was)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if one.file = kept; err != nil && kept != nil {
+			one.file, err = nil, errors.Join(err, kept.Close())
+		}
+	}()
+	if was.Digest != nil {
+		one.digest = *was.Digest
+	}
+	switch {
+	case given && bound && (kept != nil || k.need.Over):
+		if err := k.compare(ctx, one, one.digest); err != nil {
+			return err
+		}
+	case given:
+		if kept != nil {
+			if err := errors.Join(kept.Close(), k.drop(one, was.Copy)); err != nil {
+				return fail.With(fail.HDFS, err)
+			}
+		}
+		kept, err = k.copy(ctx, one, was, bound)
+		return err
+	case kept == nil && (k.need.Over || k.need.Built):
+		k.w.Events.Note("the stream is not needed any more: an earlier attempt has read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
+	case kept == nil:
+		return k.missing(one, was, read)
+	}
+	if kept != nil {
+		k.w.Events.Note("the copy of a stream that an earlier attempt made is used", "input", one.given, "bytes", one.digest.Bytes, "copy", kept.Name())
+		k.take(one.digest.Bytes)
+	}
+	return nil
+}
+
+// reuse opens the copy of an earlier attempt, if that is whole. One that is not is removed, and read says how far it had come.
+func (k *keeper) reuse(ctx context.Context, one *stream, was StreamState) (kept *spool.File, read int64, err error) {
+	read = was.Read
+	if was.Copy == "" {
+		return nil, read, nil
+	}
+	if was.Whole {
+		kept, err = spool.Reopen(ctx, was.Copy, *was.Digest)
+		if err == nil || !errors.Is(err, spool.ErrDamaged) {
+			return kept, read, err
+		}
+		k.w.Events.Warn("the copy of a stream that an earlier attempt made cannot be used", "input", one.given, "error", err)
+	} else if info, err := os.Lstat(was.Copy); err == nil {
+		read = info.Size()
+	}
+	return nil, read, fail.With(fail.HDFS, k.drop(one, was.Copy))
+}
+
+// drop removes a copy.
+func (k *keeper) drop(one *stream, name string) error {
+	if err := RemoveSpill(k.r.Name, name); err != nil {
+		return err
+	}
+	return k.note(StreamRecord{Input: one.given, Place: one.place})
+}
+
+// missing is the error of a stream that is needed, and not given.
+func (k *keeper) missing(one *stream, was StreamState, read int64) error {
+	again := "run the export again, and give it to the same command"
+	switch {
+	case was.Digest != nil:
+		return fail.Errorf(fail.Input, "%s was read to its end, byte %d, by an attempt that failed, and there is no copy of it any more: %s (%w)", one.what(), was.Digest.Bytes, again, one.absent)
+	case read > 0:
+		return fail.Errorf(fail.Input, "%s was read to byte %d by an attempt that failed: %s (%w)", one.what(), read, again, one.absent)
+	}
+	return fail.Errorf(fail.Input, "%s gives no data: %w", one.what(), one.absent)
+}
+
+// compare reads a stream that is not needed, to see that it is what an earlier attempt has read.
+func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) error {
+	k.w.Events.Note("the stream was read by an earlier attempt, and is compared with that", "input", one.given, "bytes", want.Bytes)
+	got, err := k.read(ctx, one, nil)
+	if err != nil {
+		return err
+	}
+	return differs(one, want, got)
+}
+
+// differs says that a stream is another one.
+func differs(one *stream, want, got spool.Digest) error {
+	if got == want {
+		return nil
+	}
+	return fail.Errorf(fail.Input, "the input has changed since this job began: %s had %s, it has %s (%s)", one.what(), want, got, restartHint())
+}
+
+// copy reads a stream into a new file, which is removed if that fails.
+func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound bool) (*spool.File, error) {
+	dir, err := filepath.Abs(cmp.Or(k.w.SpillDir, os.TempDir()))
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	f, err := k.create(one, dir)
+	if err != nil {
+		return nil, k.explain(dir, one, fail.With(fail.Config, setting.Errorf("copy of %s: %w (name a directory with %s)", one.what(), err, setting.SpillDir)))
+	}
+	k.w.Events.Note("the stream is copied to local disk, and read from there", "input", one.given, "directory", dir)
+	began := time.Now()
+	got, err := k.read(ctx, one, f)
+	if err == nil && bound {
+		err = differs(one, *was.Digest, got)
+	}
+	if one.digest = got; err == nil {
+		k.w.Events.Note("the stream is whole", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
+		if k.r == nil {
+			return f, nil
+		}
+		if err = k.note(StreamRecord{Input: one.given, Place: one.place, Copy: f.Name(), Read: &got, Whole: true}); err == nil {
+			return f, nil
+		}
+	}
+	err = k.explain(dir, one, err)
+	if k.r == nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return nil, errors.Join(err, f.Close(), os.Remove(f.Name()), k.note(StreamRecord{Input: one.given, Place: one.place, Read: &got}))
+}
+
+// create makes the file of a copy, which a checkpoint knows before it is there.
+func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
+	if k.r == nil {
+		return spool.CreateNameless(dir, "bulkload-stream-*")
+	}
+	name := filepath.Join(dir, SpillPrefix(k.r.Name)+"stream-"+rand.Text())
+	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: name}); err != nil {
+		return nil, err
+	}
+	f, err := spool.Create(name)
+	if err != nil {
+		return nil, errors.Join(err, k.note(StreamRecord{Input: one.given, Place: one.place}))
+	}
+	return f, nil
+}
+
+// read reads a stream to its end, and writes it to a file if there is one.
+func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool.Digest, err error) {
+	src, err := one.begin(ctx)
+	if err != nil {
+		return d, fail.With(fail.Input, fmt.Errorf("open %s: %w", one.what(), err))
+	}
+	reported := time.Now()
+	o := spool.CopyOptions{Allow: k.allow(one), Progress: func(d spool.Digest) {
+		if time.Since(reported) >= reportEvery {
+			reported = time.Now()
+			k.w.Events.Note("the stream is read", "input", one.given, "bytes", d.Bytes)
+		}
+	}}
+	var dst io.Writer
+	if to != nil {
+		dst = to
+	}
+	d, err = spool.Copy(ctx, dst, src, o)
+	if re, ok := errors.AsType[*spool.ReadError](err); ok {
+		err = fail.With(fail.Input, fmt.Errorf("read %s %w", one.what(), re))
+	}
+	if ctx.Err() == nil {
+		err = errors.Join(err, src.Close()) // else a read may wait there
+	}
+	return d, err
+}
+
+// allow counts a copy against the limit of local disk. What was counted of one that fails does not matter: the job ends then.
+func (k *keeper) allow(one *stream) func(int64) error {
+	limit, mine := int64(k.w.SpillLimit), int64(0)
+	return func(n int64) error {
+		if k.take(n) > limit && limit > 0 {
+			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s after %s: allow more with %s, or load the export in parts",
+				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), setting.Count(mine, "byte"), setting.SpillLimit)
+		}
+		mine += n
+		return nil
+	}
+}
+
+// take counts bytes of copies, and gives all that were counted.
+func (k *keeper) take(n int64) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.used += n
+	return k.used
+}
+
+// explain says of an error of the copy what to do.
+func (k *keeper) explain(dir string, one *stream, err error) error {
+	switch {
+	case fail.DiskFull(err):
+		err = fail.With(fail.HDFS, err)
+		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
+			full.Advice = setting.Textf("%s is copied to %s before it is read: make room there, or name a directory on a larger disk with %s; then run the export again", one.what(), dir, setting.SpillDir)
+		}
+	case errors.Is(err, syscall.EFBIG):
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: the copy of %s in %s is larger than this process may write (raise it with ulimit -f)", err, one.what(), dir)}
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}

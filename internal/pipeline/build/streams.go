@@ -1,0 +1,258 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"bulkload/internal/formats/spool"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// mostStreams bounds the streams of a job: they are copied side by side, each with buffers of its own.
+const mostStreams = 64
+
+// Streams are the inputs of a job that are read once and from the front: standard input and named pipes. [Streams.Keep]
+// copies them into files of the spill directory, which stand for them from then on.
+type Streams struct {
+	list    []*stream
+	byInput map[string]*stream
+	open    source.Resolve
+	used    int64 // bytes that the copies take
+}
+
+// stream is one of them, or standard input that is a file.
+type stream struct {
+	input  int    // its ordinal
+	given  string // as it was given
+	place  string
+	name   string // in its file system
+	below  source.FS
+	absent error // why nothing can be read of it; nil: there is a stream
+	info   fs.FileInfo
+	begin  func(context.Context) (io.ReadCloser, error)
+
+	file   *spool.File // from which the job reads; nil: there is none
+	digest spool.Digest
+	plain  bool // the file itself, not a copy
+}
+
+// what is the stream in messages.
+func (s *stream) what() string {
+	if s.given == StdinInput {
+		return "standard input"
+	}
+	return "the pipe " + s.given
+}
+
+// FindStreams looks which inputs are streams, and reads nothing. An input that was a stream for an earlier attempt, which
+// known says, and is not there any more is one too. stdin is nil for the process's own.
+func FindStreams(ctx context.Context, open source.Resolve, inputs []string, stdin *os.File, known map[string]StreamState) (*Streams, error) {
+	s := &Streams{byInput: map[string]*stream{}, open: open}
+	places := StreamPlaces(inputs)
+	for i, input := range inputs {
+		if input == StdinInput {
+			one, err := stdinStream(stdin, known)
+			if err != nil {
+				return nil, err
+			}
+			one.input = i
+			if err := s.add(one); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		fsys, name, err := open(input)
+		if _, local := fsys.(hdfsio.Local); err != nil || !local {
+			continue // listing the inputs says what is wrong
+		}
+		place := places[i]
+		if place == "" {
+			place = name
+		}
+		info, err := os.Stat(name)
+		one := &stream{input: i, given: input, place: place, name: name, below: fsys, info: info}
+		_, was := known[place]
+		switch {
+		case err == nil && info.Mode()&fs.ModeNamedPipe != 0:
+			if err := source.CheckName(input); err != nil {
+				return nil, fail.With(fail.Input, fmt.Errorf("input %s: %w", input, err))
+			}
+			one.begin = func(ctx context.Context) (io.ReadCloser, error) { return spool.OpenPipe(ctx, name) }
+		case was && errors.Is(err, fs.ErrNotExist):
+			one.absent = errors.New("it is not there")
+		default:
+			continue
+		}
+		if err := s.add(one); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Streams) add(one *stream) error {
+	for _, other := range s.list {
+		if other.given == one.given || other.info != nil && one.info != nil && os.SameFile(other.info, one.info) {
+			return fail.Errorf(fail.Config, "the inputs %s and %s are one stream, which can be read once: give it once", other.given, one.given)
+		}
+	}
+	if len(s.list) == mostStreams {
+		return fail.Errorf(fail.Config, "more than %s are streams", setting.Count(mostStreams, "input"))
+	}
+	s.list = append(s.list, one)
+	s.byInput[one.given] = one
+	return nil
+}
+
+// stdinStream looks what standard input is.
+func stdinStream(stdin *os.File, known map[string]StreamState) (*stream, error) {
+	if stdin == nil {
+		stdin = os.Stdin
+	}
+	one := &stream{given: StdinInput, place: StdinInput, name: StdinInput}
+	kind, info := spool.KindOf(stdin)
+	one.info = info
+	_, was := known[StdinInput]
+	switch kind {
+	case spool.StdinNone:
+		one.absent, one.info = errors.New("it is closed or /dev/null"), nil
+	case spool.StdinTerminal:
+		one.absent, one.info = errors.New("it is a terminal or another device: type nothing, but pipe the export in, as in mysql … | bulkload …"), nil
+	case spool.StdinFile:
+		if !was {
+			one.file, one.plain = spool.Standing(stdin), true
+			return one, nil
+		}
+		one.begin = func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(stdin, 0, info.Size())), nil
+		}
+	case spool.StdinStream:
+		spool.Widen(stdin)
+		one.begin = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
+	}
+	return one, nil
+}
+
+// Count is how many inputs are streams: standard input that is a file is none.
+func (s *Streams) Count() (n int) {
+	for _, one := range s.list {
+		if !one.plain {
+			n++
+		}
+	}
+	return n
+}
+
+// Refuse is an error if there are streams, for work that would use them up.
+func (s *Streams) Refuse(work string) error {
+	for _, one := range s.list {
+		if !one.plain {
+			return fail.Errorf(fail.Config, "%s can be read once, and %s would use it up: write the data to a file and name that", one.what(), work)
+		}
+	}
+	return nil
+}
+
+// Waiting reports whether a stream is given that no earlier attempt has copied: it can be read only once.
+func (s *Streams) Waiting(known map[string]StreamState) bool {
+	for _, one := range s.list {
+		if one.begin != nil && !known[one.place].Whole {
+			return true
+		}
+	}
+	return false
+}
+
+// Others are the inputs that are no streams.
+func (s *Streams) Others(inputs []string) (others []string) {
+	for _, input := range inputs {
+		if one := s.byInput[input]; one == nil || one.plain {
+			others = append(others, input)
+		}
+	}
+	return others
+}
+
+// Lost says that a stream has no copy: it was not needed.
+func (s *Streams) Lost() bool {
+	for _, one := range s.list {
+		if one.file == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Digest is that of an input by its ordinal, if it is a stream.
+func (s *Streams) Digest(input int) (d spool.Digest, ok bool) {
+	if s == nil {
+		return d, false
+	}
+	for _, one := range s.list {
+		if one.input == input && !one.plain {
+			return one.digest, true
+		}
+	}
+	return d, false
+}
+
+// Place is where a stream is as a file system's name, by its ordinal; empty for other inputs.
+func (s *Streams) Place(input int) string {
+	for _, one := range s.list {
+		if one.input == input {
+			return one.place
+		}
+	}
+	return ""
+}
+
+// Resolve finds the file system of an input, in which the copy of a stream has the stream's name.
+func (s *Streams) Resolve(input string) (source.FS, string, error) {
+	one := s.byInput[input]
+	if one == nil {
+		return s.open(input)
+	}
+	if one.file == nil {
+		return nil, "", fail.Errorf(fail.Input, "%s has no copy", one.what())
+	}
+	if one.below == nil {
+		return spool.NewFS(one.file, one.name, nil), one.name, nil
+	}
+	return spool.NewFS(one.file, one.name, one.below), one.name, nil
+}
+
+// Left is a limit of local disk without what the copies take; 0 is no limit.
+func (s *Streams) Left(limit spec.Size) spec.Size {
+	if s == nil || limit == 0 {
+		return limit
+	}
+	return max(1, limit-spec.Size(s.used))
+}
+
+// Close lets the copies go. Those without a name are gone then.
+func (s *Streams) Close() error {
+	if s == nil {
+		return nil
+	}
+	var errs []error
+	for _, one := range s.list {
+		if one.file != nil && !one.plain {
+			errs = append(errs, one.file.Close())
+			one.file = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// restartHint says how a job is made of another stream.
+func restartHint() setting.Text {
+	return setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
+}

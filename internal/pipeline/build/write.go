@@ -1,0 +1,374 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
+type Output struct {
+	FS       hdfsio.FS
+	Dir      string
+	FileMode fs.FileMode // default 0644
+	DirMode  fs.FileMode // default 0755
+	Retry    WriteRetry  // of files that could not be written
+
+	Identify bool // files get their ids also without a journal
+	Made     bool // Dir is there, and is not made again if another process has removed it
+
+	// Writing is where files are that are not complete, below Dir. Default [WritingDir].
+	Writing string
+	// Shared says that other processes may write the same files: one that is there and is the same byte for byte is kept, and
+	// what was written stays when the build fails.
+	Shared bool
+
+	Uploads *upload.Limiter // bounds what is written, if it is on HDFS
+}
+
+// WritingDir holds files that are not complete, and MergeDir what merges of
+// shares have noted, below the directory of the families. A name that begins with
+// LoadingPrefix is a directory of files that a load has cut or merged.
+const (
+	WritingDir    = "_writing"
+	MergeDir      = "_merge"
+	LoadingPrefix = "_loading-"
+)
+
+// TemporaryDir is where Hadoop's jobs write until they are committed.
+const TemporaryDir = "_temporary"
+
+// Reserved reports whether a directory of that name is not a family's.
+func Reserved(name string) bool {
+	return name == WritingDir || name == MergeDir || name == TemporaryDir || strings.HasPrefix(name, LoadingPrefix)
+}
+
+// CheckFamily refuses a family whose directory would have a reserved name.
+func CheckFamily(name string) error {
+	if Reserved(name) {
+		return fail.Errorf(fail.Config, "family %s: a directory of that name is for unfinished files or notes, so no HFiles of this family are written", name)
+	}
+	return nil
+}
+
+// writing is where files are that are not complete.
+func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
+
+func (o Output) withDefaults() Output {
+	if o.FileMode == 0 {
+		o.FileMode = 0o644
+	}
+	if o.DirMode == 0 {
+		o.DirMode = 0o755
+	}
+	o.Retry = o.Retry.withDefaults()
+	return o
+}
+
+// Prepare makes the directories, several at a time.
+func (o Output) Prepare(ctx context.Context, families ...string) error {
+	const atATime = 8
+	for _, f := range families {
+		if err := CheckFamily(f); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atATime)
+	for _, d := range append([]string{o.writing()}, families...) {
+		g.Go(func() error {
+			return fail.With(fail.HDFS, o.Mkdir(ctx, d))
+		})
+	}
+	return g.Wait()
+}
+
+// Mkdir makes a directory below Dir, with its mode as it is, whatever the process's or the cluster's mask.
+func (o Output) Mkdir(ctx context.Context, name string) error {
+	mkdir := o.FS.MkdirAll
+	if o.Made {
+		mkdir = o.FS.Mkdir
+	}
+	err := mkdir(ctx, path.Join(o.Dir, name), o.DirMode)
+	if err == nil {
+		err = o.FS.Chmod(ctx, path.Join(o.Dir, name), o.DirMode)
+	}
+	return err
+}
+
+// writers is pass 2 of one table: workers take regions, the largest first, merge each and
+// write its file. Those that find none any more help the others to encode.
+type writers struct {
+	plan   *Plan
+	sort   sortedRows
+	from   int // ordinal of the table's first region in the sort
+	out    Output
+	sample int // rows to remember of each region, for verification
+	events progress.Events
+	resume *Resume
+	gate   progress.Gate         // before each region
+	only   func(region int) bool // by its ordinal in the sort; nil: all
+
+	decoder func() RowDecoder // of packed rows
+
+	allowed func() error // before files get their names; nil: they may
+
+	helpers *helpers
+
+	mu      sync.Mutex
+	files   []manifest.File
+	digest  manifest.Digest
+	sum     manifest.RowSum // of packed rows
+	times   *manifest.CellTimes
+	counts  regionCounts
+	samples []manifest.Sample
+	last    time.Time           // when a file was finished
+	claims  map[string][]uint64 // ids of the files that were to get a name
+	sinks   [][]*cellSink       // of regions that are encoded, for others
+
+	several   bool // other tables are written with it
+	uncounted bool // files of an older version: the journal does not have their counts
+}
+
+// sortedRows are the rows of all regions, in order. Different regions may be merged concurrently.
+type sortedRows interface {
+	// Region merges one region; what was written of it is proven to be all of it when finish returns nil.
+	Region(region int) (m *extsort.Merge, finish func(*regionPart) error, err error)
+	// Size is how many rows a region has and how many bytes they take, before duplicates are left out.
+	Size(region int) (rows, bytes int64)
+	// LeftOut is how many rows of a region were left out as duplicates before.
+	LeftOut(region int) int64
+}
+
+// ownSort is the sort of this process.
+type ownSort struct{ *extsort.Sorter }
+
+func (s ownSort) Region(region int) (*extsort.Merge, func(*regionPart) error, error) {
+	m, err := s.Sorter.Region(region)
+	return m, func(*regionPart) error { return nil }, err
+}
+
+func (ownSort) LeftOut(int) int64 { return 0 }
+
+// pendingFile is an HFile that was encoded; its end may still be on the way.
+type pendingFile struct {
+	manifest.File
+	writing string // name until it is complete
+	sink    *lateWriter
+	out     *hdfsio.Overlapped
+}
+
+// bytes is how large the files are.
+func (p *pendingRegion) bytes() (n int64) {
+	for _, f := range p.files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// pendingRegion is the files of one region, one of each family.
+type pendingRegion struct {
+	files []*pendingFile
+	part  regionPart
+
+	counts regionCounts
+}
+
+// encode writes the rows of one region into files that do not have their
+// names yet. Each attempt has names of its own: the file of a failed one may
+// still be open to a lease. What failed is given up.
+func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
+	// A worker that has waited for others' files asks the gate after that.
+	if err := w.out.Uploads.Enter(ctx); err != nil {
+		return nil, err
+	}
+	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged, decoder: w.decoder}}
+	defer func() {
+		if err != nil {
+			w.events.Merged(-p.part.taken) // the region is written again
+			p.abort()
+			w.out.Uploads.Leave()
+		}
+	}()
+	if err := progress.Pass(ctx, w.gate); err != nil {
+		return nil, err
+	}
+	for _, family := range w.plan.Families {
+		p.files = append(p.files, w.create(ctx, r, family, attempt))
+	}
+	sinks, err := w.takeSinks(func(i int) io.Writer { return p.files[i].out })
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sinks {
+		if s.row != nil && w.helpers != nil { // a reduce task writes its regions one after the other
+			s.row.Share(w.helpers)
+		}
+	}
+	dups, err := w.encodeRows(ctx, r, &p.part, sinks)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range sinks {
+		stats, err := s.hfile.Finish()
+		if err != nil {
+			return nil, sinkError(err)
+		}
+		f := p.files[i]
+		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
+	}
+	w.giveSinks(sinks)
+	before := w.sort.LeftOut(w.from+r.i) + dups
+	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
+	return p, nil
+}
+
+// create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
+func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
+	name := w.plan.fileName(family.Name, r.i)
+	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.writing(), name)}
+	if attempt > 0 {
+		p.writing += "." + strconv.Itoa(attempt)
+	}
+	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
+	o := hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size), Interim: true}
+	p.sink = &lateWriter{create: func() (hdfsio.Writer, error) { return w.out.Create(ctx, p.writing, o) }}
+	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
+	return p
+}
+
+// abort gives the files up that have no name yet. What stays of them is in
+// _writing, which is removed with all that is in it.
+func (p *pendingRegion) abort() {
+	for _, f := range p.files {
+		f.abort()
+	}
+}
+
+func (p *pendingFile) abort() {
+	_ = p.out.Drain() // what is not wanted need not have arrived
+	_ = p.sink.Abort()
+}
+
+// complete finishes the files, verifies them and gives them their names: the
+// region is done when all have them.
+func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
+	defer func() {
+		if err != nil {
+			w.events.Merged(-p.part.taken)
+		}
+	}()
+	defer w.out.Uploads.Leave()
+	var files []*pendingFile
+	for i, f := range p.files {
+		ok, err := w.finish(ctx, f)
+		if err != nil {
+			for _, f := range p.files[i+1:] {
+				f.abort()
+			}
+			for _, f := range files {
+				_ = w.out.FS.Remove(ctx, f.writing) // it is in _writing
+			}
+			return fail.With(fail.HDFS, err)
+		}
+		if ok {
+			files = append(files, f)
+		}
+	}
+	if err := w.mayName(ctx); err != nil {
+		for _, f := range files {
+			_ = w.out.FS.Remove(ctx, f.writing)
+		}
+		return err
+	}
+	for i, f := range files {
+		if err := w.name(ctx, f); err != nil {
+			for _, f := range files[i:] {
+				_ = w.out.FS.Remove(ctx, f.writing)
+			}
+			w.unname(ctx, files[:i])
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts.add(p.counts)
+	if len(files) == 0 {
+		return nil
+	}
+	for _, f := range files {
+		w.files = append(w.files, f.File)
+		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: w.from + f.Region, Rows: f.Rows, Bytes: f.Bytes})
+	}
+	w.digest.Add(p.part.digest)
+	w.sum.Add(p.part.sum)
+	w.times = w.times.Join(p.part.times)
+	w.samples = append(w.samples, p.part.rows...)
+	w.last = time.Now()
+	return w.resume.wrote(files, p, w.from)
+}
+
+// finish ends one file and reads back what it says of itself; false when it
+// has no cells, and is not kept.
+func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
+	err := f.out.Drain()
+	if err == nil && f.Cells > 0 {
+		err = f.sink.Finish()
+	}
+	if err != nil || f.Cells == 0 {
+		f.abort()
+		return false, err
+	}
+	f.CRC32C = f.out.Sum
+	if err := filecheck.Written(ctx, reopen{w.out.FS, f.sink}, f.writing, f.File); err != nil {
+		_ = w.out.FS.Remove(ctx, f.writing)
+		return false, err
+	}
+	return true, nil
+}
+
+// blockSize is at least the size of the file to come, or nearly so: then the
+// file is one block and its write needs no change of pipeline. It is not much
+// more, because a DataNode without that much room is passed over.
+func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
+	const unit, most = 1 << 20, 8 << 30
+	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
+	slots := w.plan.slots[f.from:f.to]
+	for _, s := range slots {
+		perCell = max(perCell, int64(24+len(s.qualifier)))
+	}
+	if f.Encoding == hfile.EncodingNone && rows > 0 {
+		perCell += raw / rows / 2 // the key again and again
+	}
+	bound := raw + rows*int64(len(slots))*perCell
+	if f.Compression != hfile.CompressionNone {
+		bound /= 2
+	}
+	return min(bound/unit*unit+4*unit, most)
+}
+
+// Create starts an HFile, whose bytes count.
+func (o Output) Create(ctx context.Context, name string, c hdfsio.CreateOptions) (hdfsio.Writer, error) {
+	w, err := o.FS.Create(ctx, name, c)
+	if err != nil {
+		return nil, err
+	}
+	return o.Uploads.Writer(ctx, w), nil
+}

@@ -1,0 +1,154 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"syscall"
+	"time"
+
+	"bulkload/internal/base/retry"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// WriteRetry says how persistently a file is written that could not be
+// written. It is given up only when both bounds are passed.
+type WriteRetry struct {
+	Attempts int           // writes of the file, default 6
+	Patience time.Duration // since its first failure, or since another file was finished; default 1 min
+	Pause    time.Duration // before the second write; doubled with each, up to 30 times as long; default 1 s
+}
+
+func (r WriteRetry) withDefaults() WriteRetry {
+	r.Attempts = cmp.Or(r.Attempts, 6)
+	r.Patience = cmp.Or(r.Patience, time.Minute)
+	r.Pause = cmp.Or(r.Pause, time.Second)
+	return r
+}
+
+// longestPause is in pauses of the first length.
+const longestPause = 30
+
+// Persist repeats a write that failed with err until it succeeds or must be
+// given up. The write gets the number of those before it.
+func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
+	r = r.withDefaults()
+	var before error // the cause of the last failure, if it was one that stays
+	pauses := retry.Policy{First: r.Pause, Most: longestPause * r.Pause, Jitter: true}
+	since := time.Now()
+	for failed := 1; err != nil; failed++ {
+		if fail.KindOf(err) != fail.HDFS || ctx.Err() != nil {
+			return err
+		}
+		cause := lasting(err)
+		if cause != nil && cause == before {
+			return fail.With(fail.HDFS, fmt.Errorf("%w%s", err, advice(cause)))
+		}
+		before = cause
+		if t := progress(); t.After(since) {
+			since = t
+		}
+		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
+			return fail.With(fail.HDFS, fmt.Errorf("%w (written %s, and nothing was finished for %s)", err, setting.Count(failed, "time"), d.Round(time.Millisecond)))
+		}
+		pause, _ := pauses.Next(since, failed)
+		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
+		if err := retry.Sleep(ctx, pause); err != nil {
+			return err
+		}
+		err = write(failed)
+	}
+	return nil
+}
+
+// writeAgain writes the file of a region from the sorted rows until it is
+// there; an earlier write has failed.
+func (w *writers) writeAgain(ctx context.Context, r region, failed error) error {
+	name := path.Join(w.plan.Family.Name, w.plan.fileName(w.plan.Family.Name, r.i))
+	return w.out.Retry.Persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
+		p, err := w.encode(ctx, r, attempt)
+		if err != nil {
+			return err
+		}
+		return w.complete(ctx, p)
+	})
+}
+
+func (w *writers) lastFinished() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}
+
+// writeWhole makes a small file below the directory. It has the name only when
+// it is complete.
+func (o Output) writeWhole(ctx context.Context, name string, content []byte) error {
+	write := func(attempt int) error {
+		writing := path.Join(o.Dir, name+".writing."+strconv.Itoa(attempt))
+		f, err := o.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode})
+		if err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+		if _, err = f.Write(content); err == nil {
+			err = f.Finish()
+		}
+		if err != nil {
+			_ = f.Abort()
+			_ = o.FS.Remove(ctx, writing) // it may be complete, whatever was said of its end
+			return fail.With(fail.HDFS, err)
+		}
+		err = o.FS.Rename(ctx, writing, path.Join(o.Dir, name))
+		if err != nil {
+			_ = o.FS.Remove(ctx, writing)
+		}
+		// An earlier attempt's renaming can have been done, whatever its answer was.
+		if attempt > 0 && errors.Is(err, fs.ErrExist) && o.holds(ctx, name, content) {
+			return nil
+		}
+		return fail.With(fail.HDFS, err)
+	}
+	return o.Retry.Persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
+}
+
+// holds says that a small file of the directory has this content.
+func (o Output) holds(ctx context.Context, name string, content []byte) bool {
+	f, err := o.FS.Open(ctx, path.Join(o.Dir, name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	is, err := io.ReadAll(io.LimitReader(f, int64(len(content))+1))
+	return err == nil && bytes.Equal(is, content)
+}
+
+// lasting gives the cause of a failure that stays until an operator acts.
+func lasting(err error) error {
+	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist,
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EMFILE} {
+		if errors.Is(err, cause) {
+			return cause
+		}
+	}
+	return nil
+}
+
+// advice is what an operator can do about a lasting cause; the errors of HDFS
+// have theirs.
+func advice(cause error) string {
+	switch cause {
+	case fs.ErrNotExist:
+		return ": the directory was removed while the job ran"
+	case fs.ErrExist:
+		return ": another process writes to that directory"
+	}
+	return ""
+}

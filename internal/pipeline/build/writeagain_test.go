@@ -1,0 +1,279 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/partition"
+)
+
+var quickRetry = WriteRetry{Pause: time.Millisecond, Patience: 10 * time.Millisecond}
+
+// buildInto builds the input into a directory, with ten regions and a fixed
+// timestamp.
+func buildInto(ctx context.Context, t testing.TB, env *cluster.Env, input string, out Output, w WorkOptions) (*manifest.Manifest, error) {
+	t.Helper()
+	return buildMapped(ctx, t, env, input, out, w, spec.Mapping{})
+}
+
+func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input string, out Output, w WorkOptions, m spec.Mapping) (*manifest.Manifest, error) {
+	t.Helper()
+	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
+	f := jobtest.Family
+	f.Compression = 0
+	k, err := OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Build(ctx, p, out, w, 0, nil)
+}
+
+// TestWriteAgain lets each operation of a build fail, before and after the
+// act, on several files: the files are those of an undisturbed build, and
+// nothing else is left.
+func TestWriteAgain(t *testing.T) {
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 24_000)
+	calm := t.TempDir()
+	want, err := buildInto(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const spilling = 12 << 20 // the least for two workers
+	sums := jobtest.Hashes(t, calm)
+	if len(sums) != 10 {
+		t.Fatalf("%d files", len(sums))
+	}
+	memories := []spec.Size{spilling, 0}
+	if race.Reduced(t) {
+		memories = memories[:1]
+	}
+	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename} {
+		for _, after := range []bool{false, true} {
+			if op == hdfsio.OpReadAt && after {
+				continue // with all bytes the error does not matter
+			}
+			for _, memory := range memories {
+				t.Run(fmt.Sprintf("%s/after=%t/memory=%s", op, after, memory), func(t *testing.T) {
+					dir := t.TempDir()
+					var mu sync.Mutex
+					seen, failed, notes := 0, 0, 0
+					fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+						mu.Lock()
+						defer mu.Unlock()
+						if o != op || failed == 5 { // fewer than a file is written, should one get them all
+							return nil
+						}
+						if seen++; seen%3 == 1 { // not only the first
+							return nil
+						}
+						failed++
+						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
+					}}
+					w := WorkOptions{Workers: 2, Memory: memory, Events: progress.Events{OnNote: func(msg string, _ ...any) {
+						mu.Lock()
+						defer mu.Unlock()
+						if strings.Contains(msg, "again") {
+							notes++
+						}
+					}}}
+					got, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, w)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Digest != want.Digest || got.HFiles != want.HFiles || got.Duplicates != want.Duplicates {
+						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
+					}
+					if after := jobtest.Hashes(t, dir); !maps.Equal(after, sums) {
+						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))
+					}
+					if spilled := got.Runs > 1; spilled != (memory > 0) {
+						t.Errorf("%d runs", got.Runs)
+					}
+					// Two workers' files may fail together, and one of them be noted as a retry of both.
+					if failed != 5 || notes == 0 || notes > failed {
+						t.Errorf("%d failures, %d notes", failed, notes)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWriteFamiliesAgain lets operations fail where a region has several
+// files: some have their names already when another cannot get its own.
+func TestWriteFamiliesAgain(t *testing.T) {
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 2000)
+	m := spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
+	calm := t.TempDir()
+	want, err := buildMapped(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := jobtest.Hashes(t, calm)
+	if len(sums) != 30 || want.HFiles != 30 {
+		t.Fatalf("%d files", len(sums))
+	}
+	retry := quickRetry
+	retry.Attempts = 12 // more than there are faults, which one region may get all of
+	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpStat, hdfsio.OpRename, hdfsio.OpRemove} {
+		for _, after := range []bool{false, true} {
+			for _, nth := range []int{3, 5} {
+				t.Run(fmt.Sprintf("%s/after=%t/%d", op, after, nth), func(t *testing.T) {
+					dir := t.TempDir()
+					var mu sync.Mutex
+					seen, failed := 0, 0
+					fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+						mu.Lock()
+						defer mu.Unlock()
+						second := op == hdfsio.OpRemove && o == hdfsio.OpRename // gives it something to remove
+						if o != op && !second || failed == 9 {
+							return nil
+						}
+						if seen++; seen%nth != 0 {
+							return nil
+						}
+						failed++
+						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
+					}}
+					got, err := buildMapped(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: retry}, WorkOptions{Workers: 2}, m)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Digest != want.Digest || got.HFiles != want.HFiles {
+						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
+					}
+					// Thirty files take thirty such operations at least; how many more
+					// depends on which of a region's files fail together. Of removing, a
+					// worker's last fault may find nothing to remove.
+					if failed < min(30/nth, 8) {
+						t.Errorf("%d operations failed", failed)
+					}
+					if after := jobtest.Hashes(t, dir); !maps.Equal(after, sums) {
+						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestManifestThatFailedAtItsEndIsNotLeft lets the end of the manifest fail, or its renaming, although it was done.
+func TestManifestThatFailedAtItsEndIsNotLeft(t *testing.T) {
+	for _, op := range []hdfsio.Op{hdfsio.OpFinish, hdfsio.OpRename} {
+		t.Run(string(op), func(t *testing.T) { manifestFails(t, op) })
+	}
+}
+
+// manifestFails lets the first operation of a kind on the manifest be done and answered by an error.
+func manifestFails(t *testing.T, op hdfsio.Op) {
+	dir, failed := t.TempDir(), false
+	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+		if failed || o != op || !strings.Contains(name, manifest.FileName) {
+			return nil
+		}
+		failed = true
+		return &hdfsio.Fault{Err: errors.New("broken by the test"), After: true}
+	}}
+	if _, err := buildInto(t.Context(), t, jobtest.Env(t), jobtest.WideInput(t, 10), Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if !failed || !slices.Equal(left, []string{manifest.FileName, "f"}) {
+		t.Errorf("failed %t, the directory has %q", failed, left)
+	}
+}
+
+// TestWriteGivenUp counts the writes of what cannot be written.
+func TestWriteGivenUp(t *testing.T) {
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
+	for _, c := range []struct {
+		cause  error
+		writes int
+		want   string
+	}{
+		{fs.ErrPermission, 2, "permission denied"},
+		{syscall.ENOSPC, 2, "make room there, or name another directory"},
+		{hdfsio.ErrQuota, 2, "quota"},
+		{errors.New("no answer"), 6, "written 6 times"},
+	} {
+		t.Run(c.cause.Error(), func(t *testing.T) {
+			dir := t.TempDir()
+			var mu sync.Mutex
+			var writes int
+			fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+				if op != hdfsio.OpWrite {
+					return nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				writes++
+				return &hdfsio.Fault{Err: &fs.PathError{Op: "write", Path: name, Err: c.cause}}
+			}}
+			_, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{Workers: 1})
+			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.HDFS {
+				t.Errorf("kind %d: %v", fail.KindOf(err), err)
+			}
+			// The next file is under way when the first fails.
+			if writes < c.writes || writes > c.writes+1 {
+				t.Errorf("%d writes, want %d", writes, c.writes)
+			}
+			if left := jobtest.Hashes(t, dir); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// TestWriteStopped ends a build that waits to write a file again.
+func TestWriteStopped(t *testing.T) {
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
+	cause := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+		if op != hdfsio.OpFinish {
+			return nil
+		}
+		return &hdfsio.Fault{Err: errors.New("no answer")}
+	}}
+	w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(msg string, _ ...any) {
+		if strings.Contains(msg, "again") {
+			cancel(cause)
+		}
+	}}}
+	dir := t.TempDir()
+	_, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, w)
+	if !errors.Is(err, cause) {
+		t.Errorf("stopped: %v", err)
+	}
+	if left := jobtest.Hashes(t, dir); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}

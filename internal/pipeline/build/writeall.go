@@ -1,0 +1,116 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hdfsio"
+)
+
+// region is work of pass 2: rows and bytes of a region, duplicates included.
+type region struct {
+	i          int // in its table
+	rows, size int64
+}
+
+// tableRegion is a region with the writer of its table.
+type tableRegion struct {
+	w *writers
+	region
+}
+
+// writeAll writes the regions of all tables with the given number of workers.
+func writeAll(ctx context.Context, n int, tables []*writers) error {
+	var regions []tableRegion
+	total := progress.Amount{}
+	for _, w := range tables {
+		for i := range w.plan.Ranges.Len() {
+			if rows, size := w.sort.Size(w.from + i); rows > 0 && !w.resume.has(w.from+i) && (w.only == nil || w.only(w.from+i)) {
+				regions = append(regions, tableRegion{w, region{i, rows, size}})
+				total.Rows += rows
+			}
+		}
+	}
+	slices.SortFunc(regions, func(a, b tableRegion) int {
+		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.w.from+a.i, b.w.from+b.i))
+	})
+	tables[0].events.Total("write", total)
+	for _, w := range tables {
+		if l, ok := w.out.FS.(hdfsio.Local); ok {
+			w.out.FS = l.Grouped()
+		}
+	}
+	// Indexes come last: which records have no row in the first table is known when this is written.
+	data, indexes := regions, []tableRegion(nil)
+	if len(tables) > 1 {
+		slices.SortStableFunc(regions, func(a, b tableRegion) int { return cmp.Compare(btoi(a.w.plan.index()), btoi(b.w.plan.index())) })
+		at := slices.IndexFunc(regions, func(r tableRegion) bool { return r.w.plan.index() })
+		if at >= 0 {
+			data, indexes = regions[:at], regions[at:]
+		}
+	}
+	err := writeRegions(ctx, n, tables, data)
+	if err == nil && len(indexes) > 0 {
+		if s, ok := tables[0].sort.(interface{ SealLost() error }); ok {
+			err = s.SealLost()
+		}
+		if err == nil {
+			err = writeRegions(ctx, n, tables, indexes)
+		}
+	}
+	for _, w := range tables {
+		slices.SortFunc(w.files, func(a, b manifest.File) int {
+			return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
+		})
+	}
+	return err
+}
+
+// writeRegions writes some regions with the given number of workers.
+func writeRegions(ctx context.Context, n int, tables []*writers, regions []tableRegion) error {
+	if len(regions) == 0 {
+		return nil
+	}
+	var next atomic.Int64
+	helpers := newHelpers(n)
+	for _, w := range tables {
+		w.helpers = helpers
+	}
+	return workers.Run(ctx, n, func(ctx context.Context, _ int) error {
+		if err := takeRegions(ctx, regions, &next, max(completing/n, 1)); err != nil {
+			helpers.leave()
+			return err
+		}
+		helpers.help()
+		return nil
+	})
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// again writes the region from the sorted rows until its files are there, when an earlier write has failed.
+func (r tableRegion) again(ctx context.Context, failed error) error {
+	if failed == nil {
+		return nil
+	}
+	return r.w.writeAgain(ctx, r.region, failed)
+}
+
+// named adds the table to an error, if there are several.
+func (w *writers) named(err error) error {
+	if err == nil || !w.several {
+		return err
+	}
+	return fmt.Errorf("table %s: %w", w.plan.Table, err)
+}

@@ -1,0 +1,140 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/hdfsio"
+)
+
+// unname takes files back that have their names when another of their region
+// could not get its own; the region is written again. One that cannot be
+// removed now is remembered as ours.
+func (w *writers) unname(ctx context.Context, files []*pendingFile) {
+	for _, f := range files {
+		name := path.Join(w.out.Dir, f.Name)
+		info, err := w.out.FS.Stat(ctx, name)
+		if w.out.FS.Remove(ctx, name) == nil || err != nil {
+			continue
+		}
+		if id, ok := hdfsio.FileID(info); ok {
+			w.claim(name, id)
+		}
+	}
+}
+
+// claim remembers a file that this job gave a name, though it counts as not written.
+func (w *writers) claim(name string, id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.claims == nil {
+		w.claims = map[string][]uint64{}
+	}
+	w.claims[name] = append(w.claims[name], id)
+}
+
+// name gives a complete file its name. A file that has the name already is
+// ours when its rename was answered by an error, or when a job continues that
+// was stopped between the rename and its record; it is written again.
+func (w *writers) name(ctx context.Context, p *pendingFile) error {
+	info, err := w.info(ctx, p)
+	if err != nil {
+		return err
+	}
+	id, ok := hdfsio.FileID(info)
+	if ok && (w.resume != nil || w.out.Identify) {
+		p.FileID = id
+	}
+	name := path.Join(w.out.Dir, p.Name)
+	err = w.rename(ctx, p.writing, name, id)
+	if errors.Is(err, fs.ErrExist) && (w.resume != nil || w.claimed(ctx, name)) {
+		if err = w.out.FS.Remove(ctx, name); err == nil {
+			err = w.out.FS.Rename(ctx, p.writing, name)
+		}
+	}
+	if errors.Is(err, fs.ErrExist) && w.out.Shared {
+		return w.shareName(ctx, p, name)
+	}
+	if err != nil && ok {
+		w.claim(name, id)
+	}
+	return err
+}
+
+// mayName is nil when files may get their names.
+func (w *writers) mayName(ctx context.Context) error {
+	if w.allowed == nil {
+		return nil
+	}
+	if err := w.allowed(); err != nil {
+		return err
+	}
+	return context.Cause(ctx) // it may have waited
+}
+
+// info describes a complete file. Its writer may know the description.
+func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error) {
+	if info := p.sink.Info(); info != nil {
+		return info, nil
+	}
+	return w.out.FS.Stat(ctx, p.writing)
+}
+
+// rename renames a file whose identity is known, 0 if it has none.
+func (w *writers) rename(ctx context.Context, from, to string, id uint64) error {
+	if r, ok := w.out.FS.(hdfsio.Renamer); ok && id != 0 {
+		return r.RenameFile(ctx, from, to, id)
+	}
+	return w.out.FS.Rename(ctx, from, to)
+}
+
+// claimed reports whether the file of that name is one that this job renamed,
+// though the answer was another.
+func (w *writers) claimed(ctx context.Context, name string) bool {
+	w.mu.Lock()
+	ids := w.claims[name]
+	w.mu.Unlock()
+	if len(ids) == 0 {
+		return false
+	}
+	info, err := w.out.FS.Stat(ctx, name)
+	if err != nil {
+		return false
+	}
+	id, ok := hdfsio.FileID(info)
+	return ok && slices.Contains(ids, id)
+}
+
+// shareName is for a file of that another process has written too. The content follows from the plan, so what is there is kept
+// if it is whole, since it may be in use already; what is damaged is replaced.
+func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) error {
+	same, err := sameFile(ctx, w.out.FS, name, p.File)
+	if err != nil {
+		return err
+	}
+	if same {
+		return w.out.FS.Remove(ctx, p.writing)
+	}
+	if err := w.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return w.out.FS.Rename(ctx, p.writing, name)
+}
+
+// sameFile reports whether a file has the bytes of one that was written.
+func sameFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) (same bool, err error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(sum, f)
+	return err == nil && n == want.Bytes && sum.Sum32() == want.CRC32C, err
+}

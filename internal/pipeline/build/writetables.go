@@ -1,0 +1,122 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"path"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/partition/extsort"
+)
+
+// writeTables is pass 2 on all tables, and their manifests.
+func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *extsort.Sorter, totals sortTotals, o Options) ([]*manifest.Manifest, error) {
+	read := time.Now()
+	o.Events.Phase("write")
+	all := newWriters(tables, ownSort{sorter}, o)
+	for i, t := range tables {
+		all[i].decoder = t.Plan.decoder(totals.Notes)
+		o.resume.start(all[i])
+	}
+	if err := Prepare(ctx, tables); err != nil {
+		return nil, err
+	}
+	undo := func(err error) ([]*manifest.Manifest, error) {
+		for _, w := range all {
+			err = errors.Join(err, w.undo(ctx))
+		}
+		return nil, err
+	}
+	if err := writeAll(ctx, o.Workers, all); err != nil {
+		return undo(rows.locate(ctx, err))
+	}
+	if err := o.allowed(); err != nil { // where no file was to be named, the manifest is
+		return undo(err)
+	}
+	manifests := make([]*manifest.Manifest, len(tables))
+	for i, w := range all {
+		var err error
+		if manifests[i], err = w.manifest(totals); err == nil {
+			err = someRows(manifests[i], o)
+		}
+		if err != nil {
+			return undo(w.named(err))
+		}
+	}
+	if err := rows.recheck(ctx); err != nil {
+		return undo(err)
+	}
+	for _, m := range manifests {
+		m.WriteTime = time.Since(read)
+	}
+	if err := o.resume.replaceManifests(ctx, tables, manifests); err != nil {
+		if o.resume == nil {
+			forgetManifests(ctx, tables)
+		}
+		return undo(err)
+	}
+	return manifests, endWriting(ctx, tables)
+}
+
+// Prepare makes the directories of all tables.
+func Prepare(ctx context.Context, tables []Table) error {
+	for _, t := range tables {
+		if err := t.Out.Prepare(ctx, t.Plan.familyNames()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endWriting removes the directories of files that are not complete.
+func endWriting(ctx context.Context, tables []Table) error {
+	for _, t := range tables {
+		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, t.Out.writing())); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return nil
+}
+
+// forgetManifests removes those of tables that were written before another's could not be.
+func forgetManifests(ctx context.Context, tables []Table) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	for _, t := range tables {
+		_ = t.Out.FS.Remove(ctx, path.Join(t.Out.Dir, manifest.FileName)) // it may not be there
+	}
+}
+
+// undo removes the files of a build that failed; one that can continue keeps them.
+func (w *writers) undo(ctx context.Context) error {
+	if w.resume != nil {
+		return nil
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	var errs []error
+	if w.out.Shared {
+		return w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, w.out.writing()))
+	}
+	for _, f := range w.files {
+		errs = append(errs, w.out.FS.Remove(ctx, path.Join(w.out.Dir, f.Name)))
+		delete(w.claims, path.Join(w.out.Dir, f.Name))
+	}
+	for name := range w.claims {
+		if w.claimed(ctx, name) {
+			errs = append(errs, w.out.FS.Remove(ctx, name))
+		}
+	}
+	return errors.Join(append(errs, w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, WritingDir)))...)
+}
+
+func writeManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
+	b, err := manifest.Seal(m)
+	if err != nil {
+		return err
+	}
+	return out.writeWhole(ctx, manifest.FileName, b)
+}

@@ -1,0 +1,111 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/pkg/hdfsio"
+)
+
+// ChecksumOf is the checksum of a file that the build wrote, for journals whose
+// load does not have it; 0 if it is not known.
+func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
+	for _, w := range d.Written {
+		for _, g := range append([]manifest.File{w.File}, w.Others...) {
+			if id != 0 && g.FileID == id && g.Bytes == size {
+				return g.CRC32C
+			}
+		}
+	}
+	return 0
+}
+
+// CheckWritten proves the files of earlier attempts. Those that are not as
+// they were written count as not written, with all of their region.
+func (r *Resume) CheckWritten(ctx context.Context, out Output, gate progress.Gate, e progress.Events) error {
+	return r.CheckTables(ctx, []Table{{Out: out}}, gate, e)
+}
+
+// CheckTables is [Resume.CheckWritten] for the files of several tables, which are on one file system.
+func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.Gate, e progress.Events) error {
+	var work []filecheck.Target
+	var ordinals []int
+	for _, ordinal := range slices.Sorted(maps.Keys(r.Written)) {
+		w := r.Written[ordinal]
+		for _, f := range append([]manifest.File{w.File}, w.Others...) {
+			work = append(work, filecheck.Target{File: f, Path: path.Join(outOf(tables, ordinal).Dir, f.Name)})
+			ordinals = append(ordinals, ordinal)
+		}
+	}
+	damaged, err := (&filecheck.Checker{FS: tables[0].Out.FS, Gate: gate, Events: e}).All(ctx, work)
+	if err != nil {
+		return fail.With(fail.HDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
+	}
+	lost := map[int]bool{}
+	for i, d := range damaged {
+		e.Warn("a file of an earlier attempt is damaged and is written again", "error", d)
+		lost[ordinals[i]] = true
+	}
+	return r.lose(lost)
+}
+
+// lose notes that files are to be written again.
+func (r *Resume) lose(regions map[int]bool) error {
+	if len(regions) == 0 {
+		return nil
+	}
+	return r.Checkpoint.Lost(LostRecord{Regions: slices.Sorted(maps.Keys(regions))})
+}
+
+// outOf is where the files of a region go, by its ordinal in the sort. One table needs no plan.
+func outOf(tables []Table, ordinal int) Output {
+	for i, t := range tables {
+		if i == len(tables)-1 || ordinal < t.Plan.Ranges.Len() {
+			return t.Out
+		}
+		ordinal -= t.Plan.Ranges.Len()
+	}
+	return Output{}
+}
+
+// KeepWritten forgets the files of earlier attempts that are not there as
+// they were written, and removes what was not finished. A look that failed
+// says nothing of a file.
+func (r *Resume) KeepWritten(ctx context.Context, out Output) error {
+	return r.KeepTables(ctx, []Table{{Out: out}})
+}
+
+// KeepTables is [Resume.KeepWritten] for the files of several tables.
+func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
+	lost := map[int]bool{}
+	for ordinal, w := range r.Written {
+		out := outOf(tables, ordinal)
+		for _, f := range append([]manifest.File{w.File}, w.Others...) {
+			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fail.With(fail.HDFS, err)
+			}
+			if err == nil && info.Size() == f.Bytes {
+				if id, ok := hdfsio.FileID(info); !ok || f.FileID == 0 || id == f.FileID {
+					continue
+				}
+			}
+			lost[ordinal] = true
+		}
+	}
+	for _, t := range tables {
+		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, WritingDir)); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return r.lose(lost)
+}

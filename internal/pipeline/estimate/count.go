@@ -1,0 +1,317 @@
+package estimate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// A tally is what was counted of some rows, each standing for one or more.
+type tally struct {
+	rows     float64 // that have a key
+	input    float64 // bytes of the records, as [source.Batch.Bytes] counts
+	bytes    float64 // of keys and values
+	keyBytes float64
+	minKey   int // length of the shortest key
+	maxKey   int // and of the longest
+	longKeys float64
+	regions  []regionTally
+	cells    []float64                      // values that are cells, by column
+	packed   struct{ cells, names float64 } // of rows that have their cells with them: how many, and bytes of their families and qualifiers
+	hot      hotKeys
+	keys     *partition.KeySample // nil if no split points are wanted
+
+	seen   int64 // records that were really read
+	bad    int64 // and those that have no row
+	places int
+	whole  bool // all of the input was counted
+
+	lacking   []string // chosen columns that no record has had
+	cutPacked bool     // packed files were read in part
+}
+
+type regionTally struct {
+	rows, bytes float64
+	seen        int64
+}
+
+func newTally(regions, columns int) *tally {
+	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns)}
+}
+
+// reset makes a tally of another place of it.
+func (t *tally) reset(keys *partition.KeySample) {
+	clear(t.regions)
+	clear(t.cells)
+	t.hot.reset()
+	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, hot: t.hot, keys: keys}
+}
+
+// merge adds what another has counted, each row for so many.
+func (t *tally) merge(o *tally, factor float64) {
+	t.rows += o.rows * factor
+	t.input += o.input * factor
+	t.bytes += o.bytes * factor
+	t.keyBytes += o.keyBytes * factor
+	t.longKeys += o.longKeys * factor
+	t.packed.cells += o.packed.cells * factor
+	t.packed.names += o.packed.names * factor
+	t.minKey, t.maxKey = min(t.minKey, o.minKey), max(t.maxKey, o.maxKey)
+	for i, r := range o.regions {
+		t.regions[i].rows += r.rows * factor
+		t.regions[i].bytes += r.bytes * factor
+		t.regions[i].seen += r.seen
+	}
+	for i, n := range o.cells {
+		t.cells[i] += n * factor
+	}
+	t.hot.merge(&o.hot, factor)
+	if t.keys != nil {
+		t.keys.Merge(o.keys, factor)
+	}
+	t.seen += o.seen
+}
+
+// counting makes the keys of a part of the input and counts them. Nothing is
+// sorted or kept, so it is several times as fast as a build's first pass.
+type counting struct {
+	plan   *build.Plan
+	in     *source.Input
+	o      build.Options
+	places []countPlace
+	step   int64  // of the sample of keys; 0: none
+	query  []int  // columns of the query key
+	held   []bool // columns whose values count as bytes of a row; nil: all
+
+	next  atomic.Int64
+	mu    sync.Mutex
+	total *tally
+	ready map[int]*counted // places that were counted before one that comes first
+	done  int              // places that were added
+	free  []*tally
+}
+
+type counted struct {
+	*tally
+	factor float64
+}
+
+// run counts all places. What comes out does not depend on the number of
+// workers: places are added in their order.
+func (c *counting) run(ctx context.Context) (*tally, error) {
+	columns := len(c.plan.Columns)
+	c.total, c.ready = newTally(c.plan.Ranges.Len(), columns), map[int]*counted{}
+	if c.step > 0 {
+		c.total.keys = partition.NewKeySample(1, countSeed)
+	}
+	c.o.Budget.Reset()
+	err := workers.Run(ctx, c.o.Workers, func(ctx context.Context, _ int) error {
+		w, err := c.newWorker()
+		if err != nil {
+			return err
+		}
+		for i := int(c.next.Add(1) - 1); i < len(c.places) && ctx.Err() == nil; i = int(c.next.Add(1) - 1) {
+			if err := w.place(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, c.o.ReadError(err)
+	}
+	return c.total, nil
+}
+
+// add takes a place that was counted, and gives back the tallies that are free.
+func (c *counting) add(i int, t *tally, factor float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ready[i] = &counted{t, factor}
+	for next, ok := c.ready[c.done]; ok; next, ok = c.ready[c.done] {
+		c.total.merge(next.tally, next.factor)
+		c.free = append(c.free, next.tally)
+		delete(c.ready, c.done)
+		c.done++
+	}
+}
+
+func (c *counting) tally(i int) *tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var t *tally
+	if n := len(c.free); n > 0 {
+		t, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		t = newTally(c.plan.Ranges.Len(), len(c.plan.Columns))
+	}
+	var keys *partition.KeySample
+	if c.step > 0 {
+		keys = partition.NewKeySample(c.step, uint64(i))
+	}
+	t.reset(keys)
+	return t
+}
+
+// countWorker counts places, one at a time.
+type countWorker struct {
+	*counting
+	reader  *source.Reader
+	key     *keygen.Program
+	ranges  *partition.Ranges
+	keyCols []int
+	fields  [][]byte
+	buf     []byte
+	query   []byte // the query key's values, each but the first after querySep
+	t       *tally
+	store   bool // empty texts of the current file are cells
+}
+
+// querySep stands between the values of a query key. No UTF-8 has it.
+const querySep = 0xff
+
+func (c *counting) newWorker() (*countWorker, error) {
+	key, err := keygen.Compile(c.plan.Key, keygen.Options{Regions: c.plan.Modulus})
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	w := &countWorker{counting: c, reader: c.in.NewReader(), key: key, ranges: c.plan.Ranges}
+	for _, name := range key.Columns() {
+		w.keyCols = append(w.keyCols, slices.Index(c.plan.Columns, name))
+	}
+	w.fields = make([][]byte, len(w.keyCols))
+	return w, nil
+}
+
+// place counts the i-th place.
+func (w *countWorker) place(ctx context.Context, i int) error {
+	p := w.places[i]
+	w.t = w.tally(i)
+	parquet := w.in.Files()[w.in.Splits()[p.split].File].Format == source.FormatParquet
+	var read int64
+	err := w.reader.Read(ctx, p.split, func(b *source.Batch) error {
+		if err := w.batch(b); err != nil {
+			return err
+		}
+		if parquet {
+			read += int64(b.Rows)
+		} else {
+			read += b.Bytes
+		}
+		// A batch is a little less than a chunk: no second one for what is missing.
+		if read >= p.limit-p.limit/4 {
+			return errCounted
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errCounted) {
+		return err
+	}
+	w.o.Events.Split()
+	factor := 1.0
+	if p.stands > 0 && read > 0 {
+		factor = p.stands / float64(read)
+	}
+	w.add(i, w.t, factor)
+	return nil
+}
+
+func (w *countWorker) batch(b *source.Batch) error {
+	w.store = w.plan.StoresEmpty(b.Nulls())
+	for row := range b.Rows {
+		if err := w.row(b, row); err != nil {
+			return err
+		}
+	}
+	w.t.input += float64(b.Bytes)
+	w.t.seen += int64(b.Rows)
+	w.o.Budget.Count(int64(b.Rows))
+	w.o.Events.Rows(int64(b.Rows), b.Bytes)
+	return nil
+}
+
+func (w *countWorker) row(b *source.Batch, row int) error {
+	for i, c := range w.keyCols {
+		w.fields[i] = b.Field(row, c)
+	}
+	key, err := w.key.Append(w.buf[:0], w.fields)
+	if err != nil {
+		return w.bad(b, row, err)
+	}
+	if len(key) == 0 {
+		return w.bad(b, row, build.NoKey())
+	}
+	w.buf = key
+	t, size := w.t, int64(len(key))
+	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
+		if span.Len > build.MaxCell {
+			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
+				Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(span.Len, "byte"), build.MaxCell)})
+		}
+		if span.Len > 0 || w.store && !span.IsNull() {
+			t.cells[c]++
+		}
+		if w.held == nil || w.held[c] {
+			size += int64(span.Len)
+		}
+	}
+	t.row(w.ranges.Find(key), key, size)
+	if t.keys != nil {
+		t.keys.Add(key, size)
+	}
+	w.hot(b, row)
+	return nil
+}
+
+// row counts a row of a region, with the bytes of its key and values.
+func (t *tally) row(region int, key []byte, size int64) {
+	r := &t.regions[region]
+	r.rows++
+	r.seen++
+	r.bytes += float64(size)
+	t.rows++
+	t.bytes += float64(size)
+	t.keyBytes += float64(len(key))
+	t.minKey, t.maxKey = min(t.minKey, len(key)), max(t.maxKey, len(key))
+	if len(key) > longKey {
+		t.longKeys++
+	}
+}
+
+// hot counts the row for its query key.
+func (w *countWorker) hot(b *source.Batch, row int) {
+	if len(w.counting.query) == 0 {
+		return
+	}
+	text := b.Field(row, w.counting.query[0])
+	if len(w.counting.query) > 1 {
+		w.query = append(w.query[:0], text...)
+		for _, c := range w.counting.query[1:] {
+			w.query = append(append(w.query, querySep), b.Field(row, c)...)
+		}
+		text = w.query
+	}
+	w.t.hot.add(xxhash.Sum64(text), text, 1)
+}
+
+// bad sets a record aside, or gives the error that ends the count.
+func (w *countWorker) bad(b *source.Batch, row int, err error) error {
+	return w.o.Budget.Reject(build.RowError(b, row, err))
+}
+
+// errCounted ends the reading of a place when no more of it is wanted.
+var errCounted = errors.New("enough of the place was read")

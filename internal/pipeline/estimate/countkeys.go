@@ -1,0 +1,155 @@
+package estimate
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/partition"
+)
+
+// heavyKeys is how many query keys an estimate names.
+const heavyKeys = 5
+
+// countKeys counts the keys of the input or of a part of it. When split points
+// are asked for, they are found from the keys, put into the plan, and the same
+// rows are counted for their regions.
+func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) {
+	c := &counting{plan: s.Plan, in: s.Input, o: o.Options, query: indexes(s.Plan.Columns, o.query)}
+	if !o.Exact {
+		c.o.Events = progress.Events{}
+	}
+	o.Events.Phase("count keys")
+	switch {
+	case s.Rows == 0 && !o.Exact:
+		return newTally(s.Plan.Ranges.Len(), len(s.Plan.Columns)), nil
+	case o.Exact:
+		c.places = wholeInput(s.Input)
+	default:
+		c.places = choosePlaces(s.Input, o.count, s.unpacked(), float64(s.ValueBytes)/float64(s.Rows))
+	}
+	if o.Suggest > 0 {
+		c.step = max(1, c.expectRows(s)/partition.SampleKeys)
+	}
+	t, err := c.run(ctx)
+	if err != nil || o.Suggest == 0 || t.rows == 0 {
+		return s.finishCount(c, t, err)
+	}
+	least := 0
+	if n := s.Plan.Salts(); n > 1 {
+		least = len(strconv.Itoa(n - 1))
+	}
+	ranges, err := partition.New(t.keys.Splits(o.Suggest, least))
+	if err != nil {
+		return nil, err
+	}
+	plan := *s.Plan
+	plan.Ranges = ranges
+	s.Plan = &plan
+	again := &counting{plan: s.Plan, in: s.Input, o: c.o, query: c.query, places: c.places}
+	t, err = again.run(ctx)
+	return s.finishCount(again, t, err)
+}
+
+// finishCount notes how much was counted, and judges the bad records of all of the input.
+func (s *scaled) finishCount(c *counting, t *tally, err error) (*tally, error) {
+	if err != nil {
+		return nil, err
+	}
+	t.places, t.bad = len(c.places), s.Options.Budget.Bad()
+	t.whole = len(c.places) == len(s.Input.Splits()) && !slices.ContainsFunc(c.places, func(p countPlace) bool { return p.stands > 0 })
+	t.cutPacked = slices.ContainsFunc(c.places, func(p countPlace) bool {
+		return p.stands > 0 && s.Input.Files()[s.Input.Splits()[p.split].File].Compression != ""
+	})
+	if t.whole {
+		if err := s.Options.Budget.Finish(s.Input.Records()); err != nil {
+			return nil, s.Options.ReadError(err)
+		}
+		o := build.Options{Missing: s.Options.Missing} // what may be missing is among the warnings
+		if err := o.AllColumns(s.Input.Lacking(), t.seen-t.bad); err != nil {
+			return nil, err
+		}
+	}
+	t.lacking = s.Input.Lacking()
+	return t, nil
+}
+
+// expectRows is about how many rows the places have.
+func (c *counting) expectRows(s *scaled) int64 {
+	rows, perByte := 0.0, float64(s.Rows)/float64(max(s.ValueBytes, 1))
+	files, splits := s.Input.Files(), s.Input.Splits()
+	for _, p := range c.places {
+		split := splits[p.split]
+		size := float64(min(p.limit, split.End-split.Start))
+		if files[split.File].Compression != "" {
+			size = min(float64(p.limit), float64(files[split.File].Size)*s.unpacked())
+		}
+		if files[split.File].Format != "parquet" {
+			size *= perByte
+		}
+		rows += size
+	}
+	return int64(rows)
+}
+
+// unpacked is what a byte of packed text becomes.
+func (s *scaled) unpacked() float64 {
+	text, packed := s.Extent.Text, int64(0)
+	files := s.Input.Files()
+	for _, f := range files {
+		if f.Compression != "" {
+			packed += f.Size
+		}
+	}
+	for _, split := range s.Input.Splits() {
+		if f := files[split.File]; f.Compression == "" && f.Format != "parquet" {
+			text -= split.End - split.Start
+		}
+	}
+	return float64(max(text, 0)) / float64(max(packed, 1))
+}
+
+// count takes the number of rows from the count of keys, which saw more of
+// the input than the sample.
+func (s *scaled) count(t *tally) {
+	s.TotalRows = int64(math.Round(t.rows))
+	s.Foresee()
+}
+
+// tell puts what was counted into an estimate.
+func (e *Estimate) tell(plan *build.Plan, t *tally) {
+	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
+	e.Rows = int64(math.Round(t.rows))
+	if t.rows > 0 {
+		e.KeyLength = Lengths{Min: t.minKey, Max: t.maxKey, Mean: t.keyBytes / t.rows}
+	}
+	e.Splits = make([]rowkey.Key, 0, plan.Ranges.Len()-1)
+	for _, s := range plan.Ranges.Splits() {
+		e.Splits = append(e.Splits, s)
+	}
+	for i, r := range t.regions {
+		e.Regions = append(e.Regions, RegionEstimate{Start: plan.Ranges.Start(i), End: plan.Ranges.End(i),
+			Rows: int64(math.Round(r.rows)), Share: r.rows / max(t.rows, 1), seen: r.seen})
+	}
+	for _, k := range t.hot.top(heavyKeys) {
+		key := HeavyKey{Rows: int64(math.Round(k.rows)), Share: k.rows / max(t.rows, 1)}
+		for v := range strings.SplitSeq(k.text, string([]byte{querySep})) {
+			key.Values = append(key.Values, strings.ToValidUTF8(v, "\uFFFD"))
+		}
+		e.HeavyKeys = append(e.HeavyKeys, key)
+	}
+}
+
+// indexes are where names are among others.
+func indexes(all, names []string) []int {
+	at := make([]int, 0, len(names))
+	for _, name := range names {
+		at = append(at, slices.Index(all, name))
+	}
+	return at
+}

@@ -1,0 +1,9 @@
+package estimate
+
+import (
+	"testing"
+
+	"bulkload/internal/test/testcluster"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }

@@ -1,0 +1,119 @@
+package estimate
+
+import (
+	"fmt"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Rows count the rows of a build that has no input of records, but rows with all their cells. They belong to one goroutine.
+type Rows struct{ t *tally }
+
+// NewRows counts for these regions.
+func NewRows(r *partition.Ranges) *Rows { return &Rows{newTally(r.Len(), 0)} }
+
+// Row is what is counted of a row besides its key.
+type Row struct {
+	Bytes int64  // of its cells as the sort has them
+	Cells int    // how many
+	Names int    // bytes of their families and qualifiers
+	Query []byte // value of the query key
+}
+
+// Add counts a row of a region.
+func (r *Rows) Add(region int, key []byte, row Row) {
+	r.t.row(region, key, int64(len(key))+row.Bytes)
+	r.t.packed.cells += float64(row.Cells)
+	r.t.packed.names += float64(row.Names)
+	r.t.hot.add(xxhash.Sum64(row.Query), row.Query, 1)
+	r.t.seen++
+}
+
+// Take adds what others have counted, each row for so many, and empties them.
+func (r *Rows) Take(o *Rows, factor float64) {
+	r.t.merge(o.t, factor)
+	o.t.reset(nil)
+}
+
+// Mean is how many bytes a row has on average, 0 if there is none.
+func (r *Rows) Mean() float64 { return r.t.bytes / max(r.t.rows, 1) }
+
+// Bytes are those of keys and cells of all rows.
+func (r *Rows) Bytes() float64 { return r.t.bytes }
+
+// A RowBuild is what is known of a build of packed rows besides their count.
+type RowBuild struct {
+	Plan       *build.Plan
+	MaxRegion  int64  // at which a region of its table splits, 0 if the table does not say
+	Query      string // column of the query key
+	Files      int    // that are there
+	Places     int    // that are read
+	Whole      bool   // they are all there is
+	InputBytes int64
+	Bad        int64 // rows without a key
+
+	SampledRows int64   // that were built
+	HFileBytes  int64   // of them, without what files have besides their blocks
+	Duplicates  int64   // rows among them that have the key of another; rows of one key are there together
+	Part        float64 // of the bytes of all rows that they are
+
+	ReadTime, WriteTime time.Duration    // of all rows
+	Sort                extsort.Options  // of all rows
+	Forecast            extsort.Forecast // of their sort, which has so many bytes
+	SortedBytes         int64
+	Packed              float64 // what a byte of the sort is on disk
+	WorkerMemory        int64   // of each worker besides the sort
+}
+
+// Estimate is what the build of the rows comes to.
+func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
+	o := BuildOptions{Options: build.Options{Workers: b.Sort.Workers, Memory: w.Memory}, Suggest: w.Suggest, Skew: w.Skew, spillLimit: w.SpillLimit, query: []string{b.Query}}
+	o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, b.MaxRegion)
+	o = o.withDefaults()
+	t := r.t
+	t.bad, t.places, t.whole = b.Bad, b.Places, b.Whole
+	e := newEstimate(b.Plan, o)
+	e.Files, e.InputBytes, e.SampledRows, e.Places = b.Files, b.InputBytes, b.SampledRows, b.Places
+	e.tell(b.Plan, t)
+	if t.rows == 0 {
+		return e
+	}
+	e.Cells = int64(t.packed.cells)
+	e.divide(b.Plan, t, float64(b.HFileBytes)/b.Part)
+	f := b.Forecast
+	e.Spills, e.Runs, e.SpillBytes, e.SpillMost = f.Spills, f.Runs, int64(b.Packed*float64(f.Written)), int64(b.Packed*float64(f.Most))
+	if e.Spills {
+		e.MoreMemory = b.SortedBytes + e.Rows*extsort.IndexSize - b.Sort.Memory
+	}
+	e.Memory += f.Memory + int64(o.Workers)*b.WorkerMemory
+	e.ReadTime, e.WriteTime = b.ReadTime, b.WriteTime
+	e.warn(b.Plan, t, o)
+	if c := b.warnDuplicates(e.Rows); c.Severity != preflight.SeverityOK {
+		e.Warnings = append(e.Warnings, c)
+	}
+	return e
+}
+
+// warnDuplicates says that rows have one key, as far as the sample has shown.
+func (b RowBuild) warnDuplicates(rows int64) preflight.Check {
+	if b.Duplicates == 0 {
+		return preflight.Check{}
+	}
+	about, all, of := "", b.Duplicates, fmt.Sprintf("of all %s", setting.Count(rows, "row"))
+	switch {
+	case !b.Whole:
+		about, of = "at least ", fmt.Sprintf("in a sample of %s", setting.Count(b.SampledRows, "row"))
+	case b.SampledRows < rows:
+		about, all, of = "about ", int64(float64(b.Duplicates)*float64(rows)/float64(b.SampledRows)), fmt.Sprintf("in a sample of %s", setting.Count(b.SampledRows, "row"))
+	}
+	return preflight.Doubtful("duplicate keys", setting.Textf("make the key of more columns: the job fails, or leaves such rows out with %s first or last", setting.Duplicates),
+		"%s%s with the key of another row (%s); regions are shown with them", about, setting.Count(all, "row"), of)
+}

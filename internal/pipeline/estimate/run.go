@@ -1,0 +1,136 @@
+package estimate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/source"
+)
+
+// Options are [WorkOptions] with what else an estimate depends on.
+type Options struct {
+	build.WorkOptions
+	Splits *[][]byte // of the regions; default: the table's, for which its cluster is asked
+	// TableSplits are those of further tables, by name, where Splits are given; one that is not there is one region.
+	TableSplits map[string][][]byte
+	Exact       bool      // count the keys of all of the input
+	Suggest     int       // find split points for so many regions; default 0: no
+	Skew        float64   // warn of regions with more than so many times their fair share, default 2
+	MaxRegion   spec.Size // at which a region splits; default the table's, else that of the configuration
+}
+
+// Regions are the families' settings and the split points that a build of a spec has: the table's, or with split points given
+// [spec.DefaultFamily]'s. maxSize is at which a region splits, 0 if no table says.
+func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte) (families []spec.Family, points [][]byte, maxSize int64, err error) {
+	families = spec.DefaultFamilies(s.Families())
+	if splits != nil {
+		points = *splits
+	} else {
+		facts, err := cluster.SpecFacts(ctx, env, s)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		families, points, maxSize = facts.Families, facts.Splits, facts.Table.MaxFileSize
+	}
+	families, err = s.ApplyToAll(families)
+	return families, points, maxSize, err
+}
+
+// Shapes are those of all targets of a job, as [Regions] has them, and the sizes at which their regions split.
+func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]build.Shape, []int64, error) {
+	targets := s.Targets()
+	shapes, maxSizes := make([]build.Shape, len(targets)), make([]int64, len(targets))
+	for i, t := range targets {
+		splits := w.Splits
+		if splits != nil && i > 0 {
+			own := w.TableSplits[t.Table]
+			splits = &own
+		}
+		var err error
+		if shapes[i].Families, shapes[i].Splits, maxSizes[i], err = Regions(ctx, env, t.Job, splits); err != nil {
+			return nil, nil, err
+		}
+	}
+	return shapes, maxSizes, nil
+}
+
+// Run opens the input of a spec and estimates its build. The regions and
+// the family's settings are the table's; with split points given, or to be
+// found for no table, no cluster is asked and the settings are
+// [DefaultFamily]'s. A job of several tables is estimated as it is built, by one
+// reading; split points are found for each of them.
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimate, error) {
+	targets := s.Targets()
+	shapes, maxSizes, err := Shapes(ctx, env, s, w)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range targets {
+		if w.Suggest > 1 && w.Splits != nil && len(shapes[i].Splits) == 0 && t.Regions == 0 {
+			targets[i].Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
+		}
+	}
+	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, w.Stdin, nil)
+	if err == nil {
+		err = streams.Refuse("an estimate")
+	}
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	k, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit, Events: w.Events}) // rejects of a sample are not kept
+	if err != nil {
+		return nil, err
+	}
+	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events, Missing: source.Missing(s.Missing)}, spillLimit: w.SpillLimit,
+		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
+	now := time.Now().UnixMilli()
+	var tables []tableWork
+	for i, t := range targets {
+		x := shapes[i]
+		plan, err := build.NewPlan(t.Job, k.Source.Columns(), x.Families[0], x.Splits, now, x.Families[1:]...)
+		if err != nil && s.Several() {
+			err = fmt.Errorf("table %s: %w", t.Table, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		plan.WarnKey(w.Events)
+		o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, maxSizes[i])
+		o.query = queryColumns(t.Job, plan)
+		tables = append(tables, tableWork{plan, t.Index, o})
+	}
+	opened := time.Since(start)
+	e, err := buildTables(ctx, tables, k.Source)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range e.All() {
+		t.OpenTime = opened
+	}
+	e.Reading = k.Reading
+	return e, nil
+}
+
+// maxRegion is at which size a region splits, and what says so. table is what the table says, 0 for nothing.
+func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from string) {
+	if w.MaxRegion > 0 {
+		return int64(w.MaxRegion), "as given"
+	}
+	return preflight.MaxRegionSize(table, env.Conf.Value("hbase.hregion.max.filesize"))
+}
+
+// queryColumns are what a reader gives to get rows.
+func queryColumns(s spec.Job, plan *build.Plan) []string {
+	if len(s.Query) > 0 {
+		return s.Query
+	}
+	columns := keygen.Columns(plan.Key)
+	return columns[:min(1, len(columns))]
+}

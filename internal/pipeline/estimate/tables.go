@@ -1,0 +1,82 @@
+package estimate
+
+import (
+	"context"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// tableWork is one of the tables that a build writes, with what is to be known of it.
+type tableWork struct {
+	plan  *build.Plan
+	index string
+	o     BuildOptions // of all tables the same, but for what a table has of its own: query key, size of regions
+}
+
+// buildTables samples the input once for all tables. The first one's estimate has the others'.
+func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Estimate, error) {
+	plans := make([]*build.Plan, len(tables))
+	for i := range tables {
+		tables[i].o = tables[i].o.withDefaults()
+		plans[i] = tables[i].plan
+	}
+	o := tables[0].o
+	memory, err := o.SortMemory(in, plans...)
+	if err != nil {
+		return nil, err
+	}
+	extent, err := in.Extent(ctx)
+	if err != nil {
+		return nil, fail.With(fail.Input, err)
+	}
+	s := &build.Sample{Plan: plans[0], Further: plans[1:], Input: in, Options: o.Options, Extent: extent, Readers: o.readers, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}
+	if err := s.Run(ctx); err != nil {
+		return nil, o.ReadError(build.Locate(err, in))
+	}
+	all := make([]*Estimate, len(tables))
+	for i, t := range tables {
+		one := &scaled{s}
+		if len(tables) > 1 {
+			one = &scaled{s.Table(i)}
+			t.o.spillLimit = 0 // it bounds all tables together
+		}
+		counted, err := one.countKeys(ctx, t.o)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = one.estimate(counted, t.o)
+		all[i].Index = t.index
+		all[i].warn(one.Plan, counted, t.o)
+	}
+	if len(all) > 1 {
+		together(all, memory, o.spillLimit)
+	}
+	return all[0], nil
+}
+
+// together puts into each estimate what is of all tables, and the others into the first.
+func together(all []*Estimate, memory int64, limit spec.Size) {
+	sum := Estimate{}
+	need := -memory
+	for _, e := range all {
+		sum.Memory, sum.ReadTime, sum.Runs = max(sum.Memory, e.Memory), max(sum.ReadTime, e.ReadTime), max(sum.Runs, e.Runs)
+		sum.Spills = sum.Spills || e.Spills
+		sum.SpillMost += e.SpillMost
+		need += e.MoreMemory + memory // that of its rows alone
+	}
+	for _, e := range all {
+		e.Memory, e.ReadTime, e.Runs = sum.Memory, sum.ReadTime, sum.Runs
+		if e.Spills {
+			e.MoreMemory = need
+		}
+	}
+	if c := sum.warnSpill(limit); c.Severity != preflight.SeverityOK {
+		all[0].Warnings = append(all[0].Warnings, c)
+	}
+	all[0].Tables = all[1:]
+}

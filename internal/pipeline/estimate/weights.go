@@ -1,0 +1,92 @@
+package estimate
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/source"
+)
+
+const (
+	// weightText is how much of an input is read to weigh regions. They need to be known less well than what [Build] says of them: a
+	// region whose weight is wrong by a tenth makes its task as much longer.
+	weightText = 24 << 20
+	// packedRow is how many times a row of Parquet is larger than its share of the file. It only spreads the sample over files of
+	// several formats.
+	packedRow = 3
+)
+
+// Weights estimates the bytes of keys and values that each region of a build gets, from the keys of a sample: in the order of the regions,
+// those of further tables after those of the first, none below what half a row of the sample stands for. They are the same for the same
+// input and points, whatever the number of workers. Bad records are left out: a run, which reads all of the input, judges them. An input without rows
+// has weights of 0.
+func Weights(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (all []int64, err error) {
+	for i, t := range s.Targets() {
+		own, err := weigh(ctx, files, t.Job, shapes[i].Families, shapes[i].Splits, w, weightText)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, own...)
+	}
+	return all, nil
+}
+
+func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.Family, points [][]byte, w build.WorkOptions, text int64) (_ []int64, err error) {
+	s.BadRecords = "100%"
+	in, err := build.OpenInput(ctx, files.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	plan, err := build.NewPlan(s, in.Source.Columns(), families[0], points, 1, families[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, Budget: in.Budget}.WithDefaults()
+	o.Events = progress.Events{}
+	extent, err := in.Source.RoughExtent(ctx)
+	if err != nil {
+		return nil, fail.With(fail.Input, err)
+	}
+	packed, row := ratios(in.Source, extent)
+	c := &counting{plan: plan, in: in.Source, o: o, held: plan.Carries(), places: choosePlaces(in.Source, text, packed, row)}
+	t, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	weights := make([]int64, plan.Ranges.Len())
+	if t.seen == 0 {
+		return weights, nil
+	}
+	half := t.bytes / float64(t.seen) / 2
+	for i, r := range t.regions {
+		weights[i] = int64(math.Ceil(max(r.bytes, half)))
+	}
+	return weights, nil
+}
+
+// ratios are what a byte of packed text becomes, and about how many bytes a row of Parquet has.
+func ratios(in *source.Input, e source.Extent) (packed, row float64) {
+	var packedSize, parquet int64
+	text, files := e.Text, in.Files()
+	for _, f := range files {
+		switch {
+		case f.Format == source.FormatParquet:
+			parquet += f.Size
+		case f.Compression != "":
+			packedSize += f.Size
+		}
+	}
+	for _, s := range in.Splits() {
+		if f := files[s.File]; f.Compression == "" && f.Format != source.FormatParquet {
+			text -= s.End - s.Start
+		}
+	}
+	packed = float64(max(text, 0)) / float64(max(packedSize, 1))
+	return packed, max(1, packedRow*float64(parquet)/float64(max(e.Rows, 1)))
+}

@@ -1,0 +1,233 @@
+package filecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+)
+
+// A DamagedError is an HFile that is not what was written, or no sound HFile.
+type DamagedError struct {
+	Path  string
+	Found []string // what was found, with offsets where there are any
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged: %s", e.Path, strings.Join(e.Found, "; "))
+}
+
+// Target is a file to be checked, and what is known of it.
+type Target struct {
+	manifest.File
+	Path      string // on the file system
+	MayBeGone bool   // it may be gone, which is no damage
+	ID        uint64 // of the file that was read, where the file system says one
+}
+
+// Checker reads whole HFiles before HBase gets them: one whose checksum
+// is known is compared with it, another is checked block by block and cell by
+// cell.
+type Checker struct {
+	FS     hdfsio.FS
+	Gate   progress.Gate // before each file
+	Events progress.Events
+}
+
+const (
+	// leastWorkers and mostWorkers bound the files that are read at a time: more than one core has, since reading is waiting for
+	// DataNodes; the upper bound is one of memory.
+	leastWorkers, mostWorkers = 4, 8
+	// quickFile is the size up to which as many are read at a time as may be.
+	quickFile = 1 << 20
+)
+
+// atATime is how many of the files are read at a time.
+func atATime(files []Target) int {
+	n := max(runtime.GOMAXPROCS(0), leastWorkers)
+	if !slices.ContainsFunc(files, func(f Target) bool { return f.Bytes > quickFile }) {
+		n = mostWorkers
+	}
+	return min(n, len(files), mostWorkers)
+}
+
+// All checks files, and puts in what it learns of them. Those that are damaged
+// are all found; an error says that a file could not be read.
+func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*DamagedError, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	p.Events.Phase("check")
+	total := progress.Amount{}
+	for _, f := range files {
+		total.Files++
+		total.Bytes += f.Bytes
+	}
+	p.Events.Total("check", total)
+	var mu sync.Mutex
+	var next atomic.Int64
+	damaged = map[int]*DamagedError{}
+	err = workers.Run(ctx, atATime(files), func(ctx context.Context, _ int) error {
+		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+			if err := progress.Pass(ctx, p.Gate); err != nil {
+				return err
+			}
+			err := damagedBlock(files[i].Path, p.one(ctx, &files[i]))
+			if d, ok := errors.AsType[*DamagedError](err); ok {
+				mu.Lock()
+				damaged[i] = d
+				mu.Unlock()
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return damaged, err
+}
+
+// damagedBlock marks a file as damaged if HDFS has no good replica of one of its blocks.
+func damagedBlock(name string, err error) error {
+	if b, ok := errors.AsType[*hdfsio.BlockError](err); ok {
+		return &DamagedError{name, []string{b.Error()}}
+	}
+	return err
+}
+
+// one checks a file. It learns its checksum, if that was not known.
+func (p *Checker) one(ctx context.Context, f *Target) error {
+	file, err := p.FS.Open(ctx, f.Path)
+	if f.MayBeGone && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	f.ID, _ = hdfsio.FileID(info)
+	if info.Size() != f.Bytes {
+		return &DamagedError{f.Path, []string{fmt.Sprintf("it has %d bytes, written were %d", info.Size(), f.Bytes)}}
+	}
+	if f.CRC32C == 0 {
+		f.CRC32C, err = p.check(ctx, file, f)
+		return err
+	}
+	sum, err := sumOf(ctx, file, f.Bytes, p.Events.Checked)
+	if err != nil || sum == f.CRC32C {
+		return err
+	}
+	return p.Differs(ctx, file, f, sum)
+}
+
+// Differs says of a file that does not have its checksum what is wrong with it.
+func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint32) error {
+	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, when it was written it was %08x", sum, f.CRC32C)}
+	_, err := (&Checker{FS: p.FS}).check(ctx, file, f)
+	if d, ok := errors.AsType[*DamagedError](err); ok {
+		found = append(found, d.Found...)
+	} else if err == nil {
+		found = append(found, "it is a sound HFile, but not the one that was written")
+	}
+	return &DamagedError{f.Path, found}
+}
+
+// sumOf reads a file of about so many bytes to its end.
+func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uint32, error) {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	sum := uint32(0)
+	buf := make([]byte, min(max(bytes+1, 4<<10), 512<<10))
+	for {
+		n, err := r.Read(buf)
+		sum = crc32.Update(sum, castagnoli, buf[:n])
+		if told != nil {
+			told(int64(n))
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case err == io.EOF:
+			return sum, nil
+		case err != nil:
+			return 0, err
+		}
+	}
+}
+
+// check judges a file by what it says of itself, and gives the checksum of
+// the bytes that it has seen.
+func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, error) {
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return 0, fmt.Errorf("%s: %T cannot be read at an offset", f.Path, file)
+	}
+	if _, ok := p.FS.(hdfsio.Local); !ok {
+		at = newPieces(at, f.Bytes)
+	}
+	r := &checkedReader{ctx: ctx, at: at, told: p.Events.Checked}
+	res := hfile.Check(r, f.Bytes, hfile.CheckOptions{Name: path.Base(f.Path)})
+	if r.err != nil {
+		return 0, r.err
+	}
+	found := res.Errors
+	if res.OK && res.Entries != f.Cells {
+		found = append(found, fmt.Sprintf("it has %d cells, not %d", res.Entries, f.Cells))
+	}
+	if len(found) > 0 {
+		return 0, &DamagedError{f.Path, withoutValues(found)}
+	}
+	return r.end(f.Bytes)
+}
+
+// quoted is a row or a value in a finding.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// withoutValues takes the table's data out of the first findings.
+func withoutValues(found []string) []string {
+	const most = 3
+	found = slices.Compact(slices.Clone(found)) // two passes may find the same
+	var kept []string
+	for _, s := range found[:min(most, len(found))] {
+		kept = append(kept, quoted.ReplaceAllString(s, "…"))
+	}
+	if more := len(found) - most; more > 0 {
+		kept = append(kept, fmt.Sprintf("and %d more", more))
+	}
+	return kept
+}
+
+// ReadBack reads every byte of a file that was written, and compares their
+// checksum. So what is known of the bytes that were sent is true of the file.
+func ReadBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) error {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum, err := sumOf(ctx, f, 512<<10, nil)
+	if err == nil && sum != sent {
+		err = fmt.Errorf("the CRC-32C of its bytes is %08x, written were %08x", sum, sent)
+	}
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package filecheck
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen/rowkey"
+)
+
+// Opener opens files. A file system is one.
+type Opener interface {
+	Open(ctx context.Context, name string) (fs.File, error)
+}
+
+// OpenHFile opens an HFile of a file system; the caller closes what it returns with the reader.
+func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
+	return openHFile(ctx, fsys, name, 0)
+}
+
+// openHFile is OpenHFile that reads a file of up to so many bytes as a whole.
+func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfile.Reader, io.Closer, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %T cannot be read at an offset", name, f)
+	}
+	if info.Size() <= small {
+		whole := make([]byte, info.Size())
+		if _, err := io.ReadFull(io.NewSectionReader(at, 0, info.Size()), whole); err != nil {
+			f.Close()
+			return nil, nil, err
+		}
+		at = bytes.NewReader(whole)
+	}
+	r, err := hfile.Open(at, info.Size(), hfile.ReaderOptions{})
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return r, f, nil
+}
+
+// Meta is an HFile's own account of itself, with its first and last row.
+type Meta struct {
+	hfile.Meta
+	FirstRow, LastRow, Family []byte
+}
+
+// smallFile is up to which size in bytes ReadMeta reads a file at once. Trailer, index and blocks are read in no order
+// otherwise, and on HDFS each step back is a new connection to a DataNode.
+const smallFile = 256 << 10
+
+// ReadMeta opens an HFile far enough to know it: trailer, index, file info.
+func ReadMeta(ctx context.Context, fsys Opener, name string) (Meta, error) {
+	r, f, err := openHFile(ctx, fsys, name, smallFile)
+	if err != nil {
+		return Meta{}, err
+	}
+	defer f.Close()
+	m := Meta{Meta: r.Meta()}
+	if m.FirstRow, m.LastRow, err = r.Rows(); err == nil {
+		m.Family, err = r.Family()
+	}
+	return m, err
+}
+
+// HFileMeta is an HFile's account of itself for people and programs.
+type HFileMeta struct {
+	File        string      `json:"file"`
+	Version     string      `json:"version"`
+	Bytes       int64       `json:"bytes"`
+	Cells       int64       `json:"cells"`
+	Compression string      `json:"compression"`
+	Encoding    string      `json:"encoding"`
+	Bloom       string      `json:"bloom"`
+	BloomKeys   int64       `json:"bloom_keys"`
+	IndexLevels int         `json:"index_levels"`
+	FirstRow    string      `json:"first_row"` // printable bytes, others as \xNN
+	LastRow     string      `json:"last_row"`
+	Info        []InfoEntry `json:"info"`
+}
+
+// InfoEntry is one entry of an HFile's file info.
+type InfoEntry struct {
+	Key  string `json:"key"`
+	Hex  string `json:"hex"`
+	Text string `json:"text"` // as its meaning prints
+}
+
+// DescribeHFile gives an HFile's account of itself.
+func DescribeHFile(name string, r *hfile.Reader) (HFileMeta, error) {
+	m := r.Meta()
+	first, last, err := r.Rows()
+	if err != nil {
+		return HFileMeta{}, err
+	}
+	v := HFileMeta{
+		File: name, Version: fmt.Sprintf("%d.%d", m.Major, m.Minor), Bytes: m.Bytes, Cells: m.Cells, Compression: m.Compression.String(),
+		Encoding: m.Encoding.String(), Bloom: m.Bloom.String(), BloomKeys: m.BloomKeys, IndexLevels: m.IndexLevels,
+		FirstRow: rowkey.String(first), LastRow: rowkey.String(last),
+	}
+	for _, k := range m.InfoKeys() {
+		v.Info = append(v.Info, InfoEntry{Key: k, Hex: fmt.Sprintf("%x", m.Info[k]), Text: infoText(k, m.Info[k])})
+	}
+	return v, nil
+}
+
+// infoText prints a value of the file info by what it is.
+func infoText(key string, v []byte) string {
+	times := []string{"BULKLOAD_TIMESTAMP", "hfile.CREATE_TIME_TS", "EARLIEST_PUT_TS"}
+	switch {
+	case len(v) == 8 && slices.Contains(times, key):
+		return time.UnixMilli(int64(binary.BigEndian.Uint64(v))).UTC().Format("2006-01-02 15:04:05.000 UTC")
+	case len(v) == 16 && key == "TIMERANGE":
+		return fmt.Sprintf("%d … %d", binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:]))
+	case len(v) == 1:
+		return fmt.Sprint(v[0] != 0)
+	case len(v) == 4:
+		return fmt.Sprint(int32(binary.BigEndian.Uint32(v)))
+	case len(v) == 8:
+		return fmt.Sprint(int64(binary.BigEndian.Uint64(v)))
+	}
+	if utf8.Valid(v) && !slices.ContainsFunc([]rune(string(v)), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return string(v)
+	}
+	return rowkey.String(v)
+}

@@ -1,0 +1,163 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// Adopted is what a job that succeeded has built.
+type Adopted struct {
+	Manifests []*manifest.Manifest  // one of each table
+	Regions   []build.WrittenRecord // with files, under their names in the staging directory
+	Maps      []*MapDone            // in the order of the input
+	Reduces   []*ReduceDone
+	Tasks     []TaskRun // maps, then reduces
+}
+
+// committed reports whether the job's output is complete: its ApplicationMaster writes that last.
+func committed(ctx context.Context, fsys hdfsio.FS, dir string) (bool, error) {
+	_, err := fsys.Stat(ctx, path.Join(dir, outName, successName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, fail.With(fail.HDFS, err)
+}
+
+// readWorkAt reads what a job was submitted with.
+func readWorkAt(ctx context.Context, fsys hdfsio.FS, dir string) (*Work, error) {
+	w := &Work{}
+	name := path.Join(dir, WorkName)
+	if err := share.ReadSealed(ctx, fsys, name, w, &w.Checksum); err != nil {
+		return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w", name, err))
+	}
+	return w, w.validate()
+}
+
+// readReduces reads those of all reduces.
+func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all []*ReduceDone, err error) {
+	for i := range w.Reduces {
+		d := &ReduceDone{}
+		name := path.Join(out, reduceFile(i))
+		err := share.ReadSealed(ctx, fsys, name, d, &d.Checksum)
+		if err == nil && (d.Schema != 1 || d.Work != w.Checksum || d.Reduce != i) {
+			err = errors.New("it is not of this job")
+		}
+		if err != nil {
+			return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w", name, err))
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// parts are what maps have read.
+func parts(maps []*MapDone) (all []*build.PartRead) {
+	for _, m := range maps {
+		all = append(all, &m.PartRead)
+	}
+	return all
+}
+
+// judge reports whether what all maps have read may be built.
+func judge(maps []*MapDone, p *share.Plan) error {
+	return build.Judge(parts(maps), p.Job)
+}
+
+// Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles
+// their names in the staging directory, where of several tables each has a directory of its own, and makes the manifests. Rejects is the
+// local file for bad records, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
+func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects string) (*Adopted, error) {
+	from := path.Join(dir, outName)
+	job, plans, err := w.Plan.Resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &Adopted{}
+	if a.Maps, err = readMaps(ctx, out.FS, dir, w); err != nil {
+		return nil, err
+	}
+	rejected := false
+	for _, m := range a.Maps {
+		rejected = rejected || m.Rejects != ""
+	}
+	if rejected && rejects != "" {
+		if err := joinRejects(ctx, out.FS, dir, a.Maps, rejects); err != nil {
+			return nil, fail.With(fail.HDFS, err)
+		}
+	}
+	if err := judge(a.Maps, w.Plan); err != nil {
+		if rejected && rejects != "" {
+			err = fail.WithRejects(err, rejects)
+		}
+		return nil, err
+	}
+	if a.Reduces, err = readReduces(ctx, out.FS, from, w); err != nil {
+		return nil, err
+	}
+	var streams [][]*build.Streamed
+	for _, r := range a.Reduces {
+		streams = append(streams, r.streamed())
+	}
+	if a.Manifests, a.Regions, err = build.AssembleStreams(plans, parts(a.Maps), streams, w.Plan.Job.AllowEmpty); err != nil {
+		return nil, err
+	}
+	tables := out.Tables(job, plans)
+	if err := build.Prepare(ctx, tables); err != nil {
+		return nil, err
+	}
+	built := build.Output{Dir: from}.Tables(job, plans)
+	for i, m := range a.Manifests {
+		if rejected {
+			m.RejectFile = rejects
+		}
+		for _, f := range m.Files {
+			if err := take(ctx, tables[i].Out, built[i].Out.Dir, f); err != nil {
+				return nil, fail.With(fail.HDFS, err)
+			}
+		}
+	}
+	return a, nil
+}
+
+// take gives an HFile its name in the staging directory. One that has it already was taken before; another of that name is of an earlier
+// attempt, which did not get as far.
+func take(ctx context.Context, out build.Output, from string, f manifest.File) error {
+	name := path.Join(out.Dir, f.Name)
+	there, err := out.FS.Stat(ctx, name)
+	if err == nil && same(there, f) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	source := path.Join(from, f.Name)
+	info, statErr := out.FS.Stat(ctx, source)
+	if statErr != nil {
+		return statErr
+	}
+	if !same(info, f) {
+		return fmt.Errorf("%s has %s, or is another file than its reduce wrote, of %d", source, setting.Count(info.Size(), "byte"), f.Bytes)
+	}
+	if err == nil {
+		if err := out.FS.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return out.FS.Rename(ctx, source, name)
+}
+
+// same reports whether a file is the one that was written.
+func same(info fs.FileInfo, f manifest.File) bool {
+	id, ok := hdfsio.FileID(info)
+	return info.Size() == f.Bytes && (!ok || f.FileID == 0 || id == f.FileID)
+}

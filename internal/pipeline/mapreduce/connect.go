@@ -1,0 +1,63 @@
+package mapreduce
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bulkload/internal/hadoop/yarn"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+)
+
+// connect finds YARN's servers by the configuration of Hadoop's client.
+func connect(env *cluster.Env) (*yarn.Client, error) {
+	conf, err := yarnConf(env.Conf)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	o := yarn.Options{}
+	if o.Addresses, err = yarn.FromConf(conf.Value); err != nil {
+		return nil, fail.With(fail.Config, fmt.Errorf("YARN is not known: %w", err))
+	}
+	if conf.Kerberos(hdfsio.HadoopAuthentication) {
+		login, err := env.Login()
+		if err != nil {
+			return nil, err
+		}
+		o.Kerberos = login
+	} else if o.User, err = conf.User(); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	c, err := yarn.New(o)
+	return c, fail.With(fail.Config, err)
+}
+
+// yarnConf reads the files of YARN and MapReduce in addition to those of HDFS.
+func yarnConf(base *hdfsio.Conf) (*hdfsio.Conf, error) {
+	lookup := base.Env
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	conf := &hdfsio.Conf{Env: base.Env}
+	seen := map[string]bool{}
+	for _, name := range []string{"HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
+		dir, ok := lookup(name)
+		if !ok || dir == "" || seen[filepath.Clean(dir)] {
+			continue
+		}
+		seen[filepath.Clean(dir)] = true
+		for _, file := range []string{"core-site.xml", "yarn-site.xml", "mapred-site.xml"} {
+			if err := conf.ReadFile(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	if len(seen) == 0 {
+		return nil, errors.New("set HADOOP_CONF_DIR to the directory with core-site.xml, yarn-site.xml and mapred-site.xml")
+	}
+	return conf, nil
+}

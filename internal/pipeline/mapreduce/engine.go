@@ -1,0 +1,305 @@
+package mapreduce
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/yarn"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// Settings say how a job runs on YARN. Zeros are chosen by the plan.
+type Settings struct {
+	Queue         string
+	MapMemory     int // of containers, MiB
+	ReduceMemory  int
+	Maps, Reduces int
+	Hadoop        string // program or home of Hadoop's client; default: looked for
+	// KillOnStop kills the application when the process is asked to stop. Default: it continues, and the same command attaches to it.
+	KillOnStop bool
+}
+
+// Validate refuses numbers that no job can have.
+func (s Settings) Validate() error {
+	for name, n := range map[setting.Name]int{setting.MapMemory: s.MapMemory, setting.ReduceMemory: s.ReduceMemory} {
+		if n != 0 && (n < LeastMemory || n > 1<<20) {
+			return fail.With(fail.Config, setting.Errorf("%s is %d MiB: a container needs %d at least", name, n, LeastMemory))
+		}
+	}
+	if s.Maps < 0 || s.Maps > share.Most || s.Reduces < 0 || s.Reduces > share.Most {
+		return fail.With(fail.Config, setting.Errorf("%s and %s are 1 to %d", setting.Maps, setting.Reduces, share.Most))
+	}
+	return nil
+}
+
+// Submission is a job as its journal has it.
+type Submission struct {
+	Tag         string // of the application, of no other
+	Dir         string // of the job, a URI
+	Application string // empty before it is known
+	Maps        int
+	Reduces     int
+	Weights     []int64 // estimated bytes of each region, by which regions were packed
+}
+
+// Journal keeps what was begun. Each call returns when the record is on disk.
+type Journal interface {
+	// Submitting is called before a job is handed over.
+	Submitting(Submission) error
+	// Submitted is called when its application is known.
+	Submitted(Submission) error
+	// Ended is called when the application has ended without its output, and is done with.
+	Ended(s Submission, how string) error
+}
+
+// Engine builds the HFiles of one plan on YARN.
+type Engine struct {
+	Settings
+	Env     *cluster.Env
+	Events  progress.Events
+	Journal Journal
+	Begun   *Submission // by an earlier process, if its end is not known; nil: none
+	Samples int         // rows of each region to remember
+	Rejects string      // local file of bad records; empty: none
+	Poll    time.Duration
+
+	program string // that tasks run; empty: this one
+	yarn    *yarn.Client
+	fs      hdfsio.FS
+}
+
+// defaultPoll is how often the cluster is asked.
+const defaultPoll = time.Second
+
+// Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
+// at. The plan is asked for when a job is to be submitted. What the job leaves next to its HFiles is removed by [Engine.Forget].
+func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.Plan, error), out build.Output, at hdfsio.Location) (*Adopted, error) {
+	e.Poll, e.fs = cmp.Or(e.Poll, defaultPoll), out.FS
+	c, err := connect(e.Env)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	e.yarn = c
+	s, over, err := e.find(ctx)
+	if e.Begun != nil && ctx.Err() != nil {
+		return nil, e.stopped(ctx, *e.Begun)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		if s, err = e.submit(ctx, plan, at); err != nil {
+			return nil, err
+		}
+	}
+	l, err := e.Env.Conf.Resolve(s.Dir)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	w, err := readWorkAt(ctx, e.fs, l.Path)
+	if err != nil {
+		return nil, err
+	}
+	if w.Plan.NewKeys != nil {
+		if err := w.Plan.Mount(ctx, e.Env); err != nil {
+			return nil, err
+		}
+	}
+	if !over {
+		if err := e.watch(ctx, *s, w, l.Path); err != nil {
+			return nil, err
+		}
+	}
+	a, err := Adopt(ctx, l.Path, w, out, e.Rejects)
+	if err != nil {
+		return nil, err
+	}
+	build.WarnLacking(parts(a.Maps), e.Events)
+	a.Tasks = runs(a)
+	e.clock(ctx, s.Application, a.Tasks)
+	for _, r := range a.Regions {
+		for _, f := range append([]manifest.File{r.File}, r.Others...) {
+			e.Events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: r.InSort(), Rows: f.Rows, Bytes: f.Bytes})
+		}
+	}
+	return a, nil
+}
+
+// Forget removes what a job has left next to its HFiles.
+func Forget(ctx context.Context, env *cluster.Env, s Submission) error {
+	fsys, name, err := env.Resolve(s.Dir)
+	if err != nil {
+		return err
+	}
+	return fail.With(fail.HDFS, fsys.RemoveAll(ctx, name))
+}
+
+// Kill ends the application of a job that is to be forgotten, if there is one.
+func Kill(ctx context.Context, env *cluster.Env, s Submission) error {
+	c, err := connect(env)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	e := &Engine{Env: env, yarn: c, Poll: defaultPoll}
+	return e.kill(ctx, s)
+}
+
+// kill ends all applications with the job's tag, and waits for their end.
+func (e *Engine) kill(ctx context.Context, s Submission) error {
+	all, err := e.yarn.ByTag(ctx, s.Tag)
+	if err != nil {
+		return fail.With(fail.Load, fmt.Errorf("end the application of %s: %w", s.Tag, err))
+	}
+	for _, a := range all {
+		if a.State.Ended() {
+			continue
+		}
+		if err := e.yarn.Kill(ctx, a.ID); err != nil {
+			return fail.With(fail.Load, fmt.Errorf("end %s: %w", a.ID, err))
+		}
+		for !a.State.Ended() {
+			if err := retry.Sleep(ctx, e.Poll); err != nil {
+				return err
+			}
+			if a, err = e.yarn.Application(ctx, a.ID); err != nil {
+				return fail.With(fail.Load, fmt.Errorf("end %s: %w", s.Tag, err))
+			}
+		}
+	}
+	return nil
+}
+
+// newTag is a tag that no other job has.
+func newTag() string {
+	var b [8]byte
+	rand.Read(b[:]) // it does not fail
+	return "bulkload-" + hex.EncodeToString(b[:])
+}
+
+// find looks for the job that an earlier process has begun: nil is none, or one that has ended without output; over says that the output
+// of it is complete.
+func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error) {
+	if e.Begun == nil {
+		return nil, false, nil
+	}
+	begun := *e.Begun
+	l, err := e.Env.Conf.Resolve(begun.Dir)
+	if err != nil {
+		return nil, false, fail.With(fail.Config, err)
+	}
+	// Its output says more than any server: it is complete when this is there.
+	if over, err = committed(ctx, e.fs, l.Path); over || err != nil {
+		e.Events.Note("an earlier application has done its work", "application", begun.Application)
+		return &begun, over, err
+	}
+	if begun.Application == "" {
+		all, err := e.yarn.ByTag(ctx, begun.Tag)
+		if err != nil {
+			return nil, false, e.unreachable(begun, err)
+		}
+		if len(all) == 0 {
+			return nil, false, e.ended(ctx, begun, "it was not submitted")
+		}
+		begun.Application = all[len(all)-1].ID
+		if err := e.Journal.Submitted(begun); err != nil {
+			return nil, false, err
+		}
+	}
+	how, err := e.outcome(ctx, begun)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case how == "":
+		e.Events.Note("attached to the application of an earlier attempt", "application", begun.Application)
+		return &begun, false, nil
+	}
+	return nil, false, e.ended(ctx, begun, how)
+}
+
+// ended notes the end of a job without output, and removes its directory.
+func (e *Engine) ended(ctx context.Context, s Submission, how string) error {
+	e.Events.Note("the application of an earlier attempt left no output", "application", s.Application, "because", how)
+	if err := Forget(ctx, e.Env, s); err != nil {
+		return err
+	}
+	return e.Journal.Ended(s, how)
+}
+
+// unreachable is for a cluster that does not say what became of a job.
+func (e *Engine) unreachable(s Submission, err error) error {
+	if errors.Is(err, yarn.ErrDenied) {
+		return fail.With(fail.Check, fmt.Errorf("ask about %s: %w", cmp.Or(s.Application, s.Tag), err))
+	}
+	return fail.With(fail.Load, fmt.Errorf("what became of %s is not known: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
+}
+
+// outcome says how an application without output has ended, and nothing of one that still runs.
+func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
+	a, err := e.yarn.Application(ctx, s.Application)
+	switch {
+	case err == nil && !a.State.Ended():
+		return "", nil
+	case err == nil && a.Succeeded():
+		return "", e.noOutput(ctx, s)
+	case err == nil:
+		return fmt.Sprintf("it ended as %s (%s)", a.State, a.Final), nil
+	case !errors.Is(err, yarn.ErrUnknown):
+		return "", e.unreachable(s, err)
+	}
+	// The ResourceManager has forgotten it; MapReduce's history may not have.
+	j, err := e.yarn.Job(ctx, s.Application)
+	switch {
+	case err == nil && j.State == "SUCCEEDED":
+		return "", e.noOutput(ctx, s)
+	case err == nil && (j.State == "FAILED" || j.State == "KILLED" || j.State == "ERROR"):
+		return "it ended as " + j.State, nil
+	case err != nil && !errors.Is(err, yarn.ErrUnknown):
+		return "", e.unreachable(s, err)
+	}
+	return "", fail.With(fail.Check, setting.Errorf("neither the ResourceManager nor the history server knows %s, which an earlier attempt has submitted, and its output in %s is not complete: see that it does not run (yarn application -status), and give %s to start over",
+		s.Application, s.Dir, setting.Restart))
+}
+
+// noOutput is of an application that says it has succeeded, when its output is not complete.
+func (e *Engine) noOutput(ctx context.Context, s Submission) error {
+	l, err := e.Env.Conf.Resolve(s.Dir)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	if ok, err := committed(ctx, e.fs, l.Path); ok || err != nil {
+		return err
+	}
+	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, and %s is not there: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
+}
+
+// stopped is for a process that was asked to stop while its job runs.
+func (e *Engine) stopped(ctx context.Context, s Submission) error {
+	cause := context.Cause(ctx)
+	if !e.KillOnStop {
+		e.Events.Warn("the application continues: the same command attaches to it", "application", cmp.Or(s.Application, s.Tag))
+		return cause
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := e.kill(ctx, s); err != nil {
+		return errors.Join(cause, fmt.Errorf("%w (it may continue: the same command attaches to it)", err))
+	}
+	return errors.Join(cause, e.ended(ctx, s, "it was killed with the command"))
+}

@@ -1,0 +1,330 @@
+package mapreduce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/share"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/hdfsio"
+)
+
+// manager is a ResourceManager that knows one application at most.
+type manager struct {
+	mu     sync.Mutex
+	id     string // empty: it knows none
+	tag    string
+	state  string
+	final  string
+	killed int
+	more   map[string]any   // further answers, by path
+	paths  map[string]int   // how often each was asked for
+	asked  func(m *manager) // with each question about the application
+}
+
+const application = "application_1700000000000_0001"
+
+func (m *manager) app() map[string]any {
+	return map[string]any{"id": m.id, "state": m.state, "finalStatus": m.final, "applicationTags": m.tag, "user": "etl", "diagnostics": "what YARN says"}
+}
+
+func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	answer := func(v any) { json.NewEncoder(w).Encode(v) }
+	if m.paths == nil {
+		m.paths = map[string]int{}
+	}
+	m.paths[r.URL.Path]++
+	switch path := r.URL.Path; {
+	case path == "/ws/v1/cluster/apps":
+		if m.id == "" || r.URL.Query().Get("applicationTags") != m.tag {
+			answer(map[string]any{"apps": nil})
+			return
+		}
+		answer(map[string]any{"apps": map[string]any{"app": []any{m.app()}}})
+	case path == "/ws/v1/cluster/apps/"+m.id && m.id != "":
+		if m.asked != nil {
+			m.asked(m)
+		}
+		answer(map[string]any{"app": m.app()})
+	case path == "/ws/v1/cluster/apps/"+m.id+"/state" && r.Method == http.MethodPut:
+		m.killed++
+		m.state, m.final = "KILLED", "KILLED"
+		w.WriteHeader(http.StatusAccepted)
+		answer(map[string]any{"state": "KILLED"})
+	default:
+		v, ok := m.more[path]
+		switch text, isText := v.(string); {
+		case isText:
+			w.Write([]byte(text))
+		case ok:
+			answer(v)
+		default:
+			http.NotFound(w, r)
+		}
+	}
+}
+
+// ofJob is where the ApplicationMaster answers.
+func ofJob(below string) string {
+	return "/proxy/" + application + "/ws/v1/mapreduce/jobs/" + strings.Replace(application, "application", "job", 1) + below
+}
+
+// notes is a journal that is read by the test.
+type notes struct{ all []string }
+
+func (n *notes) Submitting(s Submission) error { return n.add("submitting", s.Application) }
+func (n *notes) Submitted(s Submission) error  { return n.add("submitted", s.Application) }
+func (n *notes) Ended(_ Submission, how string) error {
+	return n.add("ended", how)
+}
+func (n *notes) add(what, of string) error {
+	n.all = append(n.all, strings.TrimSpace(what+" "+of))
+	return nil
+}
+
+// bench is an engine with a manager, with a staging directory of local files.
+type bench struct {
+	*testing.T
+	*Engine
+	manager *manager
+	notes   *notes
+	out     build.Output
+	at      hdfsio.Location
+	server  string // the manager's
+	pipe    *piped // whose output is that of the application
+}
+
+// serve is a server that stands for a manager or a node.
+func serve(t *testing.T, m *manager) string {
+	t.Helper()
+	server := httptest.NewServer(m)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// newBench is a bench whose Hadoop client says what script does. The job's work is done; commit makes its output complete.
+func newBench(t *testing.T, script string) *bench {
+	t.Helper()
+	m := &manager{state: "RUNNING", final: "UNDEFINED"}
+	server := serve(t, m)
+	conf, home := t.TempDir(), t.TempDir()
+	site := fmt.Sprintf("<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>%s</value></property></configuration>", strings.TrimPrefix(server, "http://"))
+	if err := os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte(site), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(home, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "bin", "mapred"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	vars := map[string]string{"HADOOP_CONF_DIR": conf, "HADOOP_USER_NAME": "etl"}
+	c, err := hdfsio.LoadConf(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &cluster.Env{Conf: c, Log: slog.New(slog.DiscardHandler)}
+	n := &notes{}
+	b := &bench{T: t, manager: m, server: server, notes: n, Engine: &Engine{Settings: Settings{Hadoop: home, Maps: 2, Reduces: 2}, Env: env, Journal: n, Poll: time.Millisecond, program: "/bin/true"}}
+	staging := t.TempDir()
+	b.out = build.Output{FS: hdfsio.Local{}, Dir: staging}
+	b.at = hdfsio.Location{Scheme: "file", Path: staging}
+	b.pipe = newPiped(t, jobtest.CSVSpec(plain(t)), [][]byte{[]byte("k04")}, 2, 2)
+	return b
+}
+
+func plain(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("id,name\n")
+	for i := range 6000 {
+		fmt.Fprintf(&b, "k%05d,name %d\n", i, i)
+	}
+	name := filepath.Join(t.TempDir(), "plain.csv")
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// begun is the submission of an earlier process, whose tasks have run.
+func (b *bench) begun(application string) *Submission {
+	b.Helper()
+	if err := b.pipe.run(); err != nil {
+		b.Fatal(err)
+	}
+	b.manager.tag = b.pipe.work.Tag
+	return &Submission{Tag: b.pipe.work.Tag, Dir: b.pipe.work.Dir, Application: application, Maps: 2, Reduces: 2}
+}
+
+// commit is what the ApplicationMaster does last.
+func (b *bench) commit() {
+	b.Helper()
+	if err := os.WriteFile(filepath.Join(b.pipe.dir, outName, successName), nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) build(ctx context.Context) (*Adopted, error) {
+	return b.Engine.Build(ctx, func(context.Context) (*share.Plan, error) { return b.pipe.work.Plan, nil }, b.out, b.at)
+}
+
+// TestAttach: an application of an earlier process that runs is waited for, found by its tag or by its id, and its output is taken.
+func TestAttach(t *testing.T) {
+	for _, id := range []string{"", application} {
+		b := newBench(t, "exit 1")
+		b.Begun, b.manager.id = b.begun(id), application
+		asked := 0
+		b.manager.asked = func(m *manager) {
+			if asked++; asked == 3 {
+				b.commit()
+				m.state, m.final = "FINISHED", "SUCCEEDED"
+			}
+		}
+		a, err := b.build(t.Context())
+		if err != nil || a.Manifests[0].Digest.Rows != 6000 || asked < 3 {
+			t.Fatalf("%q: %v after %d questions", id, err, asked)
+		}
+		if want := map[bool]string{true: "[submitted " + application + "]", false: "[]"}[id == ""]; fmt.Sprint(b.notes.all) != want {
+			t.Errorf("%q: the journal has %v, not %s", id, b.notes.all, want)
+		}
+	}
+}
+
+// TestAdoptForgotten: output that is complete is taken, whatever servers know.
+func TestAdoptForgotten(t *testing.T) {
+	for _, id := range []string{"", application} {
+		b := newBench(t, "exit 1")
+		b.Begun = b.begun(id)
+		b.commit()
+		if a, err := b.build(t.Context()); err != nil || a.Manifests[0].Digest.Rows != 6000 || len(b.notes.all) > 0 {
+			t.Errorf("%q: %v, %v", id, err, b.notes.all)
+		}
+	}
+}
+
+// TestForgotten: an unknown application, whose output is not complete, is not submitted again without a word.
+func TestForgotten(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun = b.begun(application)
+	_, err := b.build(t.Context())
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "neither the ResourceManager nor the history server knows") || len(b.notes.all) > 0 {
+		t.Errorf("%v, %v", err, b.notes.all)
+	}
+}
+
+// TestSubmitAgain: a job that has ended without output, or was never submitted, is submitted again with another tag.
+func TestSubmitAgain(t *testing.T) {
+	for _, c := range []struct{ id, state, want string }{
+		{"", "", "it was not submitted"},
+		{application, "KILLED", "it ended as KILLED (KILLED)"},
+		{application, "FAILED", "it ended as FAILED (FAILED)"},
+	} {
+		b := newBench(t, `echo "Submitted application application_1700000000000_0002" >&2`)
+		b.Begun = b.begun(c.id)
+		if c.id != "" {
+			b.manager.id, b.manager.state, b.manager.final = c.id, c.state, c.state
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		b.Events.OnNote = func(msg string, _ ...any) {
+			if msg == "application runs" {
+				cancel()
+			}
+		}
+		_, err := b.build(ctx)
+		want := []string{"ended " + c.want, "submitting", "submitted application_1700000000000_0002"}
+		if !errors.Is(err, context.Canceled) || !slices.Equal(b.notes.all, want) {
+			t.Errorf("%s: %v, the journal has %q, not %q", c.state, err, b.notes.all, want)
+		}
+		if _, err := os.Stat(b.pipe.dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: what it left stays: %v", c.state, err)
+		}
+	}
+}
+
+// TestNotSubmitted: a client that fails is the error, and the journal says that nothing runs.
+func TestNotSubmitted(t *testing.T) {
+	b := newBench(t, "echo 'no queue of that name' >&2; exit 1")
+	_, err := b.build(t.Context())
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "no queue of that name") || !slices.Equal(b.notes.all, []string{"submitting", "ended it was not submitted"}) {
+		t.Errorf("%v, %v", err, b.notes.all)
+	}
+}
+
+// TestVerdictEndsTheJob: an attempt that says that no other can succeed has the application killed, and its error is the job's.
+func TestVerdictEndsTheJob(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun, b.manager.id = b.begun(application), application
+	cause := fail.Errorf(fail.BadRows, "x.csv: record 7: no key")
+	if err := writeVerdict(t.Context(), hdfsio.Local{}, filepath.Join(b.pipe.dir, errorsName), "attempt_1700000000000_0001_m_000001_0", cause); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.build(t.Context())
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 7") || b.manager.killed != 1 || !slices.Equal(b.notes.all, []string{"ended it could not succeed"}) {
+		t.Errorf("%v, killed %d times, %v", err, b.manager.killed, b.notes.all)
+	}
+}
+
+// TestStop: a command that is stopped leaves its application running, or kills it.
+func TestStop(t *testing.T) {
+	for _, kill := range []bool{false, true} {
+		b := newBench(t, "exit 1")
+		b.Begun, b.manager.id, b.KillOnStop = b.begun(application), application, kill
+		ctx, cancel := context.WithCancel(t.Context())
+		b.manager.asked = func(*manager) { cancel() }
+		_, err := b.build(ctx)
+		if want := map[bool]int{true: 1}[kill]; !errors.Is(err, context.Canceled) || b.manager.killed != want || len(b.notes.all) != want {
+			t.Errorf("kill %v: %v, killed %d times, %v", kill, err, b.manager.killed, b.notes.all)
+		}
+	}
+}
+
+// TestFailed: without a word of its tasks, a failed application's error is what YARN says, and it is done with.
+func TestFailed(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun, b.manager.id = b.begun(application), application
+	asked := 0
+	b.manager.asked = func(m *manager) {
+		if asked++; asked == 2 {
+			m.state, m.final = "FAILED", "FAILED"
+		}
+	}
+	_, err := b.build(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "what YARN says") || len(b.notes.all) != 1 {
+		t.Errorf("%v, %v", err, b.notes.all)
+	}
+}
+
+// TestDamagedOutput: descriptions that do not agree are an error, and nothing of the output is taken.
+func TestDamagedOutput(t *testing.T) {
+	b := newBench(t, "exit 1")
+	b.Begun = b.begun(application)
+	b.commit()
+	if err := os.Remove(filepath.Join(b.pipe.dir, outName, reduceFile(1))); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.build(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "r-00001.json") {
+		t.Errorf("%v", err)
+	}
+	if files, err := os.ReadDir(b.out.Dir); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}

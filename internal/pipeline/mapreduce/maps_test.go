@@ -1,0 +1,68 @@
+package mapreduce
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/share"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/hdfsio"
+)
+
+// TestAttemptsOfAMap: of several attempts of one map that ended, as after the loss of a node or of the ApplicationMaster, the last is taken
+// with its bad records; others that have read something else end the job.
+func TestAttemptsOfAMap(t *testing.T) {
+	s := jobtest.CSVSpec(bad(t, false))
+	s.BadRecords = "9"
+	p := newPiped(t, s, [][]byte{[]byte("k04")}, 2, 1)
+	lines := strings.SplitAfter(string(p.work.items()), "\n")
+	for _, a := range []struct{ number, try int }{{0, 0}, {0, 1}} {
+		if _, _, err := p.attempt("m", a.number, a.try, []byte(lines[a.number])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := readMaps(t.Context(), hdfsio.Local{}, p.dir, p.work); !errors.Is(err, errNoMap) {
+		t.Errorf("the second map has not run: %v", err)
+	}
+	if _, _, err := p.attempt("m", 1, 1000, []byte(lines[1])); err != nil {
+		t.Fatal(err)
+	}
+	all, err := readMaps(t.Context(), hdfsio.Local{}, p.dir, p.work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"m_000000_1", "m_000001_1000"} {
+		if !strings.HasSuffix(all[i].Attempt, want) {
+			t.Errorf("map %d: %s is taken, want %s", i, all[i].Attempt, want)
+		}
+	}
+	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+	if err := joinRejects(t.Context(), hdfsio.Local{}, p.dir, all, rejects); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(rejects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(b), "\n"); n < 9 {
+		t.Errorf("%d lines of 9 bad records", n)
+	}
+
+	other := *all[0]
+	other.Records++
+	text, err := share.Seal(&other, &other.Checksum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, mapsName, mapFile(other.Attempt)), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = readMaps(t.Context(), hdfsio.Local{}, p.dir, p.work)
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "have read other rows") {
+		t.Errorf("attempts that differ: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package mapreduce
+
+import (
+	"math"
+	"slices"
+
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/chunk"
+	"bulkload/internal/pipeline/share"
+)
+
+// Sizes by which work is cut when nothing is said. A task costs about five seconds of a core before it does anything, so that few large
+// ones are better than many small ones.
+const (
+	bytesPerMap    = 256 << 20
+	bytesPerReduce = 512 << 20
+	mostMaps       = 2000
+)
+
+// Container is the size of a task's container, in MiB.
+type Container struct {
+	Memory int // all of it
+	Heap   int // of the JVM in it
+	Cores  int
+}
+
+// Sizes of containers when nothing is said, in MiB. The JVM of a task moves few large records.
+const (
+	// DefaultMapMemory and DefaultReduceMemory have room for the sort of a map's share, and for a chunk of each map.
+	DefaultMapMemory    = 1024
+	DefaultReduceMemory = 1024
+	// LeastMemory is what a container needs in any case.
+	LeastMemory = 512
+
+	mapHeap    = 160
+	reduceHeap = 192
+	// jvmRoom is what a JVM takes besides its heap, and what Hadoop's child takes to start the program.
+	jvmRoom = 128
+)
+
+// program is what is left of a container for the program, in bytes: it may exceed its own budget by an eighth.
+func (c Container) program() spec.Size {
+	left := max(c.Memory-c.Heap-jvmRoom, 64)
+	return spec.Size(left-left/8) << 20
+}
+
+// tasksFor is how many tasks of some size there are for so many bytes.
+func tasksFor(bytes, each int64, most int) int {
+	return int(min(max((bytes+each-1)/each, 1), int64(most)))
+}
+
+// packRegions cuts regions into at most n ranges that follow each other, so that the heaviest range is as light as n ranges allow: large
+// regions are alone, small ones together. Ranges no heavier than enough are not cut further, though there were fewer than n.
+func packRegions(weights []int64, n int, enough int64) (all []build.Regions) {
+	n = min(max(n, 1), len(weights))
+	most := lightest(weights, n)
+	sums := []int64{}
+	for i, w := range weights {
+		if last := len(all) - 1; i > 0 && sums[last]+w <= most {
+			all[last].To, sums[last] = i+1, sums[last]+w
+			continue
+		}
+		all, sums = append(all, build.Regions{From: i, To: i + 1}), append(sums, w)
+	}
+	for len(all) < n {
+		at := -1
+		for i, r := range all {
+			if r.To-r.From > 1 && sums[i] > enough && (at < 0 || sums[i] > sums[at]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		r := all[at]
+		to, left := halve(weights[r.From:r.To])
+		all = slices.Replace(all, at, at+1, build.Regions{From: r.From, To: r.From + to}, build.Regions{From: r.From + to, To: r.To})
+		sums = slices.Replace(sums, at, at+1, left, sums[at]-left)
+	}
+	return all
+}
+
+// lightest is the least weight that no range exceeds when n of them that follow each other have all.
+func lightest(weights []int64, n int) int64 {
+	low, high := slices.Max(weights), int64(0)
+	for _, w := range weights {
+		high += w
+	}
+	for low < high {
+		most := low + (high-low)/2
+		ranges, sum := 1, int64(0)
+		for _, w := range weights {
+			if sum+w > most {
+				ranges, sum = ranges+1, 0
+			}
+			sum += w
+		}
+		if ranges <= n {
+			high = most
+		} else {
+			low = most + 1
+		}
+	}
+	return low
+}
+
+// halve cuts two weights or more where the heavier side is lightest: before which, and what the first side has.
+func halve(weights []int64) (to int, left int64) {
+	most, sum, all := int64(math.MaxInt64), int64(0), int64(0)
+	for _, w := range weights {
+		all += w
+	}
+	for i, w := range weights[:len(weights)-1] {
+		if sum += w; max(sum, all-sum) < most {
+			most, to, left = max(sum, all-sum), i+1, sum
+		}
+	}
+	return to, left
+}
+
+// reduceRanges are the regions of each reduce. Without weights every region counts as much as any other, and all of them as the input. The
+// number of reduces is chosen when it is 0.
+func reduceRanges(weights []int64, regions int, input int64, reduces int) []build.Regions {
+	total := int64(0)
+	for _, w := range weights {
+		total += w
+	}
+	if len(weights) != regions || total == 0 {
+		total = max(input, int64(regions))
+		weights = slices.Repeat([]int64{max(total/int64(regions), 1)}, regions)
+	}
+	if reduces > 0 {
+		return packRegions(weights, reduces, 0)
+	}
+	return packRegions(weights, tasksFor(total, bytesPerReduce, regions), bytesPerReduce)
+}
+
+// chunkSize lets a reduce hold a chunk of every map within half of its memory.
+func chunkSize(memory spec.Size, maps int) int {
+	return min(max(int(int64(memory)/2/int64(maps)), chunk.MinSize), chunk.DefaultSize)
+}
+
+// cutWork says how a plan is cut into tasks. Numbers that are zero are chosen.
+func cutWork(p *share.Plan, maps, reduces int, m, r Container, workers int) *Work {
+	regions := p.Regions()
+	if maps == 0 {
+		maps = tasksFor(p.Bytes(), bytesPerMap, mostMaps)
+	}
+	maps = max(min(maps, len(p.Parts)), 1)
+	return &Work{Schema: 1, Maps: maps, Reduces: reduceRanges(p.Weights, regions, p.Bytes(), reduces), ChunkSize: chunkSize(r.program(), maps),
+		MapMemory: m.program(), ReduceMemory: r.program(), Workers: workers, Plan: p}
+}

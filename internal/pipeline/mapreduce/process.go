@@ -1,0 +1,255 @@
+package mapreduce
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/streaming"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/chunk"
+	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// Process is a task as its process sees it.
+type Process struct {
+	Env func(name string) (string, bool) // of the process
+	Dir string                           // working directory, with WorkName and streaming.JobFile
+	In  io.Reader
+	Out io.Writer // records of a map; a reduce writes none
+	Err io.Writer // reports to Hadoop, and the log
+	Log *slog.Logger
+}
+
+// task is one attempt under way.
+type task struct {
+	Process
+	streaming.Task
+	work  *Work
+	job   spec.Job
+	plans []*build.Plan
+	env   *cluster.Env
+	fs    hdfsio.FS
+	out   string // where the attempt writes
+	meter *meter
+	began time.Time
+}
+
+// Map does a map task. Its error is in the job's directory too.
+func (p Process) Map(ctx context.Context) error { return p.run(ctx, true, (*task).doMap) }
+
+// Reduce does a reduce task.
+func (p Process) Reduce(ctx context.Context) error { return p.run(ctx, false, (*task).doReduce) }
+
+func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Context) error) (err error) {
+	t := &task{Process: p, began: time.Now()}
+	if t.Task, err = streaming.TaskFrom(p.Env); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	if t.Task.Map != isMap {
+		return fail.Errorf(fail.Config, "%s is not a task of this kind", t.Attempt)
+	}
+	if t.work, err = readWork(filepath.Join(p.Dir, WorkName)); err != nil {
+		return err
+	}
+	if err := t.open(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.env.Close()) }()
+	l, err := t.work.below(t.env.Conf, errorsName)
+	if err != nil {
+		return err
+	}
+	earlier, err := verdicts(ctx, t.fs, l.Path, nil)
+	if err != nil {
+		return err
+	}
+	if v := firstPermanent(earlier); v != nil {
+		return fmt.Errorf("the job cannot succeed any more: %w", v.err())
+	}
+	// What grows beyond the budget is collected before the container is killed for it.
+	memory := t.work.ReduceMemory
+	if isMap {
+		memory = t.work.MapMemory
+	}
+	debug.SetMemoryLimit(int64(memory + memory/8))
+	t.meter = newMeter(p.Err)
+	if err = t.resolve(ctx); err == nil {
+		err = do(t, ctx)
+	}
+	t.meter.close()
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return errors.Join(err, writeVerdict(ctx, t.fs, l.Path, t.Attempt, err))
+}
+
+// open reads the configuration that the job was submitted with.
+func (t *task) open() (err error) {
+	conf := &hdfsio.Conf{Env: func(name string) (string, bool) {
+		if name == "HADOOP_USER_NAME" && t.User != "" {
+			return t.User, true // the process may be of another
+		}
+		return t.Process.Env(name)
+	}}
+	if err := conf.ReadFile(filepath.Join(t.Dir, streaming.JobFile)); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	t.env = &cluster.Env{Conf: conf, Log: t.Log}
+	if conf.Kerberos(hdfsio.HadoopAuthentication) {
+		if t.env.Tokens, err = hadooprpc.ReadTokens(t.TokenFile); err != nil {
+			return fail.With(fail.Check, err)
+		}
+	}
+	t.fs, t.out, err = t.env.Resolve(t.Output)
+	return err
+}
+
+// resolve makes what the task builds with. Reduces read tables only where rows get new keys: they know the families of the snapshot.
+func (t *task) resolve(ctx context.Context) (err error) {
+	if t.Task.Map || t.work.Plan.NewKeys != nil {
+		if err := t.work.Plan.Mount(ctx, t.env); err != nil {
+			return err
+		}
+	}
+	t.job, t.plans, err = t.work.Plan.Resolve(ctx)
+	return err
+}
+
+// doMap reads a share of the input.
+func (t *task) doMap(ctx context.Context) (err error) {
+	of, err := t.item()
+	if err != nil {
+		return err
+	}
+	w := build.WorkOptions{Workers: t.work.Workers, Memory: t.work.MapMemory, SpillDir: t.spillDir(), Events: t.meter.events()}
+	if t.work.Plan.Job.BadRecords != "" {
+		if w.RejectFile, err = filepath.Abs(filepath.Join(t.Dir, of.RejectName())); err != nil {
+			return err
+		}
+	}
+	in, err := t.work.Plan.Open(ctx, t.env, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	given := &counted{w: t.Out}
+	out := bufio.NewWriterSize(given, 1<<20)
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events}
+	read, err := t.work.Plan.Read(ctx, t.plans, in, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
+		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, w.RejectFile, o)
+	if err = share.FinishRejects(in, err); err != nil {
+		return err
+	}
+	d := MapDone{Schema: 1, Work: t.work.Checksum, Map: of.K, Attempt: t.Attempt, PartRead: *read}
+	l, err := t.work.below(t.env.Conf, mapsName)
+	if err != nil {
+		return err
+	}
+	if read.Rejected > 0 && w.RejectFile != "" {
+		d.Rejects = rejectFile(t.Attempt)
+		if err := t.keepRejects(ctx, w.RejectFile, path.Join(l.Path, d.Rejects)); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	d.Ran = t.ran(given.bytes)
+	return writeDone(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
+}
+
+// item is the share that the task's line names.
+func (t *task) item() (share.Of, error) {
+	const longest = 100
+	lines := bufio.NewScanner(io.LimitReader(t.In, longest))
+	if !lines.Scan() {
+		return share.Of{}, fail.With(fail.Unexpected, errors.Join(errors.New("no work came on standard input: the task's JVM has failed"), lines.Err()))
+	}
+	of, err := share.ParseOf(lines.Text())
+	if err != nil || of.N != t.work.Maps || lines.Scan() {
+		return share.Of{}, fail.Errorf(fail.Config, "the work on standard input is not one share of %d", t.work.Maps)
+	}
+	return of, nil
+}
+
+// spillDir is a directory of the node's disks that goes with the application.
+func (t *task) spillDir() string {
+	if n := len(t.LocalDirs); n > 0 {
+		return t.LocalDirs[(t.Number+t.Try)%n]
+	}
+	return ""
+}
+
+// recordSink writes chunks as the records of rawbytes.
+type recordSink struct {
+	*chunk.FrameWriter
+	buf *bufio.Writer
+}
+
+// Finish implements [build.Sink].
+func (r recordSink) Finish() error { return r.buf.Flush() }
+
+// doReduce writes the HFiles of its regions.
+func (t *task) doReduce(ctx context.Context) error {
+	if t.Reduces != len(t.work.Reduces) {
+		return fail.Errorf(fail.Config, "the job has %s, %s has %d", setting.Count(t.Reduces, "reduce"), WorkName, len(t.work.Reduces))
+	}
+	got := &counted{r: t.In}
+	in := chunk.NewFrameReader(bufio.NewReaderSize(got, 1<<20), "the shuffle")
+	out := build.Output{FS: t.fs, Dir: t.out, FileMode: 0o666, DirMode: 0o777, Identify: true}
+	name := func(run uint32) string { return fmt.Sprintf("map %d/%d", run+1, t.work.Maps) }
+	o := build.Options{Workers: 1, Memory: t.work.ReduceMemory, Sample: t.work.Samples, Events: t.meter.events()}
+	s, err := build.MergeStream(ctx, out.Tables(t.job, t.plans), in, t.work.Reduces[t.Number], name, t.work.Plan, o)
+	if err != nil {
+		return err
+	}
+	d := ReduceDone{Schema: 1, Work: t.work.Checksum, Reduce: t.Number, Attempt: t.Attempt, Streamed: *s[0], Tables: s[1:]}
+	d.Ran = t.ran(got.bytes)
+	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
+}
+
+// counted counts what comes or goes.
+type counted struct {
+	r     io.Reader
+	w     io.Writer
+	bytes int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// ran is how the attempt has run up to now.
+func (t *task) ran(shuffled int64) Ran {
+	r := Ran{Began: t.began.UTC(), Ended: time.Now().UTC(), Shuffled: shuffled}
+	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // which the NodeManager sets
+		r.Node, _ = os.Hostname()
+	}
+	if t.Task.Map {
+		r.Read = t.meter.now[1].Load()
+	}
+	return r
+}

@@ -1,0 +1,178 @@
+package mapreduce
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/hadoop/yarn"
+	"bulkload/internal/model/fail"
+)
+
+// machine is a processor as a program's file, Go and Java name it.
+type machine struct {
+	elf  elf.Machine
+	goes string // GOARCH
+	java []string
+}
+
+var machines = []machine{
+	{elf.EM_X86_64, "amd64", []string{"amd64", "x86_64"}},
+	{elf.EM_AARCH64, "arm64", []string{"aarch64", "arm64"}},
+	{elf.EM_PPC64, "ppc64le", []string{"ppc64le"}},
+	{elf.EM_S390, "s390x", []string{"s390x"}},
+	{elf.EM_RISCV, "riscv64", []string{"riscv64"}},
+	{elf.EM_LOONGARCH, "loong64", []string{"loongarch64"}},
+	{elf.EM_386, "386", []string{"i386", "i686", "x86"}},
+	{elf.EM_ARM, "arm", []string{"arm"}},
+}
+
+// goesOf is Java's name of a processor as Go has it, the same name if that is not known.
+func goesOf(java string) string {
+	for _, m := range machines {
+		if slices.Contains(m.java, java) {
+			return m.goes
+		}
+	}
+	return java
+}
+
+// Bounds of asking nodes for their processors.
+const (
+	mostAsked = 64
+	askers    = 8
+	askTime   = 10 * time.Second
+)
+
+// checkNodes holds the processor of a program to those of the nodes, as far as they say: a cluster on none of whose nodes it runs is
+// refused. Nodes that do not answer are passed over: what a task meets there is its own error.
+func (e *Engine) checkNodes(ctx context.Context, program string) error {
+	ours, err := processorOf(program)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	nodes, err := e.yarn.Nodes(ctx)
+	if err != nil {
+		e.Events.Note("the processors of the nodes are not known", "error", err)
+		return nil
+	}
+	others := map[string][]string{} // nodes by processor
+	same := 0
+	for host, theirs := range processors(ctx, e.yarn, spread(nodes, mostAsked)) {
+		if theirs = goesOf(theirs); theirs == ours {
+			same++
+		} else {
+			others[theirs] = append(others[theirs], host)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	var list []string
+	for theirs, hosts := range others {
+		slices.Sort(hosts)
+		list = append(list, fmt.Sprintf("%s of %s", strings.Join(few(hosts, 3), ", "), theirs))
+	}
+	slices.Sort(list)
+	if same > 0 {
+		e.Events.Warn("nodes have another processor than this program: tasks fail there, and are tried elsewhere", "program", ours, "nodes", strings.Join(list, "; "))
+		return nil
+	}
+	return fail.With(fail.Config, otherProcessor(ours, "nodes are "+strings.Join(list, "; "), theirsOf(others)))
+}
+
+func theirsOf(others map[string][]string) string {
+	most := ""
+	for theirs, hosts := range others {
+		if n := len(hosts) - len(others[most]); most == "" || n > 0 || n == 0 && theirs < most {
+			most = theirs
+		}
+	}
+	return most
+}
+
+// otherProcessor is of a program that nodes cannot run.
+func otherProcessor(ours, nodes, theirs string) error {
+	return fmt.Errorf("this program is for processors %s, and %s: take a build for them (CGO_ENABLED=0 GOOS=linux GOARCH=%s)", ours, nodes, theirs)
+}
+
+// processors asks nodes, as many at a time as may be; those that answer are in the result, by host.
+func processors(ctx context.Context, c *yarn.Client, nodes []yarn.Node) map[string]string {
+	all := map[string]string{}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	work := make(chan yarn.Node)
+	for range min(askers, len(nodes)) {
+		wait.Go(func() {
+			for n := range work {
+				if theirs, err := c.Processor(ctx, n.HTTP); err == nil {
+					mu.Lock()
+					all[n.Host] = theirs
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, n := range nodes {
+		work <- n
+	}
+	close(work)
+	wait.Wait()
+	return all
+}
+
+// spread takes so many of a list, evenly.
+func spread[T any](all []T, most int) []T {
+	if len(all) <= most {
+		return all
+	}
+	some := make([]T, most)
+	for i := range some {
+		some[i] = all[i*len(all)/most]
+	}
+	return some
+}
+
+// few is the beginning of a list, with what is missing.
+func few(all []string, most int) []string {
+	if len(all) <= most {
+		return all
+	}
+	return append(slices.Clone(all[:most]), fmt.Sprintf("… (%d in all)", len(all)))
+}
+
+// noExec is in what Java says of a program for another processor: ENOEXEC.
+const noExec = "Exec format error"
+
+// cannotRun makes the error of an attempt whose node could not start the program; nil if that is not why it failed.
+func (f *watcher) cannotRun(ctx context.Context, a yarn.Attempt, text string) error {
+	if !strings.Contains(text, noExec) {
+		return nil
+	}
+	theirs, err := f.yarn.Processor(ctx, a.Node)
+	known := err == nil
+	program := f.program
+	if program == "" {
+		program, _ = ownBinary()
+	}
+	ours, err := processorOf(program)
+	if err != nil {
+		ours = runtime.GOARCH
+	}
+	at := fmt.Sprintf("%s, where %s was to run it,", cmp.Or(a.Node, "the node"), a.ID)
+	switch theirs = goesOf(theirs); {
+	case !known:
+		return fail.Errorf(fail.Config, "this program is for processors %s, and %s has others (%s): see what the node has (uname -m), and take a build for it", ours, at, noExec)
+	case theirs == ours:
+		return fail.Errorf(fail.Config, "%s could not start the program, though both are for processors %s: it is torn, or another one was shipped (%s)", at, ours, noExec)
+	}
+	return fail.With(fail.Config, otherProcessor(ours, at+" has "+theirs, theirs))
+}

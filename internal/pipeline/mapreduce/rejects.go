@@ -1,0 +1,71 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"bulkload/internal/base/durable"
+	"bulkload/pkg/hdfsio"
+)
+
+// keepRejects copies a map's bad records next to its description.
+func (t *task) keepRejects(ctx context.Context, local, name string) error {
+	f, err := os.Open(local)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := t.fs.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, f); err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	if err := w.Finish(); err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	return nil
+}
+
+// joinRejects makes one local file of the bad records of all maps, in the order of the input.
+func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, local string) (err error) {
+	w, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(w.Name()))
+		}
+	}()
+	for _, m := range maps {
+		if m.Rejects != "" {
+			err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(m.Rejects)), w))
+		}
+	}
+	if err == nil {
+		err = w.Sync()
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(w.Name(), local); err != nil {
+		return err
+	}
+	return durable.SyncDir(filepath.Dir(local))
+}
+
+func appendFile(ctx context.Context, fsys hdfsio.FS, name string, w io.Writer) (err error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = io.Copy(w, f)
+	return err
+}

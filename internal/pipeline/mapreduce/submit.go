@@ -1,0 +1,216 @@
+package mapreduce
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/hadoop/streaming"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/share"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// ShipSize is how many bytes of text a map takes at a time: the unit in which inputs are cut into maps.
+const ShipSize = 16 << 20
+
+// programName is the program's in a task's working directory.
+const programName = "bulkload"
+
+// Cut plans the tasks of a job.
+func (s Settings) Cut(p *share.Plan) *Work {
+	m := Container{Memory: cmp.Or(s.MapMemory, DefaultMapMemory), Heap: mapHeap, Cores: 1}
+	r := Container{Memory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), Heap: reduceHeap, Cores: 1}
+	return cutWork(p, s.Maps, s.Reduces, m, r, 1)
+}
+
+// Client finds Hadoop's client.
+func (s Settings) Client(env *cluster.Env) (*streaming.Client, error) {
+	c, err := streaming.Find(streaming.Lookup{Hadoop: s.Hadoop, Env: env.Conf.Env})
+	if err != nil {
+		return nil, fail.With(fail.Config, setting.Errorf("%w (or name it with %s)", err, setting.Hadoop))
+	}
+	return c, nil
+}
+
+// submit makes the job's directory and hands the job over.
+func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*share.Plan, error), at hdfsio.Location) (*Submission, error) {
+	client, err := e.Client(e.Env)
+	if err != nil {
+		return nil, err
+	}
+	program := e.program
+	if program == "" {
+		if program, err = ownBinary(); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.checkNodes(ctx, program); err != nil {
+		return nil, err
+	}
+	p, err := makePlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := e.Cut(p)
+	w.Tag, w.Samples = newTag(), e.Samples
+	dir := at.Join(dirPrefix + w.Tag)
+	w.Dir = dir.URI()
+	s := &Submission{Tag: w.Tag, Dir: w.Dir, Maps: w.Maps, Reduces: len(w.Reduces), Weights: p.Weights}
+	j := e.job(w, dir, program)
+	if err := j.Validate(); err != nil {
+		return nil, fail.With(fail.Config, fmt.Errorf("the job cannot be handed to Hadoop: %w", err))
+	}
+	environ, release, err := e.environ()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := e.Journal.Submitting(*s); err != nil {
+		return nil, err
+	}
+	if err := e.ship(ctx, w, dir); err != nil {
+		return nil, err
+	}
+	e.Events.Note("submitting to YARN", "maps", s.Maps, "reduces", s.Reduces, "queue", cmp.Or(e.Queue, "default"), "client", strings.Join(client.Command, " "))
+	id, err := client.Submit(ctx, j, environ)
+	if ctx.Err() != nil {
+		s.Application = id
+		return nil, e.stopped(ctx, *s)
+	}
+	if s.Application = id; err != nil && id == "" {
+		return s, e.submitted(ctx, s, err)
+	}
+	return s, e.Journal.Submitted(*s)
+}
+
+// submitted determines whether a client that failed has submitted its job.
+func (e *Engine) submitted(ctx context.Context, s *Submission, cause error) error {
+	all, err := e.yarn.ByTag(ctx, s.Tag)
+	if err != nil {
+		return errors.Join(fail.With(fail.Load, cause), e.unreachable(*s, err))
+	}
+	if len(all) > 0 {
+		s.Application = all[len(all)-1].ID
+		return e.Journal.Submitted(*s)
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return errors.Join(fail.With(fail.Check, fmt.Errorf("the job was not submitted: %w", cause)), e.ended(ctx, *s, "it was not submitted"))
+}
+
+// job is what Hadoop Streaming is given.
+func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job {
+	m, r := cmp.Or(e.MapMemory, DefaultMapMemory), cmp.Or(e.ReduceMemory, DefaultReduceMemory)
+	j := streaming.Job{
+		Name: "bulkload " + w.Plan.Job.Table, Queue: e.Queue, Tags: []string{w.Tag},
+		Input: dir.Join(itemsName).URI(), Output: dir.Join(outName).URI(), Reduces: len(w.Reduces),
+		Files:  []streaming.File{{Path: program, Name: programName}, {Path: dir.Join(WorkName).URI(), Name: WorkName}},
+		Mapper: []string{programName, "task", "map"}, Reducer: []string{programName, "task", "reduce"},
+		MapMemoryMB: m, ReduceMemoryMB: r, MapHeapMB: mapHeap, ReduceHeapMB: reduceHeap, MapCores: 1, ReduceCores: 1,
+		Properties: map[string]string{},
+	}
+	if len(w.Reduces) > 1 {
+		j.Partitions = dir.Join(partitionsName).URI()
+	}
+	for _, input := range w.Plan.Job.Inputs {
+		if l, err := placeOf(e.Env, input); err == nil && !l.Local() {
+			if cluster.IsTable(input) {
+				j.Properties[cluster.RootDirKey] = l.URI() // Hadoop's client does not know HBase's configuration
+			}
+			if base := l.Scheme + "://" + l.Authority; !slices.Contains(j.FileSystems, base) {
+				j.FileSystems = append(j.FileSystems, base)
+			}
+		}
+	}
+	// What the command said of the cluster, Hadoop's client has to know too.
+	if p, ok := e.Env.Conf.Lookup("fs.defaultFS"); ok && strings.HasPrefix(p.File, "--") {
+		j.Properties["fs.defaultFS"] = p.Value
+	}
+	return j
+}
+
+// ship writes what tasks need into the job's directory.
+func (e *Engine) ship(ctx context.Context, w *Work, dir hdfsio.Location) error {
+	b, err := share.Seal(w, &w.Checksum)
+	if err != nil {
+		return err
+	}
+	var parts strings.Builder
+	if err := streaming.WritePartitions(&parts, w.partitionKeys()); err != nil {
+		return err
+	}
+	for _, d := range []string{"", errorsName, mapsName} {
+		if err := e.fs.MkdirAll(ctx, path.Join(dir.Path, d), 0o700); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	for name, text := range map[string][]byte{WorkName: b, itemsName: w.items(), partitionsName: []byte(parts.String())} {
+		if err := share.WriteOnce(ctx, e.fs, path.Join(dir.Path, name), text); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return nil
+}
+
+// environ is the environment of Hadoop's client. release removes what was made for it.
+func (e *Engine) environ() (env []string, release func(), err error) {
+	env = os.Environ()
+	if !e.Env.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+		user, err := e.Env.Conf.User()
+		if err != nil {
+			return nil, nil, fail.With(fail.Config, err)
+		}
+		return append(env, "HADOOP_USER_NAME="+user), func() {}, nil
+	}
+	cache, release, err := clientCache(e.Env)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cache != "" {
+		env = append(env, "KRB5CCNAME="+cache)
+	}
+	return env, release, nil
+}
+
+// placeOf is where an input is: a table in HBase's directory.
+func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
+	if !cluster.IsTable(input) {
+		return env.Conf.Resolve(input)
+	}
+	root, err := env.RootDir("input " + input)
+	if err != nil {
+		return hdfsio.Location{}, err
+	}
+	return env.Conf.Resolve(root)
+}
+
+// RefuseInputs refuses what nodes cannot read: files of this machine, streams, and tables that region servers scan.
+func RefuseInputs(env *cluster.Env, s spec.Job) error {
+	places := build.StreamPlaces(s.Inputs)
+	for i, input := range s.Inputs {
+		if cluster.IsTable(input) && s.ReadBy == string(tablesource.ByScan) {
+			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))
+		}
+		l, err := placeOf(env, input)
+		if err != nil && places[i] == "" {
+			return fail.With(fail.Config, err)
+		}
+		if places[i] != "" || l.Local() {
+			return fail.With(fail.Config, setting.Errorf("%s is on this machine alone, and the nodes of a cluster read the input with %s yarn: put it on HDFS, or build here with %s local", input, setting.Engine, setting.Engine))
+		}
+	}
+	return nil
+}

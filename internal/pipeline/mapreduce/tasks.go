@@ -1,0 +1,112 @@
+package mapreduce
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/internal/hadoop/yarn"
+)
+
+// TaskRun is what one task of a job came to.
+type TaskRun struct {
+	Map      bool // else a reduce
+	Number   int  // as YARN counts, from 0
+	Attempts int  // up to the one that counts; those of a later speculation and of an ApplicationMaster that is gone are not known
+	Node     string
+	Rows     int64 // a map's records, or a reduce's rows
+	Bytes    int64 // a map's input, or a reduce's HFiles
+	Rejected int64
+	Shuffled int64         // that it gave, or got
+	Wall     time.Duration // of the task with the program in it; of the program alone where that is not known
+	Program  time.Duration
+	// Straggler is a task that took twice as long as half of its kind, and ten seconds longer.
+	Straggler bool
+}
+
+// stragglerTime is how much longer than others a task takes at least that is a straggler.
+const stragglerTime = 10 * time.Second
+
+// clockTime is how long servers may be silent.
+const clockTime = 10 * time.Second
+
+// runs puts together what tasks say of themselves. Maps are in the order of the input and reduces in that of the regions.
+func runs(a *Adopted) (all []TaskRun) {
+	for _, m := range a.Maps {
+		r := taskRun(m.Attempt, m.Ran)
+		r.Map, r.Rows, r.Rejected, r.Bytes = true, m.Records, m.Rejected, m.Ran.Read
+		all = append(all, r)
+	}
+	for _, d := range a.Reduces {
+		r := taskRun(d.Attempt, d.Ran)
+		for _, s := range d.streamed() {
+			r.Rows += s.Digest.Rows
+			for _, f := range s.Files {
+				r.Bytes += f.Bytes
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// taskRun reads the number of a task and of its attempt from the attempt's id: with the n-th ApplicationMaster attempts count from
+// 1000 (n-1).
+func taskRun(attempt string, ran Ran) TaskRun {
+	r := TaskRun{Node: ran.Node, Shuffled: ran.Shuffled, Program: max(ran.Ended.Sub(ran.Began), 0), Attempts: 1}
+	r.Wall = r.Program
+	if parts := strings.Split(attempt, "_"); len(parts) == 6 {
+		r.Number, _ = strconv.Atoi(parts[4])
+		try, _ := strconv.Atoi(parts[5])
+		r.Attempts = try%1000 + 1
+	}
+	return r
+}
+
+// clock takes the time of each task from the servers that saw it begin: the ApplicationMaster, or the history server after it. That they do not
+// answer is no reason to fail.
+func (e *Engine) clock(ctx context.Context, application string, all []TaskRun) {
+	ctx, cancel := context.WithTimeout(ctx, clockTime)
+	defer cancel()
+	if tasks, err := e.yarn.Tasks(ctx, application); err == nil {
+		timeTasks(tasks, all)
+	}
+	markStragglers(all)
+}
+
+func timeTasks(tasks []yarn.Task, all []TaskRun) {
+	type id struct {
+		isMap  bool
+		number int
+	}
+	took := map[id]time.Duration{}
+	for _, t := range tasks {
+		took[id{t.Map, t.Number}] = t.Elapsed
+	}
+	for i := range all {
+		all[i].Wall = max(took[id{all[i].Map, all[i].Number}], all[i].Wall)
+	}
+}
+
+func markStragglers(all []TaskRun) {
+	for _, isMap := range []bool{true, false} {
+		var walls []time.Duration
+		for _, r := range all {
+			if r.Map == isMap {
+				walls = append(walls, r.Wall)
+			}
+		}
+		if len(walls) == 0 {
+			continue
+		}
+		slices.Sort(walls)
+		median := walls[(len(walls)-1)/2]
+		for i, r := range all {
+			if r.Map == isMap {
+				all[i].Straggler = r.Wall > 2*median && r.Wall > median+stragglerTime
+			}
+		}
+	}
+}

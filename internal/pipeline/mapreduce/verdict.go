@@ -1,0 +1,120 @@
+package mapreduce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/hdfsio"
+)
+
+// A verdict is why an attempt failed. It is in the job's directory, since Hadoop removes what failed attempts write.
+type verdict struct {
+	Attempt string `json:"attempt"`
+	Kind    string `json:"kind"`
+	// Permanent says that another attempt would fail in the same way.
+	Permanent bool   `json:"permanent"`
+	Error     string `json:"error"`
+
+	at time.Time
+}
+
+// Bounds of what is kept and read of verdicts.
+const (
+	mostVerdict  = 64 << 10
+	mostVerdicts = 200
+)
+
+var verdictFile = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_[mr]_[0-9]{1,9}_[0-9]{1,9}\.json$`)
+
+// permanent reports whether trying again would not help: the data or the settings are at fault. An input that could not be read may be read
+// elsewhere.
+func permanent(err error) bool {
+	k := fail.KindOf(err)
+	return !k.Retry() && k != fail.Input
+}
+
+// writeVerdict notes why an attempt failed.
+func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, cause error) error {
+	text := cause.Error()
+	if len(text) > mostVerdict/4 {
+		text = strings.ToValidUTF8(text[:mostVerdict/4], "") + "…"
+	}
+	b, err := json.Marshal(verdict{Attempt: attempt, Kind: fail.KindOf(cause).String(), Permanent: permanent(cause), Error: text})
+	if err != nil {
+		return err
+	}
+	return share.WriteOnce(ctx, fsys, path.Join(dir, attempt+".json"), b)
+}
+
+// err is the failure itself.
+func (v *verdict) err() error {
+	k, _ := fail.ParseKind(v.Kind)
+	return fail.With(k, fmt.Errorf("%s (%s)", v.Error, v.Attempt))
+}
+
+// verdicts reads what attempts have left, the oldest first. seen are those that need not be read again.
+func verdicts(ctx context.Context, fsys hdfsio.FS, dir string, seen map[string]bool) (all []*verdict, err error) {
+	entries, err := fsys.ReadDir(ctx, dir)
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	for _, e := range entries {
+		if !verdictFile.MatchString(e.Name()) || seen[e.Name()] {
+			continue
+		}
+		v, err := readVerdict(ctx, fsys, path.Join(dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		v.at = e.ModTime()
+		if seen != nil {
+			seen[e.Name()] = true
+		}
+		if all = append(all, v); len(all) == mostVerdicts {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *verdict) int { return a.at.Compare(b.at) })
+	return all, nil
+}
+
+func readVerdict(ctx context.Context, fsys hdfsio.FS, name string) (_ *verdict, err error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, mostVerdict))
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	v := &verdict{}
+	if err := json.Unmarshal(b, v); err != nil {
+		return nil, fail.Errorf(fail.Unexpected, "%s: %w", name, err)
+	}
+	return v, nil
+}
+
+// firstPermanent is the verdict that ends the job, nil if there is none.
+func firstPermanent(all []*verdict) *verdict {
+	for _, v := range all {
+		if v.Permanent {
+			return v
+		}
+	}
+	return nil
+}

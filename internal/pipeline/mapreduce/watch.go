@@ -1,0 +1,230 @@
+package mapreduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/base/retry"
+	"bulkload/internal/hadoop/yarn"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+)
+
+// mostSilence is how long the cluster may not answer before the command gives up. The application continues then.
+const mostSilence = 10 * time.Minute
+
+// watcher follows one application.
+type watcher struct {
+	*Engine
+	s        Submission
+	w        *Work
+	dir      string
+	seen     map[string]bool // verdicts
+	told     map[string]int64
+	judged   bool
+	writing  bool
+	answered time.Time
+}
+
+// watch returns when the job's output is complete. A job that cannot succeed is killed; one that failed is noted as ended.
+func (e *Engine) watch(ctx context.Context, s Submission, w *Work, dir string) error {
+	f := &watcher{Engine: e, s: s, w: w, dir: dir, seen: map[string]bool{}, told: map[string]int64{}, answered: time.Now()}
+	e.Events.Note("application runs", "application", s.Application, "maps", s.Maps, "reduces", s.Reduces)
+	e.Events.Phase("read")
+	e.Events.Total("read", progress.Amount{Bytes: w.Plan.Bytes()})
+	for {
+		done, err := f.look(ctx)
+		if ctx.Err() != nil {
+			return e.stopped(ctx, s)
+		}
+		if done || err != nil {
+			return err
+		}
+		if retry.Sleep(ctx, e.Poll) != nil {
+			return e.stopped(ctx, s)
+		}
+	}
+}
+
+// look asks once.
+func (f *watcher) look(ctx context.Context) (done bool, err error) {
+	app, err := f.yarn.Application(ctx, f.s.Application)
+	if err == nil {
+		f.answered = time.Now()
+	}
+	switch {
+	case errors.Is(err, yarn.ErrUnknown):
+		if ok, err := committed(ctx, f.fs, f.dir); ok || err != nil {
+			return ok, err
+		}
+		how, err := f.outcome(ctx, f.s)
+		if err == nil && how != "" {
+			err = errors.Join(fail.With(fail.Unexpected, fmt.Errorf("%s: %s", f.s.Application, how)), f.ended(ctx, f.s, how))
+		}
+		return false, err
+	case errors.Is(err, yarn.ErrUnreachable) && time.Since(f.answered) < mostSilence:
+		return false, nil
+	case err != nil:
+		return false, f.unreachable(f.s, err)
+	case app.Succeeded():
+		return true, f.noOutput(ctx, f.s)
+	case app.State.Ended():
+		return false, f.failed(ctx, app)
+	}
+	if err := f.verdict(ctx); err != nil {
+		return false, err
+	}
+	if app.State == yarn.Running {
+		return false, f.progress(ctx)
+	}
+	return false, nil
+}
+
+// verdict ends a job if one of its attempts says that it cannot succeed.
+func (f *watcher) verdict(ctx context.Context) error {
+	all, err := verdicts(ctx, f.fs, path.Join(f.dir, errorsName), f.seen)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		f.Events.Warn("an attempt of a task failed", "attempt", v.Attempt, "error", v.Error)
+	}
+	if v := firstPermanent(all); v != nil {
+		return f.end(ctx, v.err())
+	}
+	return nil
+}
+
+// end kills the application for a reason.
+func (f *watcher) end(ctx context.Context, cause error) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := f.kill(ctx, f.s); err != nil {
+		f.Events.Warn("the application could not be ended", "application", f.s.Application, "error", err)
+		return cause
+	}
+	return errors.Join(cause, f.ended(ctx, f.s, "it could not succeed"))
+}
+
+// progress reports how far the job is. That it could not be asked is no reason to fail.
+func (f *watcher) progress(ctx context.Context) error {
+	counters, err := f.yarn.Counters(ctx, f.s.Application)
+	if err != nil {
+		return nil
+	}
+	now := map[string]int64{}
+	for _, c := range counters {
+		if c.Group == counterGroup {
+			now[c.Name] = max(c.Total, f.told[c.Name]) // those of attempts that failed are taken back
+		}
+	}
+	since := func(name string) int64 { return now[name] - f.told[name] }
+	f.Events.Rows(since(counterRows), since(counterBytes))
+	j, err := f.yarn.Job(ctx, f.s.Application)
+	if err == nil {
+		f.Events.Tasks(progress.Tasks{Application: f.s.Application, Maps: j.Maps, MapsDone: j.MapsDone, MapsRunning: j.MapsRunning,
+			Reduces: j.Reduces, ReducesDone: j.ReducesDone, ReducesRunning: j.ReducesRunning, Failed: j.Failed})
+	}
+	if err == nil && j.Maps > 0 && j.MapsDone == j.Maps {
+		if !f.writing {
+			f.writing = true
+			f.Events.Note("all maps are done", "maps", j.Maps)
+			f.Events.Phase("write")
+			f.Events.Total("write", progress.Amount{Rows: now[counterRows] * int64(1+len(f.w.Plan.Tables))})
+			f.told[counterMerged], f.told[counterWritten] = now[counterMerged], now[counterWritten] // of the maps' own merges
+		}
+		if err := f.judge(ctx); err != nil {
+			return f.end(ctx, err)
+		}
+		f.Events.Merged(since(counterMerged))
+		f.Events.Written(since(counterWritten))
+	}
+	for name, n := range now {
+		f.told[name] = n
+	}
+	return nil
+}
+
+// judge looks at what all maps have read before the reduces have written all. When their descriptions cannot be read now, they are judged at
+// the end.
+func (f *watcher) judge(ctx context.Context) error {
+	if f.judged {
+		return nil
+	}
+	f.judged = true
+	all, err := readMaps(ctx, f.fs, f.dir, f.w)
+	if err != nil {
+		return nil
+	}
+	return judge(all, f.w.Plan)
+}
+
+// failed is the error of an application that ended without success.
+func (f *watcher) failed(ctx context.Context, app yarn.Application) error {
+	how := fmt.Sprintf("%s ended as %s (%s)", app.ID, app.State, app.Final)
+	cause := f.cause(ctx, app, how)
+	return errors.Join(cause, f.ended(ctx, f.s, how))
+}
+
+// cause finds why: what an attempt says is at fault, else what its log has, else what YARN says.
+func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) error {
+	all, err := verdicts(ctx, f.fs, path.Join(f.dir, errorsName), nil)
+	if err == nil && len(all) > 0 && app.Final != yarn.Killed {
+		v := firstPermanent(all)
+		if v == nil {
+			v = all[len(all)-1]
+		}
+		cause := v.err()
+		return fail.With(fail.KindOf(cause), fmt.Errorf("%s: %w", how, cause))
+	}
+	text := how
+	if app.Diagnostics != "" {
+		text += ": " + app.Diagnostics
+	}
+	if a, ok := f.lastFailed(ctx); ok {
+		log := f.log(ctx, a)
+		if err := f.cannotRun(ctx, a, log); err != nil {
+			return fail.With(fail.KindOf(err), fmt.Errorf("%s: %w", how, err))
+		}
+		text += "; " + log
+	}
+	return fail.With(fail.Unexpected, errors.New(text))
+}
+
+// mostLog is how much of an attempt's standard error a message has, in bytes.
+const mostLog = 2 << 10
+
+// lastFailed is the last attempt of the first task that failed.
+func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
+	tasks, err := f.yarn.Tasks(ctx, f.s.Application)
+	if err != nil {
+		return yarn.Attempt{}, false
+	}
+	for _, t := range tasks {
+		if t.State == "FAILED" {
+			attempts, err := f.yarn.Attempts(ctx, f.s.Application, t.ID)
+			if err != nil || len(attempts) == 0 {
+				return yarn.Attempt{}, false
+			}
+			return attempts[len(attempts)-1], true
+		}
+	}
+	return yarn.Attempt{}, false
+}
+
+// log is what Java says of an attempt, and the end of what the program said.
+func (f *watcher) log(ctx context.Context, a yarn.Attempt) string {
+	text := a.ID
+	if a.Diagnostics != "" {
+		text += ": " + a.Diagnostics
+	}
+	if said, err := f.yarn.Log(ctx, a, "stderr", mostLog); err == nil && len(said) > 0 {
+		text += "; it said at the end:\n" + strings.TrimSpace(string(said))
+	}
+	return text
+}

@@ -1,0 +1,162 @@
+package mapreduce
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/share"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// Names below a job's directory, and below its output.
+const (
+	// WorkName is also that of the file in a task's working directory.
+	WorkName       = "work.json"
+	itemsName      = "items"
+	partitionsName = "partitions"
+	errorsName     = "errors"
+	mapsName       = "maps"
+	outName        = "out"
+
+	reducesName = "_reduces"
+	successName = "_SUCCESS"
+
+	dirPrefix = "_yarn-"
+)
+
+// Work is a job as its tasks know it.
+type Work struct {
+	Schema  int             `json:"schema"` // 1
+	Tag     string          `json:"tag"`
+	Dir     string          `json:"dir"`     // of the job, a URI
+	Maps    int             `json:"maps"`    // shares of the input
+	Reduces []build.Regions `json:"reduces"` // regions of each; those of further tables follow those of the first
+	// ChunkSize is with how many bytes chunks are cut.
+	ChunkSize int `json:"chunk_size"`
+	// MapMemory and ReduceMemory are what the program may take, in bytes, besides its JVM.
+	MapMemory    spec.Size   `json:"map_memory"`
+	ReduceMemory spec.Size   `json:"reduce_memory"`
+	Workers      int         `json:"workers"` // of a map
+	Samples      int         `json:"samples"` // rows of each region to remember
+	Plan         *share.Plan `json:"plan"`
+	Checksum     string      `json:"checksum"`
+}
+
+// readWork reads the file of a task's working directory.
+func readWork(name string) (*Work, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fail.With(fail.Unexpected, err)
+	}
+	w := &Work{}
+	if err := share.Unseal(b, w, &w.Checksum); err != nil {
+		return nil, fail.Errorf(fail.Config, "%s: %w", name, err)
+	}
+	return w, w.validate()
+}
+
+// validate reports whether the parts fit each other.
+func (w *Work) validate() error {
+	if w.Schema != 1 || w.Plan == nil || w.Maps < 1 || w.Maps > share.Most || len(w.Reduces) < 1 {
+		return fail.Errorf(fail.Config, "%s has schema %d, %s and %s: it is not one of this version", WorkName, w.Schema, setting.Count(w.Maps, "map"), setting.Count(len(w.Reduces), "reduce"))
+	}
+	next := 0
+	for i, r := range w.Reduces {
+		if r.From != next || r.To <= r.From {
+			return fail.Errorf(fail.Config, "%s: reduce %d has regions %d to %d, where those from %d on are expected", WorkName, i, r.From, r.To-1, next)
+		}
+		next = r.To
+	}
+	if next != w.Plan.Regions() {
+		return fail.Errorf(fail.Config, "%s: the reduces have %s, the plan has %d", WorkName, setting.Count(next, "region"), w.Plan.Regions())
+	}
+	return nil
+}
+
+// items are the lines of the input of a job.
+func (w *Work) items() []byte {
+	var b strings.Builder
+	for k := 1; k <= w.Maps; k++ {
+		fmt.Fprintf(&b, "%d/%d\n", k, w.Maps)
+	}
+	return []byte(b.String())
+}
+
+// partitionKeys are the keys from which on chunks belong to each reduce but the first.
+func (w *Work) partitionKeys() (keys [][]byte) {
+	for _, r := range w.Reduces[1:] {
+		keys = append(keys, binary.BigEndian.AppendUint32(nil, uint32(r.From)))
+	}
+	return keys
+}
+
+// below is a place of a job's directory.
+func (w *Work) below(conf *hdfsio.Conf, elem ...string) (hdfsio.Location, error) {
+	l, err := conf.Resolve(w.Dir)
+	if err != nil {
+		return l, fail.With(fail.Config, err)
+	}
+	return l.Join(elem...), nil
+}
+
+// Ran is how the attempt of a task that counts has run.
+type Ran struct {
+	Node  string    `json:"node,omitempty"` // its host
+	Began time.Time `json:"began"`          // of the program; the task's JVM has begun before, and a reduce's shuffle
+	Ended time.Time `json:"ended"`
+	Read  int64     `json:"read_bytes,omitempty"` // by a map, of the input
+	// Shuffled are the bytes that a map has given to Hadoop, or a reduce has got.
+	Shuffled int64 `json:"shuffled_bytes"`
+}
+
+// MapDone is what a map says of its work.
+type MapDone struct {
+	Schema  int    `json:"schema"` // 1
+	Work    string `json:"work"`   // its checksum
+	Map     int    `json:"map"`    // share, from 1
+	Attempt string `json:"attempt"`
+	Rejects string `json:"rejects,omitempty"` // name of the file of bad records next to it
+	Ran     Ran    `json:"ran"`
+	build.PartRead
+	Checksum string `json:"checksum"`
+}
+
+// ReduceDone is what a reduce says of its work.
+type ReduceDone struct {
+	Schema  int    `json:"schema"` // 1
+	Work    string `json:"work"`
+	Reduce  int    `json:"reduce"` // from 0
+	Attempt string `json:"attempt"`
+	Ran     Ran    `json:"ran"`
+	build.Streamed
+	Tables   []*build.Streamed `json:"tables,omitempty"` // of further tables
+	Checksum string            `json:"checksum"`
+}
+
+// streamed is what was made of each table.
+func (d *ReduceDone) streamed() []*build.Streamed {
+	return append([]*build.Streamed{&d.Streamed}, d.Tables...)
+}
+
+func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }
+
+// writeDone writes a description, with the directory that it is in.
+func writeDone(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
+	b, err := share.Seal(v, sum)
+	if err != nil {
+		return err
+	}
+	if err := fsys.MkdirAll(ctx, path.Dir(name), 0o755); err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	return fail.With(fail.HDFS, share.WriteOnce(ctx, fsys, name, b))
+}

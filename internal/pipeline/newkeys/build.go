@@ -1,0 +1,119 @@
+package newkeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+)
+
+// Build reads the snapshot and writes an HFile for every region and family of
+// the new table that gets cells, with a manifest next to them. The families of the plan have the names of the
+// snapshot's, in their order. With a resume the build continues from what an earlier attempt has of the same
+// snapshot and plan; without one the output's directory is new, or has nothing in it, and after an error nothing in it may be used.
+func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output, o Options, resume *build.Resume) (*manifest.Manifest, error) {
+	r, err := newReader(s, p, o)
+	if err != nil {
+		return nil, err
+	}
+	r.reject = &rejectFile{path: o.RejectFile}
+	return build.RunPacked(ctx, p.Build(s), r, r.room.sort, out, r.o.Options, resume)
+}
+
+// newReader reads the snapshot by the plan.
+func newReader(s *snapshot.Snapshot, p *Plan, o Options) (*reader, error) {
+	o.Options = o.WithDefaults()
+	o.Workers = min(o.Workers, max(len(s.Regions), p.Ranges.Len()))
+	if err := p.check(s); err != nil {
+		return nil, err
+	}
+	keys, err := newKeyColumns(p.Key, p.OldKey, s.Families)
+	if err != nil {
+		return nil, err
+	}
+	room, err := o.divide(s, p)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, room: room, o: o, parts: p.parts(s)}
+	r.end = len(r.parts)
+	if p.Divided != nil {
+		r.names, err = numbered(p.Divided.Columns)
+	}
+	return r, err
+}
+
+// check holds the plan to the snapshot.
+func (p *Plan) check(s *snapshot.Snapshot) error {
+	if len(p.Families) != len(s.Families) {
+		return fmt.Errorf("a plan for %s, snapshot %s has %d", setting.Count(len(p.Families), "family"), s.Name, len(s.Families))
+	}
+	for i, f := range s.Families {
+		if p.Families[i].Name != f.Name {
+			return fmt.Errorf("family %s of the plan stands for family %s of snapshot %s", p.Families[i].Name, f.Name, s.Name)
+		}
+	}
+	if n := len(p.parts(s)); n >= 1<<(64-sequenceRows) {
+		return fail.Errorf(fail.Config, "snapshot %s has %s, which are too many", s.Name, setting.Count(n, "part"))
+	}
+	if p.Since > 0 && p.Duplicates != extsort.Fail {
+		return SinceNeedsFail()
+	}
+	return nil
+}
+
+// SinceNeedsFail refuses a further pass that would leave a row out.
+func SinceNeedsFail() error {
+	return fail.Errorf(fail.Config, "%s first or last with %s: of two rows of one key the first pass has left one out, and its new cells would now be joined with the other's; only fail is safe", setting.Duplicates, setting.Since)
+}
+
+// Read implements [build.PackedSource].
+func (r *reader) Read(ctx context.Context, sorter *extsort.Sorter, skip func(region int) bool) (t build.ReadTotals, err error) {
+	r.skip = skip
+	r.taker = func() (rowTaker, error) {
+		w, err := sorter.Writer()
+		return sortTaker{w}, err
+	}
+	err = r.run(ctx)
+	used, fileErr := r.reject.finish()
+	if err := errors.Join(err, fileErr); err != nil {
+		return t, err
+	}
+	if used {
+		t.RejectFile = r.o.RejectFile
+	}
+	t.Records, t.Rejected, t.Sum, t.Notes = r.rows, r.bad.Load(), r.sum, r.names.text()
+	if r.o.Budget.Part { // the merge judges
+		return t, nil
+	}
+	return t, fail.With(fail.BadRows, r.o.Budget.Judge(t.Rejected, t.Records))
+}
+
+// Locate implements [build.PackedSource].
+func (r *reader) Locate(ctx context.Context, err error) error { return r.locate(ctx, sortError(err)) }
+
+// Explain implements [build.PackedSource].
+func (r *reader) Explain(err error) error { return sortError(err) }
+
+// sortError gives errors of the sort their kinds.
+func sortError(err error) error {
+	limit, limited := errors.AsType[*extsort.LimitError](err)
+	_, twice := errors.AsType[*extsort.DuplicateError](err)
+	switch {
+	case limited:
+		return fail.With(fail.HDFS, setting.Errorf("%w: they had %s after %s (raise %s, or give more %s)", err, setting.Count(limit.Bytes, "byte"), setting.Count(limit.Rows, "row"), setting.SpillLimit, setting.Memory))
+	case twice:
+		return fail.With(fail.BadRows, err)
+	case errors.Is(err, extsort.ErrMemory):
+		return fail.With(fail.Config, err)
+	case errors.Is(err, extsort.ErrCorrupt):
+		return fail.With(fail.HDFS, err)
+	}
+	return err
+}

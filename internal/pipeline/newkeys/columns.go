@@ -1,0 +1,192 @@
+package newkeys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+)
+
+// RowColumn is the name that the old key has in the spec of the new one.
+const RowColumn = "$row"
+
+// keyColumn is a column of the table that the new key is made of, or that the old
+// one was.
+type keyColumn struct {
+	name      string
+	qualifier []byte
+	family    int          // -1: the one that has it
+	row       bool         // the old key itself
+	parsed    int          // of the old key, by its parser; -1: a cell
+	seen      atomic.Int32 // number of the family that has it, from 1; 0: none yet
+}
+
+// keyColumns are those of a spec. They are shared by all workers.
+type keyColumns struct {
+	expr     keygen.Expr
+	old      keygen.Expr  // of the old keys, nil: they are not taken apart
+	columns  []*keyColumn // of expr in its order, then what old needs in addition
+	made     int          // of expr
+	families []snapshot.Family
+}
+
+// newKeyColumns finds what the names of a spec mean in a table: $row, or what the
+// spec of the old keys takes out of them, or family:qualifier, or a qualifier that
+// only one family has.
+func newKeyColumns(e, old keygen.Expr, families []snapshot.Family) (*keyColumns, error) {
+	k := &keyColumns{expr: e, old: old, families: families}
+	if keygen.NeedsRegions(e) {
+		return nil, fail.Errorf(fail.Config, "key %s: a salt of a table that gets new keys has a modulus of its own: write it as the salt's last argument, as in salt(id, 32)", e)
+	}
+	var parsed []string
+	if old != nil {
+		p, err := CheckOldKey(old)
+		if err != nil {
+			return nil, err
+		}
+		parsed = p.Columns()
+	}
+	for _, name := range keygen.Columns(e) {
+		k.add(name, slices.Index(parsed, name))
+	}
+	if k.made = len(k.columns); k.made == 0 {
+		return nil, fail.Errorf(fail.Config, "key %s: it is the same for all rows", e)
+	}
+	if old != nil {
+		for _, name := range keygen.Columns(old) {
+			if !slices.Contains(parsed, name) && !slices.ContainsFunc(k.columns, func(c *keyColumn) bool { return c.name == name }) {
+				k.add(name, -1)
+			}
+		}
+	}
+	_, err := keygen.Compile(e, keygen.Options{})
+	return k, fail.With(fail.Config, err)
+}
+
+// add adds a column by its name.
+func (k *keyColumns) add(name string, parsed int) {
+	c := &keyColumn{name: name, qualifier: []byte(name), family: -1, row: name == RowColumn, parsed: parsed}
+	if family, qualifier, ok := strings.Cut(name, ":"); ok {
+		for i, f := range k.families {
+			if f.Name == family {
+				c.family, c.qualifier = i, []byte(qualifier)
+			}
+		}
+	}
+	if len(k.families) == 1 {
+		c.family = 0
+	}
+	k.columns = append(k.columns, c)
+}
+
+// isCell reports whether the column comes from a cell.
+func (c *keyColumn) isCell() bool { return !c.row && c.parsed < 0 }
+
+// read are the families without which no key can be made; nil: any, for the rows alone.
+func (k *keyColumns) read() (names []string) {
+	for _, c := range k.columns {
+		if !c.isCell() || c.family < 0 {
+			return nil
+		}
+		if f := k.families[c.family].Name; !slices.Contains(names, f) {
+			names = append(names, f)
+		}
+	}
+	return names
+}
+
+// keyMaker makes the new keys of rows, one after the other. It belongs to one goroutine.
+type keyMaker struct {
+	of      *keyColumns
+	program *keygen.Program
+	old     *oldKey  // nil: old keys are not taken apart
+	values  [][]byte // of the row; copies
+	found   []bool
+	fields  [][]byte
+	key     []byte
+	most    int // bytes of a value
+}
+
+func newKeyMaker(k *keyColumns, most int) (*keyMaker, error) {
+	p, err := keygen.Compile(k.expr, keygen.Options{})
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	old, err := newOldKey(k)
+	if err != nil {
+		return nil, err
+	}
+	n := len(k.columns)
+	return &keyMaker{of: k, program: p, old: old, values: make([][]byte, n), found: make([]bool, n), fields: make([][]byte, k.made), most: most}, nil
+}
+
+// begin begins a row.
+func (m *keyMaker) begin() { clear(m.found) }
+
+// errAmbiguous is a qualifier in two families.
+var errAmbiguous = errors.New("ambiguous column")
+
+// cell looks at the next cell of the row: the first of a column is its newest.
+func (m *keyMaker) cell(family int, qualifier, value []byte) error {
+	for i, c := range m.of.columns {
+		if !c.isCell() || c.family >= 0 && c.family != family || !bytes.Equal(qualifier, c.qualifier) {
+			continue
+		}
+		if c.family < 0 && c.seen.Load() != int32(family)+1 && !c.seen.CompareAndSwap(0, int32(family)+1) {
+			if other := int(c.seen.Load()) - 1; other != family {
+				a, b := m.of.families[min(other, family)].Name, m.of.families[max(other, family)].Name
+				return fail.Errorf(fail.Config, "key %s: %w: %s is in the families %s and %s: write `%s:%s` or `%s:%s`, with the back quotes",
+					m.of.expr, errAmbiguous, c.name, a, b, a, c.name, b, c.name)
+			}
+		}
+		if m.found[i] {
+			continue
+		}
+		if len(value) > m.most {
+			return tooLarge(len(value), m.most)
+		}
+		m.values[i], m.found[i] = append(m.values[i][:0], value...), true
+	}
+	return nil
+}
+
+// make gives the new key of the row, valid until the next call. An error is why
+// it has none.
+func (m *keyMaker) make(row []byte) ([]byte, error) {
+	if m.old != nil {
+		if err := m.old.take(row, m); err != nil {
+			return nil, err
+		}
+	}
+	for i, c := range m.of.columns[:m.of.made] {
+		switch {
+		case c.row:
+			m.fields[i] = row
+		case c.parsed >= 0:
+			m.fields[i] = m.old.values[c.parsed]
+		case m.found[i]:
+			m.fields[i] = m.values[i]
+		default:
+			m.fields[i] = nil
+		}
+	}
+	var err error
+	m.key, err = m.program.Append(m.key[:0], m.fields)
+	if err == nil && len(m.key) == 0 {
+		err = keygen.ErrNoKey
+	}
+	if f, ok := errors.AsType[*keygen.FieldError](err); ok && errors.Is(err, keygen.ErrEmpty) {
+		for i, c := range m.of.columns {
+			if c.name == f.Column && c.isCell() && !m.found[i] {
+				err = fmt.Errorf("it has no column %s", c.name)
+			}
+		}
+	}
+	return m.key, err
+}

@@ -1,0 +1,93 @@
+package newkeys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+)
+
+// errOldKey is a row whose old key its spec does not make.
+var errOldKey = errors.New("its old key is not one that the old key's spec makes of the row's columns")
+
+// oldKey takes columns out of old keys, and makes these again of what it took and
+// of the row's columns: one that comes out otherwise was made in another way, and
+// what was taken out of it is not one of the row's columns. It belongs to one goroutine.
+type oldKey struct {
+	parser  *keygen.KeyParser
+	program *keygen.Program
+	values  [][]byte // of the parser's columns; parts of the key
+	fields  [][]byte
+	again   []byte
+	from    []origin // of each of the program's columns
+}
+
+// origin says where a column of the old key comes from.
+type origin struct {
+	name   string
+	parsed int // by the parser, −1: of the row
+	column int // of [keyColumns]
+}
+
+// CheckOldKey refuses a spec by which no key can be taken apart and checked.
+func CheckOldKey(e keygen.Expr) (*keygen.KeyParser, error) {
+	if keygen.NeedsRegions(e) {
+		return nil, fail.Errorf(fail.Config, "old key %s: its salt has a modulus of its own: write it as the salt's last argument, as in salt(id, 10)", e)
+	}
+	if slices.Contains(keygen.Columns(e), RowColumn) {
+		return nil, fail.Errorf(fail.Config, "old key %s: %s is the old key itself, and cannot be a part of it", e, RowColumn)
+	}
+	p, err := keygen.CompileParser(e, keygen.Options{})
+	if err != nil {
+		return nil, fail.With(fail.Config, fmt.Errorf("old key: %w", err))
+	}
+	return p, nil
+}
+
+// newOldKey prepares for keys of a spec; nil for none.
+func newOldKey(k *keyColumns) (*oldKey, error) {
+	if k.old == nil {
+		return nil, nil
+	}
+	p, err := CheckOldKey(k.old)
+	if err != nil {
+		return nil, err
+	}
+	o := &oldKey{parser: p, values: make([][]byte, len(p.Columns()))}
+	if o.program, err = keygen.Compile(k.old, keygen.Options{}); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	for _, name := range o.program.Columns() {
+		o.from = append(o.from, origin{name, slices.Index(p.Columns(), name), slices.IndexFunc(k.columns, func(c *keyColumn) bool { return c.name == name })})
+	}
+	o.fields = make([][]byte, len(o.from))
+	return o, nil
+}
+
+// take sets the values of a row's old key. m has its columns.
+func (o *oldKey) take(row []byte, m *keyMaker) error {
+	if err := o.parser.Parse(row, o.values); err != nil {
+		return fmt.Errorf("its old key cannot be taken apart: %w", err)
+	}
+	for i, s := range o.from {
+		switch {
+		case s.parsed >= 0:
+			o.fields[i] = o.values[s.parsed]
+		case m.found[s.column]:
+			o.fields[i] = m.values[s.column]
+		default:
+			return fmt.Errorf("its old key cannot be made again to see that its spec is right: it has no column %s", s.name)
+		}
+	}
+	var err error
+	if o.again, err = o.program.Append(o.again[:0], o.fields); err != nil {
+		return fmt.Errorf("its old key cannot be made again: %w", err)
+	}
+	if !bytes.Equal(o.again, row) {
+		return errOldKey
+	}
+	return nil
+}

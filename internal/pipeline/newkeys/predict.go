@@ -1,0 +1,203 @@
+package newkeys
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/estimate"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+)
+
+const (
+	// placeBytes is how much of HFiles a plan reads at a place, and mostPlaces at how many: 128 MiB. Rows that are sorted by what their
+	// new key is made of are then as good as any others.
+	placeBytes = 512 << 10
+	mostPlaces = 256
+)
+
+// Prediction is what a plan says by a snapshot.
+type Prediction struct {
+	snap   *snapshot.Snapshot
+	o      Options
+	w      estimate.Options
+	env    *cluster.Env
+	place  int64
+	places int
+
+	parts []part
+	Whole bool              // parts are all rows
+	runs  *partition.Ranges // of new keys: some rows of each are built
+}
+
+// choose picks the parts that are read: all regions where that is not too much, or exact. Else regions are cut into parts of about the
+// same size, these are laid end to end and cut into as many pieces as there are to be places, and of each piece a part is drawn by lot.
+// So every row has the same chance, whatever the sizes of regions and parts are.
+func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whole bool, err error) {
+	if exact || BytesOf(d.snap) <= d.place*int64(d.places) {
+		return wholeParts(d.snap), true, nil
+	}
+	var all []part
+	for i, r := range d.snap.Regions {
+		cuts, err := d.snap.Cuts(ctx, i, int((r.Bytes+d.place-1)/d.place))
+		if err != nil {
+			return nil, false, readError(err)
+		}
+		p := part{region: i}
+		for _, cut := range cuts {
+			p.stop = cut
+			all = append(all, p)
+			p = part{region: i, start: cut}
+		}
+		all = append(all, p)
+	}
+	if len(all) <= d.places {
+		return wholeParts(d.snap), true, nil
+	}
+	rng := rand.New(rand.NewPCG(sampleSeed, uint64(len(all))))
+	for k := range d.places {
+		from, to := k*len(all)/d.places, (k+1)*len(all)/d.places
+		p := all[from+rng.IntN(to-from)]
+		p.stands = to - from
+		parts = append(parts, p)
+	}
+	return parts, false, nil
+}
+
+// Predict prepares what a plan says of the new keys of a snapshot's rows: it chooses the rows that are read.
+func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, o Options, w estimate.Options) (d *Prediction, err error) {
+	d = &Prediction{snap: s, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
+	d.parts, d.Whole, err = d.choose(ctx, w.Exact)
+	return d, err
+}
+
+// Estimate says what a build for the plan comes to. If regions are to be found, it gives as many to the plan.
+func (d *Prediction) Estimate(ctx context.Context, p *Plan, regions int, maxRegion int64) (*estimate.Estimate, error) {
+	if err := d.look(ctx, p, regions); err != nil {
+		return nil, err
+	}
+	return d.estimate(ctx, p, maxRegion)
+}
+
+// saltWidth is how many digits a key's salt has, 0 for a key without one.
+func saltWidth(key keygen.Expr) int {
+	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && call.Func == "salt" && len(call.Ints) > 0 {
+		return len(strconv.Itoa(call.Ints[0] - 1))
+	}
+	return 0
+}
+
+// look reads keys to find from where on rows are built; and if so many regions are to be found, it gives them to the plan: they get about
+// the same bytes.
+func (d *Prediction) look(ctx context.Context, p *Plan, regions int) (err error) {
+	parts := d.parts
+	if d.w.Exact && regions < 2 {
+		if parts, _, err = d.choose(ctx, false); err != nil {
+			return err
+		}
+	}
+	keys := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
+	r, c, err := d.count(ctx, p, parts, keys)
+	if err != nil {
+		return err
+	}
+	if regions > 1 {
+		p.Ranges, err = partition.New(keys.keys.Splits(regions, saltWidth(p.Key)))
+	}
+	if err == nil {
+		d.runs, err = partition.New(keys.keys.Splits(r.runsOf(c.all.Mean()), 0))
+	}
+	return err
+}
+
+// counter counts the rows of a pass, and keeps a sample of them to build.
+type counter struct {
+	ranges *partition.Ranges
+	sample *rowSample    // nil: none is built
+	keys   *sharedSample // nil: they are known
+
+	mu  sync.Mutex
+	all *estimate.Rows
+}
+
+// countTaker counts those of one worker.
+type countTaker struct {
+	*counter
+	rows *estimate.Rows // of the current part
+}
+
+func (c *counter) taker() (rowTaker, error) { return &countTaker{c, estimate.NewRows(c.ranges)}, nil }
+
+func (t *countTaker) take(w *readWorker, region int, key []byte) error {
+	if t.sample != nil {
+		t.sample.add(w.sequence(), key, w.pack.cells)
+	}
+	if w.cells == 0 { // none is late enough
+		return nil
+	}
+	bytes := int64(len(w.pack.cells))
+	t.rows.Add(region, key, estimate.Row{Bytes: bytes, Cells: w.cells, Names: w.names, Query: w.maker.fields[0]})
+	if t.keys != nil {
+		t.keys.add(key, (bytes+int64(len(key)))*int64(w.parts[w.number].stands))
+	}
+	return nil
+}
+
+func (t *countTaker) end(p part) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.Take(t.rows, float64(p.stands))
+}
+
+// count makes the keys of the parts' rows. Where they are asked for it keeps them, and else a sample of the rows.
+func (d *Prediction) count(ctx context.Context, p *Plan, parts []part, keys *sharedSample) (*reader, *counter, error) {
+	r, err := newReader(d.snap, p, d.o)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &counter{ranges: p.Ranges, keys: keys, all: estimate.NewRows(p.Ranges)}
+	if keys == nil {
+		c.sample = newSample(d.runs, r.sampleRoom())
+	}
+	r.taker, r.parts, r.end = c.taker, parts, len(parts)
+	r.o.Events.Phase("count keys")
+	return r, c, r.run(ctx)
+}
+
+// estimate counts rows for the plan's regions, builds a sample of them, and scales what that took.
+func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*estimate.Estimate, error) {
+	start := time.Now()
+	r, c, err := d.count(ctx, p, d.parts, nil)
+	if err == nil {
+		err = fail.With(fail.BadRows, r.o.Budget.Judge(r.bad.Load(), r.rows))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := d.snap
+	b := estimate.RowBuild{Plan: p.Build(s), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: BytesOf(s), Bad: r.bad.Load(),
+		Part: 1, Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
+	stand := 0
+	for _, part := range d.parts {
+		stand += part.stands
+	}
+	b.ReadTime = b.ReadTime * time.Duration(stand) / time.Duration(len(d.parts))
+	for _, region := range s.Regions {
+		b.Files += region.Files
+	}
+	if c.all.Bytes() > 0 {
+		if err := c.sample.build(ctx, r, c.all, &b); err != nil {
+			return nil, err
+		}
+	}
+	w := d.w
+	w.Memory = r.o.Memory
+	return c.all.Estimate(d.env, b, w), nil
+}

@@ -1,0 +1,286 @@
+package newkeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
+)
+
+// ReportEvery is how many rows pass between two looks at what else there is: a power of two.
+const ReportEvery = 1 << 12
+
+// reader is pass 1: workers take regions of the snapshot in their order.
+type reader struct {
+	snap   *snapshot.Snapshot
+	view   snapshot.View
+	plan   *Plan
+	keys   *keyColumns
+	names  *columnNames
+	parts  []part                   // of the snapshot; those are read
+	from   int                      // from this one on
+	end    int                      // and before that one
+	taker  func() (rowTaker, error) // of a worker
+	skip   func(region int) bool    // regions of the new table whose files are written already; nil: none
+	room   memory
+	o      Options
+	reject *rejectFile // nil: rows that are set aside are counted only
+
+	bad atomic.Int64
+
+	mu   sync.Mutex
+	rows int64 // that a Scan gives
+	sum  manifest.RowSum
+}
+
+// part is a region of the snapshot, or the rows of it from start up to stop.
+type part struct {
+	region      int
+	start, stop []byte
+	stands      int // for so many parts
+}
+
+// wholeParts are all regions.
+func wholeParts(s *snapshot.Snapshot) []part {
+	parts := make([]part, len(s.Regions))
+	for i := range parts {
+		parts[i] = part{region: i, stands: 1}
+	}
+	return parts
+}
+
+// A rowTaker takes the rows of a worker, which has the cells of the current row. It belongs to one goroutine.
+type rowTaker interface {
+	take(w *readWorker, region int, key []byte) error
+	end(p part) // all rows of a part are there
+}
+
+// sortTaker sorts rows in.
+type sortTaker struct{ *extsort.Writer }
+
+func (s sortTaker) take(w *readWorker, region int, key []byte) error {
+	room, err := s.Add(region, w.sequence(), key, len(w.pack.cells))
+	if err != nil {
+		return err
+	}
+	copy(room, w.pack.cells)
+	return nil
+}
+
+func (sortTaker) end(part) {}
+
+// view is how every pass reads the snapshot.
+func (p *Plan) view() snapshot.View { return snapshot.View{Now: p.Now} }
+
+func (r *reader) run(ctx context.Context) error {
+	var next atomic.Int64
+	next.Store(int64(r.from))
+	return workers.Run(ctx, r.o.Workers, func(ctx context.Context, _ int) error {
+		w, err := r.worker()
+		if err != nil {
+			return err
+		}
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= r.end {
+				break
+			}
+			if err := w.part(ctx, i); err != nil {
+				return err
+			}
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rows += w.rows
+		r.sum.Add(w.hash.Sum)
+		return nil
+	})
+}
+
+// readWorker reads one part after the other.
+type readWorker struct {
+	*reader
+	maker *keyMaker
+	taker rowTaker
+	hash  RowHash
+	rows  int64
+
+	number int // of the part
+	inside int64
+	row    []byte // the old key of the row
+	pack   packer
+	cells  int // of the row
+	names  int // bytes of their families and qualifiers
+	inRow  bool
+	family int
+
+	told, bytes int64
+}
+
+func (r *reader) worker() (*readWorker, error) {
+	m, err := newKeyMaker(r.keys, r.room.row)
+	if err != nil {
+		return nil, err
+	}
+	w := &readWorker{reader: r, maker: m, pack: packer{names: newColumnGuess(r.names)}}
+	w.taker, err = r.taker()
+	return w, err
+}
+
+// sequence numbers the current row: parts are in the order of keys.
+func (w *readWorker) sequence() uint64 { return sequence(w.number, w.inside) }
+
+// encoded is the name of the current region.
+func (w *readWorker) encoded() string { return w.snap.Regions[w.parts[w.number].region].Encoded }
+
+func (w *readWorker) part(ctx context.Context, i int) (err error) {
+	if err := progress.Pass(ctx, w.o.Gate); err != nil {
+		return err
+	}
+	p, view := w.parts[i], w.view
+	view.Start, view.Stop = p.start, p.stop
+	sc, err := w.snap.Scan(ctx, p.region, view)
+	if err != nil {
+		return readError(err)
+	}
+	defer func() { err = errors.Join(err, readError(sc.Close())) }()
+	w.number, w.inside, w.inRow, w.family = i, 0, false, 0
+	for sc.Next() {
+		if sc.NewRow() {
+			if err := w.next(ctx); err != nil {
+				return err
+			}
+			w.row = append(w.row[:0], sc.Cell().Row...)
+			w.begin()
+		}
+		if err := w.add(sc.Cell()); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return readError(err)
+	}
+	if err := w.next(ctx); err != nil {
+		return err
+	}
+	w.taker.end(p)
+	w.tell()
+	return nil
+}
+
+func (w *readWorker) begin() {
+	w.inRow, w.family, w.cells, w.names = true, 0, 0, 0
+	w.pack.begin()
+	w.maker.begin()
+}
+
+// next ends the row before, if there is one.
+func (w *readWorker) next(ctx context.Context) error {
+	if !w.inRow {
+		return nil
+	}
+	w.inRow = false
+	if err := w.end(); err != nil {
+		return err
+	}
+	w.rows++
+	w.inside++
+	if w.told++; w.told == ReportEvery {
+		w.tell()
+		return progress.Pass(ctx, w.o.Gate)
+	}
+	return nil
+}
+
+func (w *readWorker) tell() {
+	w.o.Events.Rows(w.told, w.bytes)
+	w.told, w.bytes = 0, 0
+}
+
+// add takes a cell of the row.
+func (w *readWorker) add(c *hfile.Cell) error {
+	for string(c.Family) != w.snap.Families[w.family].Name { // families come in their order
+		if w.family++; w.family == len(w.snap.Families) {
+			return fail.Errorf(fail.Input, "%w: a cell of family %q, which the table lacks", snapshot.ErrDamaged, c.Family)
+		}
+	}
+	if c.Type != hfile.Put {
+		return fail.Errorf(fail.Unexpected, "a scan of snapshot %s gives a cell of type %s", w.snap.Name, c.Type)
+	}
+	if err := w.maker.cell(w.family, c.Qualifier, c.Value); err != nil {
+		return err
+	}
+	if c.Timestamp < w.plan.Since {
+		return nil
+	}
+	if n := len(w.pack.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {
+		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %s, in region %s: %w", setting.Count(len(w.row), "byte"), w.encoded(), tooLarge(n, w.room.row)))
+	}
+	w.pack.add(w.family, c)
+	w.cells, w.names = w.cells+1, w.names+len(c.Family)+len(c.Qualifier)
+	w.hash.add(w.snap.Families[w.family].Name, c.Qualifier, c.Timestamp, c.Value)
+	return nil
+}
+
+// end makes the row's key and sorts it in.
+func (w *readWorker) end() error {
+	key, err := w.maker.make(w.row)
+	if err != nil {
+		w.hash.drop()
+		return w.setAside(err)
+	}
+	w.hash.End()
+	w.bytes += int64(len(w.pack.cells))
+	region := w.plan.Ranges.Find(key)
+	if w.skip != nil && w.skip(region) {
+		return nil
+	}
+	return w.taker.take(w, region, key)
+}
+
+// setAside decides about a row that has no new key.
+func (w *readWorker) setAside(why error) error {
+	n := w.bad.Add(1)
+	if !w.o.Budget.None() {
+		if w.reject != nil {
+			if err := w.reject.write(w.row, why); err != nil {
+				return err
+			}
+		}
+		if w.o.Budget.Allows(n, math.MaxInt64) { // a share is judged when all rows are known
+			return nil
+		}
+	}
+	which := fmt.Sprintf("row %d", w.inside+1)
+	if w.parts[w.number].start != nil {
+		which = "a row"
+	}
+	about := fail.AboutData(w.row, "a row has no new key: %w (%s of region %s of snapshot %s, with an old key of %s)",
+		why, which, w.encoded(), w.snap.Name, setting.Count(len(w.row), "byte"))
+	if w.o.Budget.None() {
+		return fail.With(fail.BadRows, setting.Errorf("%w: %s N or P%% sets such rows aside", about, setting.BadRecords))
+	}
+	return fail.With(fail.BadRows, setting.Errorf("%w: this is one more than %s allows", about, setting.BadRecords))
+}
+
+// readError is an error of the snapshot's files.
+func readError(err error) error {
+	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
+		return fail.With(fail.Input, err)
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}

@@ -1,0 +1,120 @@
+package newkeys
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+)
+
+// Splits are split points of a table for the snapshot's rows under their new
+// keys, old being that of the old ones or nil. A key that begins with a salt has a region for each of its values. For
+// any other all rows are read, of the families that the key is made of, and the
+// regions, as many as the snapshot has, get about the same bytes.
+func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, o Options) ([][]byte, error) {
+	o.Options = o.WithDefaults()
+	keys, err := newKeyColumns(key, old, s.Families)
+	if err != nil {
+		return nil, err
+	}
+	if splits, ok := SaltSplits(key); ok {
+		return splits, nil
+	}
+	if len(s.Regions) == 1 {
+		return nil, nil
+	}
+	o.Events.Note("rows are read for split points", "snapshot", s.Name, "key", key.String())
+	n := min(o.Workers, len(s.Regions))
+	most := int(int64(o.Memory) / int64(n) / 8)
+	all := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
+	view := snapshot.View{Now: now, Families: keys.read(), Versions: 1}
+	err = s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
+		if err := progress.Pass(ctx, o.Gate); err != nil {
+			return err
+		}
+		m, err := newKeyMaker(keys, most)
+		if err != nil {
+			return err
+		}
+		return readError((&sampler{of: m, snap: s, into: all}).read(ctx, sc))
+	})
+	if err != nil {
+		return nil, readError(err)
+	}
+	return all.keys.Splits(len(s.Regions), 0), nil
+}
+
+// SaltSplits are those of a key that begins with a salt.
+func SaltSplits(key keygen.Expr) ([][]byte, bool) {
+	call, ok := keygen.Parts(key)[0].(keygen.Call)
+	if !ok || len(call.Ints) == 0 {
+		return nil, false
+	}
+	return partition.SplitsOfSalt(call.Func, call.Ints[0])
+}
+
+// sampleSeed makes samples of the same rows in the same order the same.
+const sampleSeed = 1
+
+// sharedSample is that of all workers, so that there is one in memory.
+type sharedSample struct {
+	mu   sync.Mutex
+	keys *partition.KeySample
+}
+
+func (s *sharedSample) add(key []byte, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys.Add(key, size)
+}
+
+// sampler makes the keys of one region's rows. Rows without one are for the build.
+type sampler struct {
+	of   *keyMaker
+	snap *snapshot.Snapshot
+	into *sharedSample
+
+	row  []byte
+	size int64
+	any  bool
+}
+
+func (s *sampler) read(ctx context.Context, sc *snapshot.Scan) error {
+	family, rows := 0, 0
+	for sc.Next() {
+		c := sc.Cell()
+		if sc.NewRow() {
+			s.end()
+			s.row, s.any, s.size, family = append(s.row[:0], c.Row...), true, 0, 0
+			s.of.begin()
+			if rows++; rows%ReportEvery == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		for string(c.Family) != s.snap.Families[family].Name {
+			if family++; family == len(s.snap.Families) {
+				return fail.Errorf(fail.Input, "%w: a cell of family %q, which the table lacks", snapshot.ErrDamaged, c.Family)
+			}
+		}
+		if err := s.of.cell(family, c.Qualifier, c.Value); err != nil {
+			return err
+		}
+		s.size += int64(len(c.Qualifier) + len(c.Value))
+	}
+	s.end()
+	return nil
+}
+
+func (s *sampler) end() {
+	if !s.any {
+		return
+	}
+	if key, err := s.of.make(s.row); err == nil {
+		s.into.add(key, s.size+int64(len(key)))
+	}
+}

@@ -1,0 +1,97 @@
+package newkeys
+
+import (
+	"encoding/binary"
+	"math"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/hfile"
+)
+
+// Build is the plan as the build's writers see it.
+func (p *Plan) Build(s *snapshot.Snapshot) *build.Plan {
+	return build.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, build.Packed{FileName: p.fileName,
+		Decoder: func(notes string) build.RowDecoder {
+			if p.Divided != nil {
+				notes = p.Divided.Columns
+			}
+			return newDecoder(s.Families, notes)
+		},
+		Locate: (&reader{snap: s, view: p.view(), plan: p, parts: p.parts(s)}).locate})
+}
+
+func newDecoder(families []snapshot.Family, notes string) *decoder {
+	names, err := parseNames(notes)
+	return &decoder{families: families, names: names, err: err, earliest: math.MaxInt64}
+}
+
+// decoder unpacks the rows of a region, and sums them up.
+type decoder struct {
+	families []snapshot.Family
+	names    []column
+	err      error  // there are no names
+	cells    packed // of the current row
+	hash     RowHash
+
+	earliest, latest int64 // timestamps
+	expires          int64 // when the first cell is gone; 0: none is
+}
+
+// Row implements [build.RowDecoder].
+func (d *decoder) Row(payload []byte, add func(family int, c *hfile.Cell) error) error {
+	d.cells = packed{rest: payload, names: d.names, err: d.err}
+	cells := &d.cells
+	for cells.next() {
+		if cells.family >= len(d.families) {
+			cells.damaged()
+			break
+		}
+		c := &cells.cell
+		if err := add(cells.family, c); err != nil {
+			return err
+		}
+		d.hash.AddBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
+		d.time(cells.family, c)
+	}
+	d.hash.End()
+	return cells.err
+}
+
+// time notes when a cell is from, and when it is gone.
+func (d *decoder) time(family int, c *hfile.Cell) {
+	d.earliest, d.latest = min(d.earliest, c.Timestamp), max(d.latest, c.Timestamp)
+	if life := lifetime(d.families[family].TTL, c.Tags); life < math.MaxInt64-c.Timestamp && (d.expires == 0 || c.Timestamp+life < d.expires) {
+		d.expires = c.Timestamp + life
+	}
+}
+
+// Total implements [build.RowDecoder].
+func (d *decoder) Total() (manifest.RowSum, *manifest.CellTimes) {
+	if d.earliest > d.latest {
+		return d.hash.Sum, nil
+	}
+	return d.hash.Sum, &manifest.CellTimes{Min: d.earliest, Max: d.latest, Expires: d.expires}
+}
+
+// tagTTL is HBase's TagType.TTL_TAG_TYPE (2.6.4): its value is 8 bytes of
+// milliseconds, counted from the cell's timestamp.
+const tagTTL = 8
+
+// lifetime is the shorter one of a family's and of a cell's own, in milliseconds.
+func lifetime(family int64, tags []byte) int64 {
+	for len(tags) > 3 {
+		n := 2 + int(binary.BigEndian.Uint16(tags))
+		if n > len(tags) {
+			break
+		}
+		if tags[2] == tagTTL && n == 3+8 {
+			if own := int64(binary.BigEndian.Uint64(tags[3:])); own >= 0 {
+				family = min(family, own)
+			}
+		}
+		tags = tags[n:]
+	}
+	return family
+}

@@ -1,0 +1,289 @@
+package preflight
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Severity is how much a finding matters.
+type Severity uint8
+
+// The severities.
+const (
+	SeverityOK      Severity = iota
+	SeverityWarning          // the job can run; someone should know
+	SeverityError            // the job would fail, or do harm
+)
+
+// String is ok, warning or error.
+func (s Severity) String() string {
+	switch s {
+	case SeverityOK:
+		return "ok"
+	case SeverityWarning:
+		return "warning"
+	}
+	return "error"
+}
+
+// MarshalText prints the severity into a report.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads it from one.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for _, known := range []Severity{SeverityOK, SeverityWarning, SeverityError} {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no severity", text)
+}
+
+// Check is one thing that was looked at before a job.
+type Check struct {
+	Name     string       `json:"name"` // what was looked at
+	Severity Severity     `json:"severity"`
+	Message  setting.Text `json:"message"`       // what was found
+	Hint     setting.Text `json:"hint,omitzero"` // what to do; empty when nothing need be done
+}
+
+// good, doubtful and bad make the result of a check.
+
+func good(name, format string, args ...any) Check {
+	return Check{Name: name, Message: setting.Textf(format, args...)}
+}
+
+func Doubtful[H hint](name string, do H, format string, args ...any) Check {
+	return Check{Name: name, Severity: SeverityWarning, Hint: textOf(do), Message: setting.Textf(format, args...)}
+}
+
+func bad[H hint](name string, do H, format string, args ...any) Check {
+	return Check{Name: name, Severity: SeverityError, Hint: textOf(do), Message: setting.Textf(format, args...)}
+}
+
+// A hint says what to do.
+type hint interface{ string | setting.Text }
+
+func textOf[H hint](do H) setting.Text {
+	if text, ok := any(do).(setting.Text); ok {
+		return text
+	}
+	return setting.Plain(fmt.Sprint(do))
+}
+
+// In is the check with each setting as words calls it.
+func (c Check) In(words func(setting.Name) string) Check {
+	c.Message, c.Hint = c.Message.As(words), c.Hint.As(words)
+	return c
+}
+
+// Options are [WorkOptions] with what else a check depends on.
+type Options struct {
+	build.WorkOptions
+	Staging string          // directory on HDFS, default /tmp/bulkload-USER
+	Stage   loader.Stage    // the way that files will go, default as the table needs it
+	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
+	Timeout time.Duration   // for all checks together, default 1 min
+	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
+	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
+
+	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
+	// is known which a killed process leaves. An error of theirs ends the check. Default: nothing is kept.
+	Making func(table loader.TableName, make func() (token string, err error)) error
+	Gone   func(table loader.TableName, token string) error
+}
+
+// Report is what was looked at before a job, in a fixed order. A check
+// that another's failure makes pointless is left out.
+type Report struct {
+	Schema   int           `json:"schema"` // version of this form: 1
+	Table    string        `json:"table"`
+	Errors   int           `json:"errors"`
+	Warnings int           `json:"warnings"`
+	Checks   []Check       `json:"checks"`
+	Elapsed  time.Duration `json:"elapsed_ns"`
+
+	NewBase bool `json:"-"` // the staging directory was missing and was made; it is still there if the job uses it by now
+}
+
+// Find is the first check of a name with the highest severity, false if
+// there is none.
+func (r *Report) Find(name string) (c Check, ok bool) {
+	for _, have := range r.Checks {
+		if have.Name == name && (!ok || have.Severity > c.Severity) {
+			c, ok = have, true
+		}
+	}
+	return c, ok
+}
+
+// Err is nil when no check found an error, else an error of kind [fail.Check] with
+// all of them and their hints.
+func (r *Report) Err() error {
+	var errs []error
+	for _, c := range r.Checks {
+		if c.Severity != SeverityError {
+			continue
+		}
+		text := setting.Textf("%s: %s", c.Name, c.Message)
+		if !c.Hint.IsZero() {
+			text = setting.Textf("%s (%s)", text, c.Hint)
+		}
+		errs = append(errs, setting.Errorf("%s", text))
+	}
+	return fail.With(fail.Check, errors.Join(errs...))
+}
+
+// Run looks at all that a job depends on before it begins: the table,
+// its regions, the servers, the staging directory on HDFS, the inputs and this
+// machine. It changes nothing, but for a file and directories that it makes
+// and removes again. The inputs of the spec may be missing. The error says why
+// there could be no check; what checks found wrong is in the report.
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report, error) {
+	started := time.Now()
+	table, err := cluster.TableName(s)
+	if err != nil {
+		return nil, err
+	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	user, err := env.User()
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	asking, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("no answer within %s", o.Timeout))
+	defer cancel()
+	f := &checkFacts{env: env, spec: s, o: o, name: name, user: user}
+	var wg sync.WaitGroup
+	for _, ask := range []func(context.Context){f.askHBase, f.askHDFS, f.askInputs, f.askMachine} {
+		wg.Go(func() { ask(asking) })
+	}
+	wg.Wait()
+	f.askSecurity(asking)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if f.bulk.noteErr != nil {
+		return nil, f.bulk.noteErr
+	}
+	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking), NewBase: f.staging.isNew}
+	for _, c := range r.Checks {
+		switch c.Severity {
+		case SeverityError:
+			r.Errors++
+		case SeverityWarning:
+			r.Warnings++
+		}
+	}
+	r.Elapsed = time.Since(started)
+	return r, nil
+}
+
+// checkFacts is what the checks are made of. Each part is filled by one
+// goroutine; a part whose error is set is empty.
+type checkFacts struct {
+	env  *cluster.Env
+	spec spec.Job
+	o    Options
+	name loader.TableName
+	user string
+
+	dialErr    error
+	table      *loader.Table
+	tableErr   error
+	regions    []loader.Region
+	regionsErr error
+	status     loader.Status
+	statusErr  error
+	quota      spaceQuota
+	quotaErr   error
+	besides    besidesFacts
+	bulk       bulkFacts
+	readErr    error // of a row that is not there
+	staging    stagingFacts
+	inputs     inputFacts
+	machine    machineFacts
+	security   securityFacts
+}
+
+// checks makes a check, or several, of each kind of fact.
+func (f *checkFacts) checks(ctx context.Context) []Check {
+	if f.dialErr != nil {
+		return append([]Check{bad("hbase", setting.Textf("set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give %s and %s", setting.Zookeeper, setting.Znode), "%v", f.dialErr)},
+			f.apart(ctx)...)
+	}
+	if f.tableErr != nil {
+		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr)}, f.apart(ctx)...)
+	}
+	f.besides.loaded = f.status.Coprocessors
+	all := []Check{
+		checkVersion(f.status, f.statusErr),
+		checkTable(f.table),
+	}
+	for _, name := range f.spec.Families() {
+		all = append(all, checkFamily(f.table, name, f.spec, f.env.Conf.Value("hbase.io.compress.zstd.codec")))
+		if family, found := f.table.Family(name); found {
+			all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(f.table.Name, family, f.besides, f.spec.Replicate),
+				checkMOB(f.table.Name, family), checkTTL(family, f.spec.Timestamp))
+		}
+	}
+	all = append(all, checkPhoenix(f.table, f.besides.phoenix, f.spec.PhoenixIndexes), checkCoprocessors(f.table, f.besides.loaded), checkBackup(f.table, f.besides))
+	if f.table.State == loader.Enabled {
+		maxSize := f.table.MaxFileSize
+		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
+			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkHBaseStaging(f.bulk))
+	}
+	return present(append(all, f.apart(ctx)...))
+}
+
+// apart are the checks that no table is needed for.
+func (f *checkFacts) apart(ctx context.Context) []Check {
+	return present(append([]Check{
+		checkSecurity(f.security, f.staging.probeErr),
+		checkNameservice(ctx, f.env.Conf, f.staging, f.bulk),
+		checkAncestors(f.staging, f.bulk),
+		checkProbe(f.staging, f.user),
+		checkClock(f.staging, f.spec.Timestamp),
+		checkInputs(f.inputs),
+		checkSpill(f.inputs, f.machine, f.o.Memory),
+		checkSpillLimit(f.inputs, f.o.WorkOptions),
+		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
+	}, checkZones(f.security)...))
+}
+
+// present leaves out checks that found nothing to look at.
+func present(all []Check) []Check {
+	var checks []Check
+	for _, c := range all {
+		if c.Name != "" {
+			checks = append(checks, c)
+		}
+	}
+	return checks
+}
+
+// oneLine keeps a chain of errors readable in a table.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string            { return strings.Join(strings.Fields(e.error.Error()), " ") }
+func (e oneLine) Settings() []setting.Name { return setting.Of(e.error) }
+
+func (e oneLine) In(words func(setting.Name) string) string {
+	return strings.Join(strings.Fields(setting.In(e.error, words)), " ")
+}

@@ -1,0 +1,247 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// bulkFacts is what a load that loads nothing came to.
+type bulkFacts struct {
+	asked      bool
+	token      string // the directory that HBase made and removed again
+	prepareErr error
+	cleanupErr error
+	noteErr    error       // of [Options.Making] or Gone
+	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
+	stagingErr error
+	owner      string // of that directory: the user that HBase acts as; empty when not known
+}
+
+// askHBase asks the cluster about the table, then about all else at once.
+func (f *checkFacts) askHBase(ctx context.Context) {
+	c := f.o.Cluster
+	if c == nil {
+		var err error
+		if c, err = f.env.Dial(ctx); err != nil {
+			f.dialErr = err
+			return
+		}
+		defer c.Close()
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { f.status, f.statusErr = c.Status(ctx) })
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	read := make(chan struct{})
+	wg.Go(func() {
+		defer close(read)
+		f.regions, f.regionsErr = c.Regions(reading, f.name)
+	})
+	if f.table, f.tableErr = c.Describe(ctx, f.name); f.tableErr != nil {
+		cancel()
+		return
+	}
+	wg.Go(func() { f.askBesides(ctx, c) })
+	if f.table.State != loader.Enabled {
+		cancel()
+		return // its regions are on no server
+	}
+	// The regions first: a map with a hole would keep all others waiting for it to heal.
+	if <-read; f.regionsErr != nil {
+		return
+	}
+	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
+	if f.spec.Verify != "off" {
+		wg.Go(func() { _, f.readErr = c.Rows(ctx, f.name, [][]byte{{0}}) }) // no job makes that key
+	}
+	f.bulk.ask(ctx, f.env, c, f.name, f.o)
+}
+
+// ask has HBase make a directory for a load, and remove it again: it shows
+// the right to load, and HBase's own staging directory.
+func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName, o Options) {
+	b.asked = true
+	prepare := func() (string, error) {
+		b.token, b.prepareErr = c.Prepare(ctx, table)
+		return b.token, b.prepareErr
+	}
+	if o.Making == nil {
+		_, _ = prepare()
+	} else {
+		b.noteErr = o.Making(table, prepare)
+	}
+	if b.prepareErr != nil {
+		b.noteErr = nil // nothing was made
+		return
+	}
+	if l, err := env.Conf.Resolve(b.token); err != nil {
+		b.stagingErr = err
+	} else if fsys, err := env.FS(l); err != nil {
+		b.stagingErr = err
+	} else if b.staging, b.stagingErr = fsys.Stat(ctx, path.Dir(l.Path)); b.stagingErr == nil {
+		b.owner = ownerOf(b.staging)
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if b.cleanupErr = c.Cleanup(ctx, table, b.token); b.cleanupErr == nil && o.Gone != nil {
+		b.noteErr = errors.Join(b.noteErr, o.Gone(table, b.token))
+	}
+}
+
+func checkVersion(s loader.Status, err error) Check {
+	const name = "version"
+	major, _, _ := strings.Cut(s.Version, ".")
+	switch {
+	case err != nil:
+		return bad(name, "see whether a master is active", "the master does not answer: %s", oneLine{err})
+	case len(s.Servers) == 0:
+		return bad(name, "start the region servers", "no region server is alive (%d are known to be dead)", s.Dead)
+	case major == "0" || major == "1":
+		return bad(name, "HBase 2 is needed", "HBase %s has no calls for a bulk load that this program knows", s.Version)
+	case major != "2":
+		return Doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
+	}
+	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
+}
+
+// checkMissing is what is said of a table that could not be asked about.
+func checkMissing(table loader.TableName, err error) Check {
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)
+	}
+	if denied, ok := errors.AsType[*loader.DeniedError](err); ok {
+		return bad("table", denied.Grant, "user %s needs the right CREATE on table %s", denied.User, table)
+	}
+	return bad("table", "see whether HBase is up", "%s", oneLine{err})
+}
+
+func checkTable(t *loader.Table) Check {
+	const name = "table"
+	switch {
+	case t.State != loader.Enabled:
+		return bad(name, "enable it: hbase shell, enable '"+t.Name.String()+"'", "table %s is %s", t.Name, t.State)
+	case t.ReadOnly:
+		return bad(name, "alter it: READONLY => 'false'", "table %s is read-only", t.Name)
+	}
+	return good(name, "%s is ENABLED", t.Name)
+}
+
+// checkFamily says that the family is there and that files can be written as
+// it asks for.
+func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) Check {
+	const name = "family"
+	cf, ok := t.Family(wanted)
+	if !ok {
+		var have []string
+		for _, x := range t.Families {
+			have = append(have, x.Name)
+		}
+		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (families: %s)", t.Name, wanted, strings.Join(have, ", "))
+	}
+	family, err := cluster.FamilySettings(cf)
+	if err != nil {
+		return bad(name, "alter the family, or use another", "family %s: %s", wanted, oneLine{err})
+	}
+	family.Zstd = cluster.ZstdFraming(zstdCodec)
+	own, err := s.ApplyTo(family)
+	family.Level = own.Level // which tables do not have
+	switch {
+	case err != nil:
+		return bad(name, "correct the job's settings of the family", "%s", oneLine{err})
+	case own != family:
+		return Doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
+			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", wanted,
+			own.Compression, own.Encoding, own.Bloom, family.Compression, family.Encoding, family.Bloom)
+	}
+	return good(name, "%s: %s, %s, bloom %s", wanted, family.Compression, family.Encoding, family.Bloom)
+}
+
+// checkTracker says which load mode the table takes. Through the
+// directory of a token the server moves them there with the caller's rights,
+// which only the tracker DEFAULT stands (SecureBulkLoadManager, 2.6.4).
+func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
+	const name = "store-file tracker"
+	tracker := t.FileTracker(cf)
+	plain := strings.EqualFold(tracker, "DEFAULT")
+	switch {
+	case !plain && stage == loader.StageToken:
+		return bad(name, setting.Textf("leave %s out, or give %s direct", setting.LoadMode, setting.LoadMode), "%s: a load through HBase's staging directory does not work with it", tracker)
+	case plain && stage != loader.StageDirect:
+		return good(name, "%s: files go through HBase's staging directory (secure)", tracker)
+	}
+	return good(name, "%s: files go straight into the regions (direct)", tracker)
+}
+
+// checkTTL looks for a timestamp so old that the cells are gone at once.
+func checkTTL(cf loader.Family, timestamp int64) Check {
+	const name = "ttl"
+	if cf.TTL == loader.Forever || cf.TTL <= 0 {
+		return Check{}
+	}
+	ttl := time.Duration(cf.TTL) * time.Second
+	if timestamp > 0 && time.Since(time.UnixMilli(timestamp)) > ttl {
+		return bad(name, setting.Textf("give a later %s", setting.Timestamp), "cells of family %s live for %s and the job's timestamp is older: no reader would see a row", cf.Name, ttl)
+	}
+	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)
+}
+
+// checkRoundTrip reports whether HBase lets the user load.
+func checkRoundTrip(b bulkFacts, user string) Check {
+	const name = "right to load"
+	var denied *loader.DeniedError
+	switch {
+	case !b.asked:
+		return Check{}
+	case errors.As(b.prepareErr, &denied):
+		return bad(name, denied.Grant, "user %s needs the right CREATE or ADMIN on the table", denied.User)
+	case b.prepareErr != nil:
+		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
+			"%s", oneLine{b.prepareErr})
+	case b.cleanupErr != nil:
+		return Doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine{b.cleanupErr})
+	}
+	return good(name, "HBase made and removed a directory for a load by %s", user)
+}
+
+// checkRead says that the user may not read what is to be verified. Other errors of a read are those of the checks of regions and servers.
+func checkRead(err error, table loader.TableName) Check {
+	denied, ok := errors.AsType[*loader.DeniedError](err)
+	if !ok {
+		return Check{}
+	}
+	return bad("right to read", setting.Textf("%s, or give %s off", denied.Grant, setting.Verify), "user %s needs the right READ on table %s, which is verified", denied.User, table)
+}
+
+// checkHBaseStaging looks at the directory in which HBase makes those of
+// loads. Others must get through it, and see nothing of it.
+func checkHBaseStaging(b bulkFacts) Check {
+	const name = "hbase staging"
+	if b.token == "" {
+		return Check{}
+	}
+	dir := b.token[:strings.LastIndexByte(b.token, '/')]
+	if b.stagingErr != nil {
+		return Doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine{b.stagingErr})
+	}
+	mode := b.staging.Mode().Perm()
+	switch {
+	case mode&0o011 != 0o011:
+		return bad(name, "chmod 711 it as "+b.owner+", and start master and region servers with a umask of 022", "%s has mode %04o: only its owner can pass", dir, mode)
+	case mode&0o022 != 0:
+		return Doubtful(name, "chmod 711 it as "+b.owner, "%s has mode %04o: others may write in it", dir, mode)
+	}
+	return good(name, "%s, mode %04o, owner %s", dir, mode, b.owner)
+}

@@ -1,0 +1,278 @@
+package preflight
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path"
+	"slices"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// stagingFacts is what was seen of the directory for a job's files.
+type stagingFacts struct {
+	location hdfsio.Location
+	err      error // why there is no location or no file system
+	isNew    bool  // it was missing, and the probe has made it
+	above    []ancestor
+	aboveErr error
+	step     string // which step of the probe failed
+	probeErr error
+	owner    string // of the probe file
+	// The file system's clock as the probe file has it, between two looks at
+	// this machine's clock.
+	before, clock, after time.Time
+}
+
+// ancestor is a directory on the way to the files.
+type ancestor struct {
+	path         string
+	owner, group string
+	mode         fs.FileMode
+}
+
+// ownerOf is the owner of a file, empty when it is not reported.
+func ownerOf(info fs.FileInfo) string {
+	owner, _ := hdfsio.Owner(info)
+	return owner
+}
+
+// askHDFS finds the staging directory and tries in it what a job does there.
+func (f *checkFacts) askHDFS(ctx context.Context) {
+	s := &f.staging
+	if s.location, s.err = staging.Base(f.env, f.o.Staging); s.err != nil {
+		return
+	}
+	fsys, err := f.env.FS(s.location)
+	if err != nil {
+		s.err = err
+		return
+	}
+	if !f.askNameNode(ctx) {
+		return
+	}
+	s.probe(ctx, fsys, f.user, f.o.Probe)
+	for p := s.location.Path; ; p = path.Dir(p) {
+		info, err := fsys.Stat(ctx, p)
+		switch {
+		case err == nil:
+			a := ancestor{path: p, mode: info.Mode()}
+			a.owner, a.group = hdfsio.Owner(info)
+			s.above = append(s.above, a)
+		case !errors.Is(err, fs.ErrNotExist) && s.aboveErr == nil:
+			s.aboveErr = err
+		}
+		if p == "/" {
+			break
+		}
+	}
+}
+
+// probe makes the directory as a job would, and in it a file that it renames and removes. If the directory has a name, an
+// earlier probe may have left it when it was killed, with a file that HDFS holds open for that.
+func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called string) {
+	do := func(step string, act func() error) bool {
+		if s.probeErr == nil {
+			if err := act(); err != nil {
+				s.step, s.probeErr = step, err
+			}
+		}
+		return s.probeErr == nil
+	}
+	l := s.location.Join(cmp.Or(called, staging.NewProbe()))
+	dir := l.Path
+	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
+	do("make", func() (err error) {
+		s.isNew, err = staging.MakeBase(ctx, fsys, s.location.Path, user)
+		return err
+	})
+	if called != "" {
+		do("remove a directory in", func() error { return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx) })
+	}
+	// Another job's probe may have removed the directory above meanwhile: then it is made again, for HBase to pass.
+	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o711) })
+	do("write a file in", func() error {
+		w, err := fsys.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write([]byte{0}); err != nil {
+			return errors.Join(err, w.Abort())
+		}
+		s.before = time.Now()
+		if err := w.Finish(); err != nil {
+			return errors.Join(err, w.Abort())
+		}
+		s.after = time.Now()
+		return nil
+	})
+	do("look at a file in", func() error {
+		info, err := fsys.Stat(ctx, name)
+		if err == nil {
+			s.owner, s.clock = ownerOf(info), info.ModTime()
+		}
+		return err
+	})
+	do("rename a file in", func() error { return fsys.Rename(ctx, name, renamed) })
+	do("remove a file in", func() error { return fsys.Remove(ctx, renamed) })
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if made {
+		err := fsys.RemoveAll(ctx, dir)
+		do("remove a directory in", func() error { return err })
+	}
+	if s.isNew {
+		_ = fsys.Remove(ctx, s.location.Path) // unless a job uses it by now
+	}
+}
+
+// checkProbe reports whether a job can work in the staging directory.
+func checkProbe(s stagingFacts, user string) Check {
+	const name = "staging"
+	hint := setting.Textf("name a directory that %s may write with %s", user, setting.Staging)
+	switch {
+	case s.err != nil:
+		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
+	case unmet(s.probeErr):
+		return bad(name, "see whether HDFS is running, and HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
+	case cluster.OtherSecurity(s.probeErr):
+		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
+	case s.probeErr != nil:
+		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
+	case s.owner != "" && s.owner != user:
+		return bad(name, setting.Textf("act as the user that HDFS sees, with %s or HADOOP_USER_NAME", setting.User), "files in %s become %s's, but HBase is asked as %s", s.location, s.owner, user)
+	}
+	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
+}
+
+// unmet reports whether no NameNode was ever reached.
+func unmet(err error) bool {
+	_, ok := errors.AsType[*hdfsio.UnmetError](err)
+	return ok
+}
+
+// checkAncestors reports whether HBase gets to the files. Those who are in a
+// directory's group are not known here.
+func checkAncestors(s stagingFacts, b bulkFacts) Check {
+	const name = "staging path"
+	if s.err != nil || len(s.above) == 0 {
+		return Check{}
+	}
+	if s.aboveErr != nil {
+		return bad(name, "give the user the right to pass (x) the directories above it", "%s", oneLine{s.aboveErr})
+	}
+	hbase := b.owner
+	if hbase == "" {
+		hbase = "hbase"
+	}
+	for _, a := range slices.Backward(s.above) {
+		hint := fmt.Sprintf("chmod o+x %s, or give %s an ACL (hdfs dfs -setfacl -m user:%s:--x %s)", a.path, hbase, hbase, a.path)
+		switch bits := a.mode.Perm(); {
+		case bits&0o001 != 0, a.owner == hbase && bits&0o100 != 0:
+		case bits&0o010 != 0:
+			return Doubtful(name, hint, "only %s and the group %s can pass %s (mode %04o): is %s in the group?", a.owner, a.group, a.path, bits, hbase)
+		default:
+			return bad(name, hint, "%s cannot pass %s (owner %s:%s, mode %04o)", hbase, a.path, a.owner, a.group, bits)
+		}
+	}
+	return good(name, "%s can pass all directories down to %s", hbase, s.location.Path)
+}
+
+// checkNameservice reports whether HBase can take the files by renaming them:
+// from another file system it copies them during the call.
+func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b bulkFacts) Check {
+	const name = "nameservice"
+	root, from := b.token, "HBase's staging directory"
+	if root == "" {
+		root, from = conf.Value(cluster.RootDirKey), cluster.RootDirKey
+	}
+	if s.err != nil || root == "" {
+		return Check{}
+	}
+	l, err := conf.Resolve(root)
+	if err != nil {
+		return bad(name, "HBase on HDFS is needed", "%s is %s: %s", from, root, oneLine{err})
+	}
+	if l.Local() {
+		return bad(name, "HBase on HDFS is needed", "%s is %s, a local directory", from, root)
+	}
+	if l.Authority != s.location.Authority && !sameAddresses(ctx, l.Addresses, s.location.Addresses) {
+		return bad(name, setting.Textf("%s hdfs://%s%s", setting.Staging, l.Authority, s.location.Path),
+			"staging is on %s and HBase on %s: every file would be copied while its region is locked", s.location.Authority, l.Authority)
+	}
+	return good(name, "staging and HBase are both on %s", l.Authority)
+}
+
+// sameAddresses reports whether two lists of host:port have a server in common.
+func sameAddresses(ctx context.Context, a, b []string) bool {
+	addresses := func(list []string) (all []string) {
+		for _, address := range list {
+			all = append(all, address)
+			host, port, err := net.SplitHostPort(address)
+			if err != nil {
+				continue
+			}
+			hosts, err := net.DefaultResolver.LookupHost(ctx, host)
+			if err != nil {
+				continue
+			}
+			for _, h := range hosts {
+				all = append(all, net.JoinHostPort(h, port))
+			}
+		}
+		return all
+	}
+	have := addresses(a)
+	return slices.ContainsFunc(addresses(b), func(address string) bool { return slices.Contains(have, address) })
+}
+
+const (
+	// smallSkew is what clocks may differ without being talked about.
+	smallSkew = time.Second
+	// maxSkew is what HBase itself allows among its servers
+	// (hbase.master.maxclockskew, 30 s).
+	maxSkew = 30 * time.Second
+)
+
+// checkClock compares this machine's clock, from which a job has its
+// timestamp, with the cluster's. Cells of the future hide what is written
+// until then; cells of the past are hidden by what is there.
+func checkClock(s stagingFacts, timestamp int64) Check {
+	const name = "clock"
+	if s.clock.IsZero() {
+		return Check{}
+	}
+	if timestamp > 0 {
+		if ahead := time.UnixMilli(timestamp).Sub(s.clock).Round(time.Second); ahead > smallSkew {
+			return Doubtful(name, setting.Textf("give an earlier %s unless this is meant", setting.Timestamp), "the job's timestamp is %s in the future: what is written until then stays hidden", ahead)
+		}
+		return good(name, "the job's timestamp is %s", time.UnixMilli(timestamp).UTC().Format(time.RFC3339))
+	}
+	ahead := time.Duration(0) // of this machine
+	switch {
+	case s.clock.Before(s.before):
+		ahead = s.before.Sub(s.clock)
+	case s.clock.After(s.after):
+		ahead = s.after.Sub(s.clock)
+	}
+	hint := setting.Textf("set this machine's clock, or give %s", setting.Timestamp)
+	shown := ahead.Abs().Round(100 * time.Millisecond)
+	switch {
+	case ahead > maxSkew:
+		return bad(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time would stay hidden by the job's cells", shown)
+	case ahead > smallSkew:
+		return Doubtful(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time stays hidden by the job's cells", shown)
+	case ahead < -smallSkew:
+		return Doubtful(name, hint, "this machine's clock is %s behind the cluster's: the job's cells stay hidden by what was written in that time", shown)
+	}
+	return good(name, "this machine's clock and the cluster's agree within %s", max(shown, smallSkew))
+}

@@ -1,0 +1,248 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+
+	"golang.org/x/sys/unix"
+)
+
+// inputFacts is what was seen of the inputs without reading them.
+type inputFacts struct {
+	given   bool
+	err     error
+	streams int // which are not read
+	tables  int // no snapshot of them is taken for this
+	files   int
+	bytes   int64 // as they are there
+	text    int64 // about how much text they hold
+
+	allowEmpty bool // that they hold nothing
+}
+
+// maxOpened is how many files are opened.
+const maxOpened = 8
+
+// askInputs lists the inputs as a job does, and opens some of the files. What they hold is seen when a job opens them.
+func (f *checkFacts) askInputs(ctx context.Context) {
+	in := &f.inputs
+	in.given, in.allowEmpty = len(f.spec.Inputs) > 0, f.spec.AllowEmpty
+	if !in.given {
+		return
+	}
+	s, inputs := f.o.Streams, f.spec.Inputs
+	if s == nil {
+		if s, in.err = build.FindStreams(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
+			return
+		}
+	}
+	if f.o.Streams == nil || s.Lost() {
+		if in.streams, inputs = s.Count(), s.Others(inputs); len(inputs) == 0 {
+			return
+		}
+	}
+	if inputs, in.err = f.mountSnapshots(ctx, inputs); in.err != nil || len(inputs) == 0 {
+		return
+	}
+	files, err := source.List(ctx, s.Resolve, inputs, build.SelectionOf(f.spec))
+	if in.err = err; err != nil {
+		return
+	}
+	for i, file := range files {
+		in.files++
+		in.bytes += file.Size
+		if in.text += textSize(file.Name, file.Size); cluster.IsTable(inputs[file.Input]) {
+			in.text += 3 * file.Size // as of Parquet
+		}
+		if i >= maxOpened {
+			continue
+		}
+		fsys, _, err := s.Resolve(inputs[file.Input])
+		if err == nil {
+			err = readable(ctx, fsys, file.Name)
+		}
+		if err != nil {
+			in.err = fmt.Errorf("input %s: %w", inputs[file.Input], err)
+			return
+		}
+	}
+}
+
+// mountSnapshots has snapshots among the inputs read as inputs, and leaves out tables: the job takes a snapshot of each.
+func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (others []string, err error) {
+	for _, input := range inputs {
+		switch {
+		case !cluster.IsTable(input) || f.env.Mounted(input):
+		case strings.HasPrefix(input, cluster.TableScheme):
+			f.inputs.tables++
+			continue
+		default:
+			if _, err := tablesource.Mount(ctx, f.env, []string{input}, tablesource.ByFiles, f.spec.KeyParser); err != nil { // there is nothing to delete
+				return nil, err
+			}
+		}
+		others = append(others, input)
+	}
+	return others, nil
+}
+
+// textSize is about how much text a file holds, by its name.
+func textSize(name string, size int64) int64 {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".gz", ".zst", ".bz2", ".xz", ".lz4", ".snappy", ".sz", ".deflate", ".parquet", ".parq", ".pq", ".avro":
+		return 4 * size
+	}
+	return size
+}
+
+// readable reads a byte of a file.
+func readable(ctx context.Context, fsys source.FS, name string) error {
+	file, err := fsys.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	_, err = file.Read(make([]byte, 1))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, file.Close())
+}
+
+func checkInputs(in inputFacts) Check {
+	const name = "inputs"
+	switch {
+	case !in.given:
+		return Check{}
+	case in.err != nil:
+		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
+	case in.tables > 0:
+		return good(name, "%s, %s, and %s, which are not looked at before the job reads them", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.tables, "table"))
+	case in.streams > 0:
+		return good(name, "%s, %s, and %s, which are not read before the job runs", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.streams, "stream"))
+	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
+		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
+	case in.files == 0 || in.bytes == 0:
+		return bad(name, setting.Textf("see that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs hold nothing")
+	}
+	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
+}
+
+// machineFacts is what this machine leaves to a job.
+type machineFacts struct {
+	dir      string // for sorted runs
+	free     int64  // bytes there for an ordinary user
+	freeErr  error
+	files    int64 // that may be open at a time
+	filesErr error
+}
+
+func (f *checkFacts) askMachine(context.Context) {
+	m := &f.machine
+	if m.dir = f.o.SpillDir; m.dir == "" {
+		m.dir = os.TempDir()
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(m.dir, &st); err != nil {
+		m.freeErr = &fs.PathError{Op: "statfs", Path: m.dir, Err: err}
+	} else {
+		m.free = int64(min(st.Bavail, math.MaxInt64/uint64(st.Bsize))) * int64(st.Bsize)
+		m.freeErr = writable(m.dir)
+	}
+	var limit unix.Rlimit
+	m.filesErr = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
+	m.files = int64(min(limit.Cur, math.MaxInt64))
+}
+
+// writable makes a file in a directory and removes it.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, "bulkload-check-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// spillFor is about how much a job of so much text writes to local disk: none
+// when all rows fit in memory. Measured are 0.6 of the text.
+func spillFor(text int64, memory spec.Size) int64 {
+	if memory == 0 {
+		memory = spec.DefaultMemory
+	}
+	if text < int64(memory)*2/3 {
+		return 0
+	}
+	return text * 7 / 10
+}
+
+func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
+	const name = "spill directory"
+	hint := setting.Textf("name another directory with %s", setting.SpillDir)
+	need := spillFor(in.text, memory)
+	switch {
+	case m.freeErr != nil:
+		return bad(name, hint, "%s", oneLine{m.freeErr})
+	case in.err == nil && need > m.free && need/3 > m.free:
+		return bad(name, hint, "%s has %s free; sorting this input takes about %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
+	case in.err == nil && need > m.free:
+		return Doubtful(name, hint, "%s has %s free; sorting this input may take %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
+	case need == 0 && in.text > 0:
+		return good(name, "%s: not needed, the rows fit in memory", m.dir)
+	}
+	return good(name, "%s has %s free", m.dir, spec.Size(m.free).Rounded())
+}
+
+// checkSpillLimit compares the bound that was set with what sorting takes.
+func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
+	const name = "spill limit"
+	need := spillFor(in.text, w.Memory)
+	switch {
+	case w.SpillLimit == 0 || in.err != nil || in.text == 0:
+		return Check{}
+	case need > int64(w.SpillLimit):
+		return Doubtful(name, setting.Textf("give more with %s, or more %s, or take the input in parts", setting.SpillLimit, setting.Memory), "sorting this input may take %s of disk, %s allows %s",
+			spec.Size(need).Rounded(), setting.SpillLimit, spec.Size(w.SpillLimit).Rounded())
+	}
+	return good(name, "%s; sorting this input may take %s", spec.Size(w.SpillLimit).Rounded(), spec.Size(need).Rounded())
+}
+
+// checkOpenFiles compares the limit with what a job opens: each sorted run,
+// each worker's files, connections.
+func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
+	const name = "open files"
+	if m.filesErr != nil {
+		return Check{}
+	}
+	workers, memory := int64(w.Workers), int64(w.Memory)
+	if workers == 0 {
+		workers = int64(runtime.GOMAXPROCS(0))
+	}
+	if memory == 0 {
+		memory = int64(spec.DefaultMemory)
+	}
+	// A run is a worker's arena, a part of the memory.
+	runs := spillFor(in.text, spec.Size(memory)) / max(memory/(2*workers), 1)
+	need := 128 + 8*workers + runs
+	hint := setting.Textf("raise the limit: ulimit -n %d, LimitNOFILE in a systemd unit; or give more %s, which makes fewer runs", max(2*need, 4096), setting.Memory)
+	switch {
+	case m.files < need/2:
+		return bad(name, hint, "the limit of open files is %d; this job may have %d open", m.files, need)
+	case m.files < need:
+		return Doubtful(name, hint, "the limit of open files is %d; this job may have %d open", m.files, need)
+	}
+	return good(name, "the limit is %d", m.files)
+}

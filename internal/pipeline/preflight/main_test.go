@@ -1,0 +1,9 @@
+package preflight
+
+import (
+	"testing"
+
+	"bulkload/internal/test/testcluster"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }

@@ -1,0 +1,195 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// checkRegions reports whether the regions cover all rows once and are served.
+func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
+	const name = "regions"
+	if err != nil {
+		hint := "see whether the region servers are up"
+		if _, hole := errors.AsType[*loader.HoleError](err); hole {
+			hint = "have hbase hbck2 repair it (fixMeta, or addFsRegionsMissingInMeta and assigns), then check again"
+		}
+		return bad(name, hint, "%s", oneLine{err})
+	}
+	var closed []loader.Region
+	for _, r := range regions {
+		if r.Server == "" || len(s.Servers) > 0 && !slices.Contains(s.Servers, r.Server) {
+			closed = append(closed, r)
+		}
+	}
+	if len(closed) > 0 {
+		where := "no server"
+		if closed[0].Server != "" {
+			where = closed[0].Server + ", which is not alive"
+		}
+		return Doubtful(name, "a load waits for them; when they stay so, see the master's log", "%d of %s are not served: %s is on %s", len(closed), setting.Count(len(regions), "region"), closed[0], where)
+	}
+	return good(name, "%d, without gaps, all served", len(regions))
+}
+
+// DefaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
+const DefaultMaxRegion = 10 << 30
+
+// MaxRegionSize is the size at which a region splits: the table's own, else
+// hbase.hregion.max.filesize of the configuration; and what says so.
+func MaxRegionSize(table int64, configured string) (size int64, from string) {
+	if table > 0 {
+		return table, "the table's MAX_FILESIZE"
+	}
+	if n, err := strconv.ParseInt(configured, 10, 64); err == nil && n > 0 {
+		return n, "hbase.hregion.max.filesize"
+	}
+	return DefaultMaxRegion, "HBase's default"
+}
+
+// checkRegionSize foresees regions that split as soon as they are loaded.
+// Files are smaller than the text that they are made of as a rule.
+func checkRegionSize(regions int, in inputFacts, table int64, configured string) Check {
+	const name = "region size"
+	if regions == 0 || in.err != nil || in.text == 0 {
+		return Check{}
+	}
+	most, _ := MaxRegionSize(table, configured)
+	each := in.text / int64(regions)
+	if each > most {
+		return Doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %s, which split at %s: splits and compactions follow the load",
+			spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
+	}
+	return good(name, "about %s of text for each of %s, which split at %s", spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
+}
+
+// checkKey reports whether the salt of the key follows from the table.
+func checkKey(s spec.Job, regions []loader.Region) Check {
+	const name = "key"
+	if s.Key() == "" || len(regions) == 0 {
+		return Check{}
+	}
+	var splits [][]byte
+	for _, r := range regions[1:] {
+		splits = append(splits, r.Start)
+	}
+	n, err := s.SaltModulus(splits)
+	if err != nil {
+		return bad(name, setting.Textf("give %s", setting.SaltBuckets), "%s", oneLine{err})
+	}
+	if keygen.NeedsRegions(s.RowKey()) {
+		return good(name, "%s, %s", s.RowKey(), setting.Count(n, "salt"))
+	}
+	return good(name, "%s", s.RowKey())
+}
+
+// spaceQuota is how much room HBase leaves a table; zero when it has no limit.
+type spaceQuota struct {
+	of          string // the table or the namespace that the quota is for
+	limit, used int64  // bytes; used is 0 when it was not reported yet
+	violated    bool
+}
+
+// quotaTable is where HBase keeps quotas (QuotaTableUtil, 2.6.4): rows t.TABLE
+// and n.NAMESPACE, settings in q:s as Quotas after PBUF, the last report in
+// u:p as SpaceQuotaSnapshot.
+var quotaTable = loader.TableName{Namespace: "hbase", Qualifier: "quota"}
+
+// readSpaceQuota finds the tighter one of the table's and its namespace's
+// quota. It is empty where the cluster keeps none.
+func readSpaceQuota(ctx context.Context, c *loader.Cluster, table loader.TableName) (spaceQuota, error) {
+	if _, err := c.Describe(ctx, quotaTable); err != nil {
+		if errors.Is(err, loader.ErrTableNotFound) {
+			return spaceQuota{}, nil
+		}
+		return spaceQuota{}, err
+	}
+	rows, err := c.Rows(ctx, quotaTable, [][]byte{[]byte("t." + table.String()), []byte("n." + table.Namespace)})
+	if err != nil {
+		return spaceQuota{}, err
+	}
+	tightest := spaceQuota{}
+	for i, row := range rows {
+		q := parseSpaceQuota(row)
+		q.of = []string{"table " + table.String(), "namespace " + table.Namespace}[i]
+		if q.limit > 0 && (tightest.limit == 0 || q.limit-q.used < tightest.limit-tightest.used) {
+			tightest = q
+		}
+	}
+	return tightest, nil
+}
+
+// parseSpaceQuota reads one row of the quota table; what it cannot read is no
+// quota (Quotas.space = 3, SpaceQuota.soft_limit = 1; SpaceQuotaSnapshot
+// .quota_status = 1, .quota_usage = 2, .quota_limit = 3; SpaceQuotaStatus
+// .in_violation = 2).
+func parseSpaceQuota(row loader.Row) (q spaceQuota) {
+	for _, cell := range row.Cells {
+		switch string(cell.Family) + ":" + string(cell.Qualifier) {
+		case "q:s":
+			value := cell.Value
+			if len(value) > 4 && string(value[:4]) == "PBUF" {
+				value = value[4:]
+			}
+			if limit := varint(field(value, 3), 1); limit > 0 {
+				q.limit = limit
+			}
+		case "u:p":
+			q.used = varint(cell.Value, 2)
+			q.violated = varint(field(cell.Value, 1), 2) != 0
+		}
+	}
+	return q
+}
+
+// field is a message within a message, nil when it is not there.
+func field(message []byte, number protowire.Number) []byte {
+	var found []byte
+	frames.Fields(message, func(n protowire.Number, _ uint64, data []byte) {
+		if n == number && data != nil {
+			found = data
+		}
+	})
+	return found
+}
+
+// varint is a number in a message, 0 when it is not there.
+func varint(message []byte, number protowire.Number) int64 {
+	var found int64
+	frames.Fields(message, func(n protowire.Number, v uint64, data []byte) {
+		if n == number && data == nil {
+			found = int64(v)
+		}
+	})
+	return found
+}
+
+// checkQuota compares the room that is left with the input. HFiles are some
+// 0.3 to 1 times as large as the text that they are made of.
+func checkQuota(q spaceQuota, err error, in inputFacts) Check {
+	const name = "quota"
+	if err != nil {
+		return good(name, "quotas cannot be seen: %s", oneLine{err})
+	}
+	if q.limit == 0 {
+		return Check{}
+	}
+	hint := "raise the quota, or remove data"
+	left := q.limit - q.used
+	switch {
+	case q.violated || left <= 0:
+		return bad(name, hint, "the space quota of %s is used up: %s of %s", q.of, spec.Size(q.used).Rounded(), spec.Size(q.limit).Rounded())
+	case in.err == nil && in.text > left:
+		return Doubtful(name, hint, "the space quota of %s leaves %s, and the input is about %s of text", q.of, spec.Size(left).Rounded(), spec.Size(in.text).Rounded())
+	}
+	return good(name, "the space quota of %s leaves %s of %s", q.of, spec.Size(left).Rounded(), spec.Size(q.limit).Rounded())
+}

@@ -1,0 +1,225 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/setting"
+)
+
+// securityFacts is what the servers want of clients, what was agreed upon, and the login.
+type securityFacts struct {
+	user            string // of simple authentication
+	nn              *cluster.NameNode
+	nnErr           error
+	hdfs, hbase     bool // Kerberos, by the configuration
+	data            string
+	hbaseRPC        kerberos.Quality // 0: not known
+	hbaseErr        error
+	tls             bool
+	principal       string
+	keytab          string
+	open            fs.FileMode // of a keytab that every user can read, else 0
+	until, renewTil time.Time
+	now             time.Time
+
+	staging, root string // paths whose zones were asked for
+	inputs        []string
+}
+
+// maxZones bounds the inputs whose encryption zone is asked for.
+const maxZones = 16
+
+// askSecurity asks after the others: what they found is needed.
+func (f *checkFacts) askSecurity(ctx context.Context) {
+	conf := f.env.Conf
+	s := &f.security
+	*s = securityFacts{nn: s.nn, nnErr: s.nnErr, user: f.user, hdfs: conf.Kerberos(hdfsio.HadoopAuthentication), hbase: conf.Kerberos(hdfsio.HBaseAuthentication),
+		data: conf.Value("dfs.data.transfer.protection"), keytab: f.env.Identity.Keytab, now: time.Now(),
+		tls: strings.EqualFold(conf.Value("hbase.client.netty.tls.enabled"), "true")}
+	for _, err := range []error{f.dialErr, f.tableErr, f.statusErr} {
+		if s.hbaseErr == nil && cluster.OtherSecurity(err) {
+			s.hbaseErr = err
+		}
+	}
+	if s.hdfs || s.hbase {
+		if login, err := f.env.Login(); err == nil {
+			s.principal = login.Principal()
+			s.until, s.renewTil = login.Until()
+		}
+		if mode, open := kerberos.OpenToOthers(s.keytab); open {
+			s.open = mode
+		}
+	}
+	if s.hbase && s.hbaseErr == nil && len(f.status.Servers) > 0 {
+		s.hbaseRPC, s.hbaseErr = f.env.AskHBase(ctx, f.status.Servers[0])
+	}
+	l := f.staging.location
+	if s.nn == nil {
+		return
+	}
+	var paths []string
+	if len(f.staging.above) > 0 { // the first is the deepest that is there
+		s.staging = f.staging.above[0].path
+		paths = append(paths, s.staging)
+	}
+	if root, err := f.rootDir(); err == nil && root.Path != "" && !root.Local() {
+		s.root = root.Path
+		paths = append(paths, s.root)
+	}
+	for _, input := range f.spec.Inputs {
+		in, err := conf.Resolve(input)
+		if err != nil || in.Local() || in.Authority != l.Authority || len(s.inputs) == maxZones {
+			continue
+		}
+		p := in.Path
+		if i := strings.IndexAny(p, "*?[{"); i >= 0 {
+			p = path.Dir(p[:i] + "x")
+		}
+		if !slices.Contains(s.inputs, p) {
+			s.inputs = append(s.inputs, p)
+		}
+	}
+	if n, err := f.env.AskNameNode(ctx, l, append(paths, s.inputs...)); err == nil {
+		s.nn = n
+	}
+}
+
+// askNameNode looks at the NameNode before the file system is used, and says whether it can be: what cannot agree is not
+// tried again and again.
+func (f *checkFacts) askNameNode(ctx context.Context) bool {
+	s := &f.security
+	s.nn, s.nnErr = f.env.AskNameNode(ctx, f.staging.location, nil)
+	if cluster.OtherSecurity(s.nnErr) {
+		f.staging.step, f.staging.probeErr = "log in for", s.nnErr
+		return false
+	}
+	return true
+}
+
+// rootDir returns the directory in which HBase made the staging directory of a load, or HBase's root directory if it made none.
+func (f *checkFacts) rootDir() (hdfsio.Location, error) {
+	if f.bulk.token == "" {
+		return f.env.Conf.Resolve(f.env.Conf.Value(cluster.RootDirKey))
+	}
+	dir, err := f.env.Conf.Resolve(f.bulk.token)
+	dir.Path = path.Dir(dir.Path)
+	return dir, err
+}
+
+// shortTicket is how long a ticket that cannot be renewed should last at least.
+const shortTicket = time.Hour
+
+// checkSecurity says what the cluster wants of clients, and what was agreed upon.
+func checkSecurity(s securityFacts, stagingErr error) Check {
+	const name = "security"
+	onHDFS := s.nnErr
+	if !cluster.OtherSecurity(onHDFS) {
+		onHDFS = stagingErr
+	}
+	var wrong []string
+	for _, side := range []struct {
+		what string
+		err  error
+	}{{"HDFS", onHDFS}, {"HBase", s.hbaseErr}} {
+		if cluster.OtherSecurity(side.err) {
+			wrong = append(wrong, side.what+": "+oneLine{side.err}.Error())
+		}
+	}
+	if len(wrong) > 0 {
+		return bad(name, "copy core-site.xml, hdfs-site.xml and hbase-site.xml of this cluster whole, or set the key that is named to what the server offers", "%s", strings.Join(wrong, "; "))
+	}
+	if s.nn == nil && s.nnErr == nil {
+		return Check{} // HDFS is not known: other checks say why
+	}
+	line := s.line()
+	switch left := s.until.Sub(s.now); {
+	case s.nnErr != nil && stagingErr == nil && fail.KindOf(s.nnErr) == fail.Unexpected:
+		return Doubtful(name, "see whether the NameNode answers", "%s: %s", line, oneLine{s.nnErr})
+	case s.open != 0:
+		return Doubtful(name, "chmod 600 "+s.keytab, "%s: every user of this host can read the keytab (mode %04o), and act as its principal", line, s.open)
+	case s.principal != "" && s.keytab == "" && left < shortTicket && s.renewTil.Before(s.now.Add(shortTicket)):
+		return Doubtful(name, setting.Textf("run kinit again, or keep the ticket renewed while the job runs; with a keytab a job renews it by itself"), "%s: the ticket ends in %s and cannot be renewed", line, left.Round(time.Second))
+	}
+	return good(name, "%s", line)
+}
+
+// line is what was agreed upon.
+func (s *securityFacts) line() string {
+	var parts []string
+	if s.hdfs {
+		rpc := ""
+		if s.nn != nil {
+			rpc = ", RPC " + s.nn.RPC.String()
+		}
+		parts = append(parts, "HDFS Kerberos"+rpc+", data "+s.dataLevel())
+	} else {
+		parts = append(parts, "HDFS simple authentication as "+s.user+", data "+s.dataLevel())
+	}
+	hbase := "HBase simple authentication"
+	if s.hbase {
+		hbase = "HBase Kerberos"
+		if s.hbaseRPC != 0 {
+			hbase += ", RPC " + s.hbaseRPC.String()
+		}
+	}
+	if s.tls {
+		hbase += ", TLS"
+	}
+	parts = append(parts, hbase)
+	if s.principal != "" {
+		by := "ticket cache"
+		if s.keytab != "" {
+			by = "keytab"
+		}
+		who := fmt.Sprintf("%s by %s, ticket until %s", s.principal, by, s.until.UTC().Format("2006-01-02 15:04 UTC"))
+		if s.keytab == "" && s.renewTil.After(s.until) {
+			who += ", renewable until " + s.renewTil.UTC().Format("2006-01-02 15:04 UTC")
+		}
+		parts = append(parts, who)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// dataLevel is how connections to DataNodes are protected.
+func (s *securityFacts) dataLevel() string {
+	switch {
+	case s.nn != nil && s.nn.DataEncrypted:
+		return "encrypted (dfs.encrypt.data.transfer)"
+	case s.data != "":
+		return s.data + " (dfs.data.transfer.protection)"
+	}
+	return "in the clear"
+}
+
+// checkZones looks for encryption zones. The client library neither encrypts nor decrypts what is in one, and HDFS moves no
+// file from one zone to another.
+func checkZones(s securityFacts) []Check {
+	const name = "encryption zone"
+	if s.nn == nil {
+		return nil
+	}
+	var all []Check
+	for _, p := range s.inputs {
+		if zone := s.nn.Zones[p]; zone != "" {
+			all = append(all, bad(name, "copy the input out of the zone with a program that decrypts (hdfs dfs -cp, distcp)", "the input %s is in the encryption zone %s: its bytes would be read encrypted", p, zone))
+		}
+	}
+	from, to := s.nn.Zones[s.staging], s.nn.Zones[s.root]
+	switch {
+	case from != "":
+		all = append(all, bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s: files are written there unencrypted, which HDFS refuses, and cannot be moved out of it into HBase's directory", from))
+	case to != "":
+		all = append(all, bad(name, "this cluster's HBase cannot be loaded by this program: load by puts, or into a cluster whose HBase is in no zone", "HBase's directory %s is in the encryption zone %s: HDFS moves no file from outside into it", s.root, to))
+	}
+	return all
+}

@@ -1,0 +1,97 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/loader"
+)
+
+// TestSecurityLine is what is said of clusters and of who is logged in, in one line.
+func TestSecurityLine(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	secured := securityFacts{hdfs: true, hbase: true, nn: &cluster.NameNode{Methods: []string{"TOKEN", "KERBEROS"}, RPC: kerberos.Privacy}, data: "privacy", hbaseRPC: kerberos.Integrity,
+		principal: "etl@EXAMPLE.COM", keytab: "/k", until: now.Add(10 * time.Hour), now: now}
+	with := func(change func(s *securityFacts)) securityFacts {
+		s := secured
+		change(&s)
+		return s
+	}
+	mismatch := fmt.Errorf("protection of RPC: %w (hadoop.rpc.protection)", &kerberos.MismatchError{Offered: []kerberos.Quality{kerberos.Privacy}, Wanted: []kerberos.Quality{kerberos.Authentication}})
+	for name, tt := range map[string]struct {
+		facts    securityFacts
+		staging  error
+		severity Severity
+		message  string
+		hint     string
+	}{
+		"simple":                       {securityFacts{user: "tina", nn: &cluster.NameNode{}}, nil, SeverityOK, "HDFS simple authentication as tina, data in the clear; HBase simple authentication", ""},
+		"encrypted":                    {securityFacts{user: "tina", nn: &cluster.NameNode{DataEncrypted: true}, tls: true}, nil, SeverityOK, "data encrypted (dfs.encrypt.data.transfer); HBase simple authentication, TLS", ""},
+		"keytab":                       {secured, nil, SeverityOK, "HDFS Kerberos, RPC privacy, data privacy (dfs.data.transfer.protection); HBase Kerberos, RPC integrity; etl@EXAMPLE.COM by keytab, ticket until 2026-03-01 22:00 UTC", ""},
+		"cache":                        {with(func(s *securityFacts) { s.keytab, s.renewTil = "", now.Add(48*time.Hour) }), nil, SeverityOK, "etl@EXAMPLE.COM by ticket cache, ticket until 2026-03-01 22:00 UTC, renewable until 2026-03-03 12:00 UTC", ""},
+		"cache that ends":              {with(func(s *securityFacts) { s.keytab, s.until = "", now.Add(20*time.Minute) }), nil, SeverityWarning, "the ticket ends in 20m0s and cannot be renewed", "kinit"},
+		"keytab of everyone":           {with(func(s *securityFacts) { s.open = 0o644 }), nil, SeverityWarning, "can read the keytab (mode 0644)", "chmod 600 /k"},
+		"secured, not configured":      {securityFacts{nnErr: fmt.Errorf("namenode nn:8020: %w", hdfsio.ErrSecured)}, nil, SeverityError, "HDFS: namenode nn:8020: the NameNode wants a Kerberos login, the configuration has simple authentication: set hadoop.security.authentication", "copy"},
+		"configured, not secured":      {with(func(s *securityFacts) { s.nn, s.nnErr = nil, hadooprpc.ErrSimple }), nil, SeverityError, "set hadoop.security.authentication to simple", "copy"},
+		"HBase secured":                {securityFacts{nn: &cluster.NameNode{}, hbaseErr: fmt.Errorf("x: %w", loader.ErrSecured)}, nil, SeverityError, "HBase: x: the server wants a Kerberos login", "copy"},
+		"HBase not secured":            {with(func(s *securityFacts) { s.hbaseErr = hbaserpc.ErrSimple }), nil, SeverityError, "HBase: the server uses simple authentication", "copy"},
+		"another protection":           {with(func(s *securityFacts) { s.nn, s.nnErr = nil, mismatch }), nil, SeverityError, "offers privacy, the configuration asks for authentication (hadoop.rpc.protection)", "set the key"},
+		"another protection of data":   {secured, mismatch, SeverityError, "HDFS: protection of RPC", "set the key"},
+		"HBase does not answer":        {with(func(s *securityFacts) { s.hbaseRPC, s.hbaseErr = 0, errors.New("refused") }), nil, SeverityOK, "HBase Kerberos; etl@", ""},
+		"NameNode answers others only": {with(func(s *securityFacts) { s.nn, s.nnErr = nil, errors.New("refused") }), nil, SeverityWarning, "refused", "NameNode"},
+	} {
+		c := checkSecurity(tt.facts, tt.staging)
+		if c.Name != "security" || c.Severity != tt.severity || !strings.Contains(c.Message.String(), tt.message) || !strings.Contains(c.Hint.String(), tt.hint) || (c.Hint.String() == "") != (tt.hint == "") {
+			t.Errorf("%s: %s: %s -> %s", name, c.Severity, c.Message, c.Hint)
+		}
+	}
+	if c := checkSecurity(securityFacts{}, nil); c.Name != "" {
+		t.Errorf("no HDFS: %+v", c)
+	}
+}
+
+// TestEncryptionZones are refused by name.
+func TestEncryptionZones(t *testing.T) {
+	s := securityFacts{staging: "/user/etl", root: "/hbase/staging", inputs: []string{"/in/a", "/in/b"}, nn: &cluster.NameNode{Zones: map[string]string{}}}
+	if all := checkZones(s); len(all) != 0 {
+		t.Errorf("no zones: %+v", all)
+	}
+	for want, zones := range map[string]map[string]string{
+		"the staging directory is in the encryption zone /user":             {"/user/etl": "/user"},
+		"HBase's directory /hbase/staging is in the encryption zone /hbase": {"/hbase/staging": "/hbase"},
+		"the input /in/b is in the encryption zone /in/b":                   {"/in/b": "/in/b"},
+	} {
+		s.nn.Zones = zones
+		if all := checkZones(s); len(all) != 1 || all[0].Severity != SeverityError || !strings.Contains(all[0].Message.String(), want) || all[0].Hint.IsZero() {
+			t.Errorf("%s: %+v", want, all)
+		}
+	}
+}
+
+// TestRootDir: the directory whose zone is asked for is a path of the NameNode, also where HBase names its staging directory by
+// a URI.
+func TestRootDir(t *testing.T) {
+	for token, want := range map[string]string{
+		"":                                     "/hbz",
+		"hdfs://nn:8020/hbz/staging/etl__t__1": "/hbz/staging",
+		"hdfs://nn:8020/hbz/staging/x":         "/hbz/staging",
+	} {
+		conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf.Set("hbase.rootdir", "hdfs://nn:8020/hbz", "test")
+		f := &checkFacts{env: &cluster.Env{Conf: conf}, bulk: bulkFacts{token: token}}
+		if got, err := f.rootDir(); err != nil || got.Path != want || got.Authority != "nn:8020" {
+			t.Errorf("token %q: %+v, %v, want %s", token, got, err, want)
+		}
+	}
+}

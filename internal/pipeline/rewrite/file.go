@@ -1,0 +1,237 @@
+package rewrite
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/filecheck"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// rewriting is one attempt at cutting or merging.
+type rewriting struct {
+	w       *Rewriter
+	attempt int
+	open    *rewritten   // being written
+	files   []*rewritten // complete, in the order of their rows
+	scratch []string     // files that only this attempt needs
+}
+
+// rewritten is one new file.
+type rewritten struct {
+	file    loader.HFile
+	name    string // its last name
+	writing string // its path until then
+	public  bool   // it may have that name
+	hw      *hfile.Writer
+	out     *hdfsio.Overlapped
+	sink    hdfsio.Writer
+}
+
+// options are those of a file that takes the place of another: the family's
+// settings as the table has them, and of the file info what shows where the
+// data came from and how it is to be compacted. HBase's splitter copies that
+// too (BulkLoadHFilesTool.copyHFileHalf, 2.6.4); all else follows from the cells.
+func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
+	f := w.family(family)
+	o := hfile.Options{
+		Family: []byte(family), Compression: f.Compression, Level: f.Level, Zstd: f.Zstd, Encoding: f.Encoding,
+		Bloom: f.Bloom, BloomPrefix: f.BloomPrefix, BlockSize: f.BlockSize,
+		CreateTime: w.timestamp, BulkloadTime: w.timestamp,
+		Task: string(from.Info["BULKLOAD_SOURCE_TASK"]),
+	}
+	if v := from.Info["BULKLOAD_TIMESTAMP"]; len(v) == 8 {
+		o.BulkloadTime = int64(binary.BigEndian.Uint64(v))
+	}
+	o.ExcludeFromMinorCompaction = excluded(from)
+	return o
+}
+
+// excluded reports whether minor compactions leave the file out.
+func excluded(m hfile.Meta) bool {
+	v := m.Info["EXCLUDE_FROM_MINOR_COMPACTION"]
+	return len(v) == 1 && v[0] != 0
+}
+
+// create starts a file. The size is about that of the file to come, or more.
+func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64) (*rewritten, error) {
+	out := a.w.Output
+	r := &rewritten{
+		file: loader.HFile{Family: family}, name: name,
+		// A write that failed may leave its name behind; the next one takes another.
+		writing: path.Join(out.Dir, build.WritingDir, fmt.Sprintf("%s-%d", name, a.attempt)),
+	}
+	if err := out.FS.Remove(ctx, r.writing); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var err error
+	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size)}); err != nil {
+		a.scratch = append(a.scratch, r.writing) // it may be there all the same
+		return nil, err
+	}
+	a.open = r
+	r.out = hdfsio.NewOverlapped(r.sink, nil)
+	r.hw, err = hfile.NewWriter(r.out, o)
+	return r, err
+}
+
+// rewriteBlock is an HDFS block size by which a file is one block: then its
+// write needs no change of pipeline.
+func rewriteBlock(size int64) int64 {
+	const unit, most = 1 << 20, 8 << 30
+	return min((size+size/4)/unit*unit+4*unit, most)
+}
+
+// finish completes the file that is being written, and reads back what it
+// says of itself, and then all of it. A nil one holds nothing.
+func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
+	if r == nil {
+		return nil
+	}
+	stats, err := r.hw.Finish()
+	if err == nil {
+		err = r.out.Drain()
+	}
+	if err == nil {
+		err = r.sink.Finish()
+	}
+	if err != nil {
+		return err
+	}
+	a.open = nil
+	a.files = append(a.files, r)
+	r.file.First, r.file.Last, r.file.Cells, r.file.Size = stats.FirstRow, stats.LastRow, stats.Cells, stats.Bytes
+	r.file.CRC32C = r.out.Sum
+	m, err := filecheck.ReadMeta(ctx, a.w.Output.FS, r.writing)
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", r.writing, err)
+	}
+	if m.Cells != r.file.Cells || m.Bytes != r.file.Size || !bytes.Equal(m.FirstRow, r.file.First) || !bytes.Equal(m.LastRow, r.file.Last) {
+		return fmt.Errorf("read back %s: it has %d cells in %d bytes, and written were %d in %d; or its first and last row are not those that were written", r.writing,
+			m.Cells, m.Bytes, r.file.Cells, r.file.Size)
+	}
+	return filecheck.ReadBack(ctx, a.w.Output.FS, r.writing, r.file.CRC32C)
+}
+
+// publish gives the files their names, once all are complete. One that has
+// such a name is of an attempt that was killed before anybody knew of it.
+func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile, error) {
+	out := a.w.Output
+	files := make([]loader.HFile, 0, len(a.files))
+	for _, r := range a.files {
+		final := path.Join(out.Dir, r.file.Family, r.name)
+		r.public = true
+		err := out.FS.Rename(ctx, r.writing, final)
+		if errors.Is(err, fs.ErrExist) {
+			if err = out.FS.Remove(ctx, final); err == nil || errors.Is(err, fs.ErrNotExist) {
+				err = out.FS.Rename(ctx, r.writing, final)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		info, err := out.FS.Stat(ctx, final)
+		if err != nil {
+			return nil, err
+		}
+		r.file.FileID, _ = hdfsio.FileID(info)
+		r.file.Path = prefix + final
+		files = append(files, r.file)
+	}
+	return files, nil
+}
+
+// clean removes what the attempt does not leave behind: all of it when it failed.
+func (a *rewriting) clean(ctx context.Context, failed bool) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	out := a.w.Output
+	if a.open != nil {
+		_ = a.open.out.Drain()
+		_ = a.open.sink.Abort()
+		_ = out.FS.Remove(ctx, a.open.writing)
+	}
+	for _, name := range a.scratch {
+		_ = out.FS.Remove(ctx, name)
+	}
+	if !failed {
+		return
+	}
+	for _, r := range a.files {
+		_ = out.FS.Remove(ctx, r.writing)
+		if r.public {
+			_ = out.FS.Remove(ctx, path.Join(out.Dir, r.file.Family, r.name))
+		}
+	}
+}
+
+// forwardFile is an HFile that is read from its first cell to its last.
+type forwardFile struct {
+	r *hfile.Reader
+	io.Closer
+}
+
+// openForward opens an HFile for one pass over its cells.
+func openForward(ctx context.Context, fsys hdfsio.FS, name string) (*forwardFile, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%s: %T cannot be read at an offset", name, f), f.Close())
+	}
+	r, err := hfile.Open(&forward{at: at, size: info.Size()}, info.Size(), hfile.ReaderOptions{})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
+	}
+	return &forwardFile{r, f}, nil
+}
+
+// forward makes reads that go back a little, as those of blocks at the end of
+// a piece do, into reads that only go forward: on HDFS each step back is a new
+// connection to a DataNode. For one goroutine.
+type forward struct {
+	at   io.ReaderAt
+	size int64
+	from int64 // offset of buf in the file
+	buf  []byte
+}
+
+// forwardWindow is how much is read at a time.
+const forwardWindow = 512 << 10
+
+func (f *forward) ReadAt(p []byte, off int64) (int, error) {
+	end := f.from + int64(len(f.buf))
+	if off < f.from || off > end {
+		f.from, f.buf, end = off, f.buf[:0], off
+	}
+	if need := off + int64(len(p)); need > end {
+		keep := copy(f.buf, f.buf[off-f.from:])
+		want := min(max(int64(len(p)), forwardWindow), f.size-off)
+		if want < int64(len(p)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		f.from = off
+		f.buf = append(f.buf[:keep], make([]byte, want-int64(keep))...)
+		if n, err := f.at.ReadAt(f.buf[keep:], end); n < len(f.buf)-keep {
+			f.buf = f.buf[:0]
+			return 0, errors.Join(err, io.ErrUnexpectedEOF)
+		}
+	}
+	return copy(p, f.buf[off-f.from:]), nil
+}

@@ -1,0 +1,70 @@
+package rewrite
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// Content is what [Rewriter.MakeAll] makes a file of.
+type Content struct {
+	Family, Name string
+	Region       int    // its number, for the events
+	What         string // for errors: "markers for region 1588230740"
+	Size         int64  // see [Rewriter.Make], as of Fill
+	Fill         func(ctx context.Context, add func(*hfile.Cell) error) error
+}
+
+// MarkerBytes is about what a delete marker takes in a file besides its row.
+const MarkerBytes = 24
+
+// MakeAll makes files, so many at a time, and reports each to events. The files are in the order of all.
+func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, atOnce int, e progress.Events) ([]loader.HFile, error) {
+	files := make([]loader.HFile, len(all))
+	var next atomic.Int64
+	err := workers.Run(ctx, min(atOnce, len(all)), func(ctx context.Context, _ int) error {
+		for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
+			n := all[i]
+			f, err := w.Make(ctx, prefix, n.Family, n.Name, n.Size, n.Fill)
+			if err != nil {
+				return fmt.Errorf("write %s: %w", n.What, err)
+			}
+			files[i] = f
+			e.Hfile(progress.HFile{Name: f.Path, Family: n.Family, Region: n.Region, Rows: f.Cells, Bytes: f.Size})
+		}
+		return nil
+	})
+	return files, err
+}
+
+// Make writes a file of the cells that fill adds in their order, with the
+// settings of the family. fill is called again, for all of them, after a write
+// that HDFS could not continue with. name is the file's, 32 hexadecimal digits;
+// prefix stands before its path, see [SplitURI]; size is about that of the file
+// to come, or more. After an error nothing of it is left.
+func (w *Rewriter) Make(ctx context.Context, prefix, family, name string, size int64, fill func(ctx context.Context, add func(*hfile.Cell) error) error) (loader.HFile, error) {
+	var made []loader.HFile
+	err := w.attempts(ctx, family, func(a *rewriting) error {
+		r, err := a.create(ctx, family, name, w.options(family, hfile.Meta{}), size)
+		if err != nil {
+			return err
+		}
+		if err := fill(ctx, r.hw.Append); err != nil {
+			return err
+		}
+		if err := a.finish(ctx, r); err != nil {
+			return err
+		}
+		made, err = a.publish(ctx, prefix)
+		return err
+	})
+	if err != nil {
+		return loader.HFile{}, fmt.Errorf("write %s: %w", name, err)
+	}
+	return made[0], nil
+}

@@ -1,0 +1,211 @@
+package rewrite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// Rewriter cuts HFiles that straddle regions and merges those of a region
+// that are too many. Its files get the settings of the table's family. Names
+// follow from the names of what was rewritten, so a repeated rewriting, after
+// a crash say, replaces what the one before has left. What is rewritten stays.
+// Safe for concurrent use.
+type Rewriter struct {
+	Output    build.Output
+	family    func(name string) spec.Family
+	timestamp int64
+	Gate      progress.Gate // before each file
+
+	mu   sync.Mutex
+	busy int // rewritings under way
+}
+
+var _ loader.Rewriter = (*Rewriter)(nil)
+
+// New rewrites files into dir/FAMILY/, by way of dir/_writing/. The
+// timestamp, in milliseconds, stands for the clock in the new files.
+func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *Rewriter {
+	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, Made: true, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
+}
+
+// Cut reads a file once and writes the rows between the boundaries into files
+// of their own, in order. A boundary is the first row of what follows it; one
+// that leaves nothing on a side gives no file there. After an error nothing of
+// it is left.
+func (w *Rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
+	at = slices.Clone(at)
+	slices.SortFunc(at, bytes.Compare)
+	at = slices.CompactFunc(at, bytes.Equal)
+	var children []loader.HFile
+	err := w.attempts(ctx, f.Family, func(a *rewriting) (err error) {
+		children, err = a.cut(ctx, f, at)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cut %s at %d rows: %w", f.Path, len(at), err)
+	}
+	return children, nil
+}
+
+func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
+	prefix, name := SplitURI(f.Path)
+	in, err := openForward(ctx, a.w.Output.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	meta := in.r.Meta()
+	if f.Cells > 0 && meta.Cells != f.Cells {
+		return nil, fmt.Errorf("it has %d cells, not %d: it was changed", meta.Cells, f.Cells)
+	}
+	options := a.w.options(f.Family, meta)
+	var child *rewritten
+	start := []byte(nil)
+	scan := in.r.Scan()
+	for n := 0; scan.Next(); n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		cell := scan.Cell()
+		if next := passed(at, cell.Row); next > 0 {
+			start, at = at[next-1], at[next:]
+			if err := a.finish(ctx, child); err != nil {
+				return nil, err
+			}
+			child = nil
+		}
+		if child == nil {
+			if child, err = a.create(ctx, f.Family, childName(path.Base(name), start), options, meta.Bytes); err != nil {
+				return nil, err
+			}
+		}
+		if err := child.hw.Append(cell); err != nil {
+			return nil, err
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return nil, err
+	}
+	if err := a.finish(ctx, child); err != nil {
+		return nil, err
+	}
+	if len(a.files) == 0 {
+		return nil, errors.New("it has no cells")
+	}
+	return a.publish(ctx, prefix)
+}
+
+// passed is how many of the boundaries do not come after the row. As a rule
+// none does, so the first is looked at before the rest.
+func passed(at [][]byte, row []byte) int {
+	if len(at) == 0 || bytes.Compare(at[0], row) > 0 {
+		return 0
+	}
+	n, found := slices.BinarySearchFunc(at, row, bytes.Compare)
+	if found {
+		n++
+	}
+	return n
+}
+
+// childName names the part of a file that begins at a boundary, nil for the
+// first one.
+func childName(parent string, start []byte) string {
+	return hfile.Name("part %q %q", parent, start)
+}
+
+// SplitURI takes a path apart that may have a scheme and an authority.
+func SplitURI(uri string) (prefix, name string) {
+	if scheme, rest, ok := strings.Cut(uri, "://"); ok {
+		if at := strings.IndexByte(rest, '/'); at >= 0 {
+			return scheme + "://" + rest[:at], rest[at:]
+		}
+	}
+	return "", uri
+}
+
+// rewriteAttempts is how often a rewriting is begun again after a write that
+// HDFS could not continue with: a lost DataNode may be offered for some minutes.
+const rewriteAttempts = 6
+
+// attempts runs one rewriting, from the start again where the file system
+// asks for it.
+func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
+	if err := w.Output.Uploads.Enter(ctx); err != nil {
+		return err
+	}
+	defer w.Output.Uploads.Leave()
+	if err := progress.Pass(ctx, w.Gate); err != nil {
+		return err
+	}
+	defer w.leave(ctx)
+	if err := w.enter(ctx, family); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		a := &rewriting{w: w, attempt: attempt}
+		err := do(a)
+		a.clean(ctx, err != nil)
+		if err == nil || !errors.Is(err, hdfsio.ErrRewrite) || attempt == rewriteAttempts {
+			return err
+		}
+		select {
+		case <-time.After((250 * time.Millisecond) << attempt):
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
+// enter makes the directories. That of a family is there as a rule, and may
+// belong to another user, who built the files.
+func (w *Rewriter) enter(ctx context.Context, family string) error {
+	if err := build.CheckFamily(family); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy++
+	dirs := []string{build.WritingDir}
+	_, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, family))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		dirs = append(dirs, family)
+	case err != nil:
+		return err
+	}
+	for _, d := range dirs {
+		if err := w.Output.Mkdir(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave removes the directory of unfinished files, which to others means a
+// build that was not finished.
+func (w *Rewriter) leave(ctx context.Context) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy--; w.busy == 0 {
+		_ = w.Output.FS.Remove(ctx, path.Join(w.Output.Dir, build.WritingDir)) // not when anything is in it
+	}
+}

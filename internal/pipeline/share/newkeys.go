@@ -1,0 +1,167 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/chunk"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+)
+
+// NewKeys is what a plan has of the rows of a snapshot that get new keys.
+type NewKeys struct {
+	Key     string `json:"key"`
+	OldKey  string `json:"old_key,omitempty"`
+	Since   int64  `json:"since,omitempty"`
+	Columns string `json:"columns"` // that have numbers, see [newkeys.Columns]
+	Staging string `json:"staging"` // where merges write, and the job that has planned loads from
+}
+
+// MakeRekey plans a build of HFiles of the snapshot's rows under new keys, as a plan for one process makes them. Asked for are the input, by which
+// files resolves the snapshot, and what becomes of rows of one key and of rows without one. Merges write into the staging directory.
+func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snapshot.Snapshot, p *newkeys.Plan, staging string, w build.WorkOptions) (*Plan, error) {
+	columns, err := newkeys.Columns(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	keys := &NewKeys{Key: p.Key.String(), Since: p.Since, Columns: columns, Staging: staging}
+	if p.OldKey != nil {
+		keys.OldKey = p.OldKey.String()
+	}
+	asked.Table, asked.Key, asked.Columns, asked.AllowEmpty, asked.Timestamp = p.Table, newkeys.RowColumn, []string{newkeys.RowColumn}, true, p.Now.UnixMilli()
+	j, err := asked.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	return plan(ctx, files, j, []build.Shape{{Families: p.Families, Splits: p.Ranges.Splits()}}, keys, w)
+}
+
+// key is how the keys of the first table are made.
+func (p *Plan) key() string {
+	if p.NewKeys != nil {
+		return p.NewKeys.Key
+	}
+	return p.Job.Key
+}
+
+// newKeys is what rows get new keys by, and the build's plan for that.
+func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *build.Plan, error) {
+	if p.files == nil {
+		return nil, nil, fail.Errorf(fail.Config, "the plan has no snapshot")
+	}
+	s, parts, err := p.files.Parts(ctx)
+	if err != nil {
+		return nil, nil, fail.With(fail.Input, err)
+	}
+	if len(shape.Families) != len(s.Families) {
+		return nil, nil, fail.Errorf(fail.Config, "the plan has %d families, snapshot %s has %d", len(shape.Families), s.Name, len(s.Families))
+	}
+	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Now: time.UnixMilli(p.Timestamp), Since: p.NewKeys.Since, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
+	byName := map[string]tablesource.Part{}
+	for _, part := range parts {
+		byName[part.Name] = part
+	}
+	for _, split := range p.Parts { // files without bytes have none
+		name := path.Base(p.Inputs[split[0]].Path)
+		part, there := byName[name]
+		if !there {
+			return nil, nil, fail.Errorf(fail.Input, "snapshot %s has no part %s, or two have the name", s.Name, name)
+		}
+		delete(byName, name)
+		k.Divided.Parts = append(k.Divided.Parts, part)
+	}
+	j, err := p.Job.Resolve()
+	k.Duplicates = j.Policy()
+	if err == nil {
+		k.Key, err = keygen.Parse(p.NewKeys.Key)
+	}
+	if err == nil && p.NewKeys.OldKey != "" {
+		k.OldKey, err = keygen.Parse(p.NewKeys.OldKey)
+	}
+	if err == nil {
+		k.Ranges, err = partition.New(shape.Splits)
+	}
+	if err != nil {
+		return nil, nil, fail.With(fail.Config, err)
+	}
+	return k, k.Build(s), nil
+}
+
+// Read is pass 1 on a part of the open input.
+func (p *Plan) Read(ctx context.Context, plans []*build.Plan, in *build.Input, part build.Part, sink build.Sink, c chunk.Options, rejects string, o build.Options) (*build.PartRead, error) {
+	if p.NewKeys == nil {
+		return build.ReadPart(ctx, plans, in.Source, part, sink, c, o)
+	}
+	k, _, err := p.newKeys(ctx, build.Shape{Families: p.Families, Splits: plans[0].Ranges.Splits()})
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := p.files.Parts(ctx)
+	if err != nil {
+		return nil, fail.With(fail.Input, err)
+	}
+	return newkeys.ReadPart(ctx, s, k, part, sink, c, newkeys.Options{Options: o, RejectFile: rejects})
+}
+
+// RejectName is the name of the file of what a share of the plan rejects.
+func (p *Plan) RejectName(of Of) string {
+	if p.NewKeys != nil {
+		return of.name("share") + ".rejects.keys"
+	}
+	return of.RejectName()
+}
+
+// Output is where merges of the plan write: out, but of rows that get new keys it is their job's staging directory, and out is empty.
+func (p *Plan) Output(out string) (string, error) {
+	switch {
+	case p.NewKeys == nil:
+		return out, nil
+	case out != "" && out != p.NewKeys.Staging:
+		return "", fail.Errorf(fail.Config, "the HFiles of this plan go to %s, from where the job loads them: name no other directory", p.NewKeys.Staging)
+	}
+	return p.NewKeys.Staging, nil
+}
+
+// MergedFiles is the manifest of a directory into which all merges of a plan have written, which the plan's checksum names; [fs.ErrNotExist] if some
+// have not.
+func MergedFiles(ctx context.Context, fsys hdfsio.FS, dir, plan string) (*manifest.Manifest, error) {
+	m, err := manifest.Read(ctx, fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := fsys.ReadDir(ctx, path.Join(dir, mergeDir))
+	if err != nil {
+		return nil, err
+	}
+	merges := 0
+	for _, e := range notes {
+		d := &Merged{}
+		if path.Ext(e.Name()) != ".json" {
+			continue
+		}
+		if err := readSealed(ctx, fsys, path.Join(dir, mergeDir, e.Name()), d, &d.Checksum); err != nil {
+			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", e.Name(), err))
+		}
+		if d.Plan != plan {
+			return nil, fail.Errorf(fail.Input, "%s has files of another plan", dir)
+		}
+		merges++
+	}
+	if merges == 0 {
+		return nil, errors.Join(fs.ErrNotExist, errors.New("there are no notes of merges"))
+	}
+	return m, nil
+}

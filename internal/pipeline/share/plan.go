@@ -1,0 +1,348 @@
+package share
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"time"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/source"
+)
+
+// Plan is all that shares and merges have in common.
+type Plan struct {
+	Schema    int           `json:"schema"` // 1
+	Job       spec.Spec     `json:"job"`
+	Columns   []string      `json:"columns"`
+	Families  []spec.Family `json:"families"`
+	Timestamp int64         `json:"timestamp"` // of every cell, milliseconds
+	Points    []rowkey.Key  `json:"splits"`    // of the table; of further ones see Tables
+	Inputs    []InputFile   `json:"inputs"`
+	Parts     []InputSplit  `json:"input_splits"`
+	// Weights are the estimated bytes of each region, by which they are divided; none: not known. Here, and wherever regions of several
+	// tables have numbers, those of further tables follow those of the first.
+	Weights []int64 `json:"weights,omitempty"`
+	// Snapshots are those through which inputs that are tables are read.
+	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
+	// Tables are the further tables, in the order of the job's targets.
+	Tables []PlanTable `json:"tables,omitempty"`
+	// NewKeys says how the rows of the one snapshot get new keys; nil: rows are made of records.
+	NewKeys *NewKeys `json:"new_keys,omitempty"`
+	// Checksum is that of all else. Shares name their plan by it.
+	Checksum string `json:"checksum"`
+
+	files *tablesource.Files // of the snapshot whose rows get new keys; of [Plan.Mount]
+}
+
+// PlanTable is what a plan has of a further table.
+type PlanTable struct {
+	Families []spec.Family `json:"families"`
+	Points   []rowkey.Key  `json:"splits"`
+}
+
+// InputFile is an input file as it was when the plan was made.
+type InputFile struct {
+	Path   string    `json:"path"`
+	Size   int64     `json:"size"`
+	Time   time.Time `json:"mtime"`
+	Change time.Time `json:"ctime,omitzero"`    // of local files
+	FileID uint64    `json:"file_id,omitempty"` // on HDFS; machines may see other inodes of a file that they share
+	Format string    `json:"format"`
+}
+
+// InputSplit is a [source.Split]: its file, start, end and row group.
+type InputSplit [4]int64
+
+func inputFile(f source.FileInfo) InputFile {
+	i := InputFile{Path: f.Path, Size: f.Size, Time: f.ModTime.UTC(), Change: f.ChangeTime.UTC(), Format: string(f.Format)}
+	if f.ChangeTime.IsZero() {
+		i.Change, i.FileID = time.Time{}, f.FileID
+	}
+	return i
+}
+
+// differs says what is not as it was, from old to new.
+func (f InputFile) differs(now InputFile) string {
+	const layout = time.RFC3339Nano
+	switch {
+	case f.Size != now.Size || !f.Time.Equal(now.Time):
+		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", f.Path, f.Size, f.Time.Format(layout), now.Size, now.Time.Format(layout))
+	case !f.Change.Equal(now.Change):
+		return fmt.Sprintf("%s: content or attributes changed (ctime) %s, now %s", f.Path, f.Change.Format(layout), now.Change.Format(layout))
+	case f.FileID != now.FileID:
+		return fmt.Sprintf("%s is another file of the same size and time (id %d, now %d)", f.Path, f.FileID, now.FileID)
+	}
+	return ""
+}
+
+// Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the settings of families as
+// the job has them. Streams are refused, and so are tables that region servers scan.
+func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
+	return plan(ctx, files, s, shapes, nil, w)
+}
+
+// plan is [Make], of rows that get new keys too.
+func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, keys *NewKeys, w build.WorkOptions) (p *Plan, err error) {
+	s.Inputs = slices.Clone(s.Inputs)
+	var snapshots []tablesource.Planned
+	var table *tablesource.Files
+	streamed := build.StreamPlaces(s.Inputs)
+	for i, input := range s.Inputs {
+		if streamed[i] != "" {
+			return nil, fail.Errorf(fail.Config, "the input %s is a stream of this process, which other shares cannot read: write the data to a file that all of them see, and name that", input)
+		}
+		fsys, name, err := files.Source(input)
+		if err != nil {
+			return nil, err
+		}
+		if snap, ok := fsys.(*tablesource.Files); ok {
+			planned, err := snap.Plan(ctx, input)
+			if err != nil {
+				return nil, err
+			}
+			snapshots, table = append(snapshots, planned), snap
+		} else if source.IsTable(fsys) {
+			return nil, fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Shares))
+		}
+		if _, local := fsys.(hdfsio.Local); local {
+			s.Inputs[i] = name // shares may begin elsewhere
+		}
+	}
+	streams, err := build.FindStreams(ctx, files.Source, s.Inputs, w.Stdin, nil)
+	if err == nil {
+		err = streams.Refuse("a share")
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, err := build.OpenInput(ctx, files.Source, s, w)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli()), Snapshots: snapshots, NewKeys: keys, files: table}
+	p.Job.Options = nil
+	for i, shape := range shapes {
+		t := PlanTable{Families: shape.Families}
+		for _, point := range shape.Splits {
+			t.Points = append(t.Points, point)
+		}
+		if i == 0 {
+			p.Families, p.Points = t.Families, t.Points
+		} else {
+			p.Tables = append(p.Tables, t)
+		}
+	}
+	for _, f := range in.Source.Files() {
+		p.Inputs = append(p.Inputs, inputFile(f))
+	}
+	for _, s := range in.Source.Splits() {
+		p.Parts = append(p.Parts, InputSplit{int64(s.File), s.Start, s.End, int64(s.RowGroup)})
+	}
+	if _, _, err := p.Resolve(ctx); err != nil {
+		return nil, err
+	}
+	if err := build.Recheck(ctx, in.Source); err != nil {
+		return nil, err
+	}
+	b, err := seal(p, &p.Checksum)
+	if err != nil {
+		return nil, err
+	}
+	var again Plan
+	if err := unseal(b, &again, &again.Checksum); err != nil || !reflect.DeepEqual(again.Job, p.Job) {
+		return nil, fail.Errorf(fail.Config, "the job has texts that a plan cannot hold, such as bytes that are no UTF-8: write them with escapes (%v)", err)
+	}
+	return p, nil
+}
+
+// Resolve makes what a build is made with: the job, and the plan of each of its targets.
+func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*build.Plan, error) {
+	j, err := p.Job.Resolve()
+	if err == nil {
+		err = j.Divisible(abilities.Shares)
+	}
+	if err != nil {
+		return j, nil, err
+	}
+	var shapes []build.Shape
+	for _, t := range append([]PlanTable{{p.Families, p.Points}}, p.Tables...) {
+		if len(t.Families) == 0 {
+			return j, nil, fail.Errorf(fail.Config, "the plan has no families")
+		}
+		shape := build.Shape{Families: t.Families}
+		for _, point := range t.Points {
+			shape.Splits = append(shape.Splits, point)
+		}
+		shapes = append(shapes, shape)
+	}
+	if p.NewKeys != nil {
+		_, plan, err := p.newKeys(ctx, shapes[0])
+		return j, []*build.Plan{plan}, err
+	}
+	plans, err := build.NewPlans(j, p.Columns, shapes, p.Timestamp)
+	for _, plan := range plans {
+		for _, s := range p.Snapshots {
+			plan.Tables = append(plan.Tables, s.Input)
+		}
+	}
+	return j, plans, err
+}
+
+// Regions is how many regions all tables have.
+func (p *Plan) Regions() int {
+	n := len(p.Points) + 1
+	for _, t := range p.Tables {
+		n += len(t.Points) + 1
+	}
+	return n
+}
+
+// Write gives the plan its name, in an existing directory. A plan of that name that is the same but for its timestamp stays, so that the
+// same command can be given again; another one is refused.
+func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan, error) {
+	fsys, file, err := files.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := seal(p, &p.Checksum)
+	if err != nil {
+		return nil, err
+	}
+	err = writeOnce(ctx, fsys, file, b)
+	if !errors.Is(err, fs.ErrExist) {
+		return p, fail.With(fail.HDFS, err)
+	}
+	old, err := Read(ctx, files, name)
+	if err != nil {
+		return nil, err
+	}
+	same := *old
+	if p.Job.Timestamp == 0 {
+		same.Timestamp = p.Timestamp
+	}
+	was, err := seal(&same, &same.Checksum)
+	if err != nil || !bytes.Equal(was, b) {
+		return nil, fail.Errorf(fail.Config, "%s is there already, and is the plan of another job, or of inputs as they were: name another file, or remove it and what its shares have left", name)
+	}
+	return old, nil
+}
+
+// Read reads a plan. One that was changed, or is of another version, is refused.
+func Read(ctx context.Context, files build.Files, name string) (*Plan, error) {
+	fsys, file, err := files.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{}
+	err = readSealed(ctx, fsys, file, p, &p.Checksum)
+	if err == nil && p.Schema != 1 {
+		err = fmt.Errorf("schema %d is not known to this version", p.Schema)
+	}
+	if err != nil {
+		return nil, fail.With(fail.Config, fmt.Errorf("plan %s: %w", name, err))
+	}
+	return p, nil
+}
+
+// unchanged compares the input files with those of the plan, and opens none.
+func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
+	j, err := p.Job.Resolve()
+	if err != nil {
+		return err
+	}
+	now, err := source.List(ctx, files.Source, p.Job.Inputs, build.SelectionOf(j))
+	if err != nil {
+		return fail.With(fail.Input, err)
+	}
+	changed := func(what string) error {
+		return fail.Errorf(fail.Input, "the input has changed since the plan was made: %s (make another plan, and build its shares in another directory)", what)
+	}
+	for i, f := range now {
+		switch {
+		case i >= len(p.Inputs):
+			return changed(f.Path + " is new")
+		case f.Path != p.Inputs[i].Path:
+			return changed(fmt.Sprintf("%s stands where %s was", f.Path, p.Inputs[i].Path))
+		}
+		if what := p.Inputs[i].differs(inputFile(f)); what != "" {
+			return changed(what)
+		}
+	}
+	if len(now) < len(p.Inputs) {
+		return changed(p.Inputs[len(now)].Path + " is gone")
+	}
+	return nil
+}
+
+// splits are those of the input.
+func (p *Plan) splits() []source.Split {
+	all := make([]source.Split, len(p.Parts))
+	for i, s := range p.Parts {
+		all[i] = source.Split{File: int(s[0]), Start: s[1], End: s[2], RowGroup: int(s[3])}
+	}
+	return all
+}
+
+// part is share k of n, from 1: splits that follow each other, with about as many bytes as those of every other share. A share may
+// have none.
+func (p *Plan) part(k, n int) build.Part {
+	var ends []int64
+	total := int64(0)
+	rows := map[int64]int64{} // of Parquet, by file
+	for _, s := range p.Parts {
+		rows[s[0]] += s[2] - s[1]
+	}
+	for _, s := range p.Parts {
+		f := p.Inputs[s[0]]
+		switch bytes := s[2] - s[1]; {
+		case f.Format == string(source.FormatParquet):
+			total += int64(float64(f.Size) * float64(bytes) / float64(max(rows[s[0]], 1)))
+		default:
+			total += min(bytes, f.Size)
+		}
+		ends = append(ends, total)
+	}
+	return build.Part{From: cut(ends, k-1, n), To: cut(ends, k, n)}
+}
+
+// cut is how many of a list, whose bytes are summed up in ends, belong to the first k of n parts.
+func cut(ends []int64, k, n int) int {
+	if k == n {
+		return len(ends)
+	}
+	if len(ends) == 0 {
+		return 0
+	}
+	until := float64(ends[len(ends)-1]) * float64(k) / float64(n)
+	i := 0
+	for before := int64(0); i < len(ends) && float64(before+ends[i])/2 < until; i++ {
+		before = ends[i]
+	}
+	return i
+}
+
+// Splits implements [build.Places].
+func (p *Plan) Splits() []source.Split { return p.splits() }
+
+// Place implements [build.Places].
+func (p *Plan) Place(split int, offset int64) string {
+	s := p.Parts[split]
+	f := p.Inputs[s[0]]
+	if f.Format == string(source.FormatAvro) {
+		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", f.Path, offset+1, s[1])
+	}
+	return fmt.Sprintf("%s at offset %d", f.Path, offset)
+}

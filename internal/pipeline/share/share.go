@@ -1,0 +1,202 @@
+package share
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/chunk"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/source"
+)
+
+// Most is the greatest number of shares.
+const Most = 99_999
+
+// Share is what share K of N has left: the description next to its chunks.
+type Share struct {
+	Schema    int    `json:"schema"` // 1
+	Plan      string `json:"plan"`   // its checksum
+	Share     int    `json:"share"`  // from 1
+	Shares    int    `json:"shares"`
+	From      int    `json:"from"` // splits of the input, and
+	To        int    `json:"to"`   // after the last
+	Chunks    string `json:"chunks"`
+	Bytes     int64  `json:"bytes"`
+	ChunkSize int    `json:"chunk_size"`
+	build.PartRead
+	Checksum string `json:"checksum"`
+
+	file string // of the description
+}
+
+// Of is K/N.
+type Of struct{ K, N int }
+
+// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N for callers that count from 0, such as Kubernetes.
+func ParseOf(text string) (Of, error) {
+	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
+	if m == nil {
+		return Of{}, fmt.Errorf("%q is not a share; write 3/7", text)
+	}
+	k, _ := strconv.Atoi(m[1])
+	n, _ := strconv.Atoi(m[3])
+	if m[2] != "" {
+		k++
+	}
+	if k < 1 || k > n {
+		return Of{}, fmt.Errorf("%q: the first number is from 1 to the second", text)
+	}
+	return Of{k, n}, nil
+}
+
+func (o Of) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
+
+func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", what, o.K, o.N) }
+
+// RejectName is the name of a share's file of bad records.
+func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
+
+// chunkSize lets one merge with as much memory hold a chunk of every share for each of two workers.
+func chunkSize(memory int64, shares int) int {
+	return int(min(max(memory/int64(8*shares), chunk.MinSize), chunk.DefaultSize))
+}
+
+// Build reads a share of the plan's input, and leaves its rows in dir, which is made if it is missing.
+func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
+	_, plans, err := p.Resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fsys, name, err := files.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := fsys.MkdirAll(ctx, name, 0o755); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	d := directory{fsys, name, dir}
+	before, err := d.list(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := before.sameShares(of.N, dir); err != nil {
+		return nil, err
+	}
+	in, err := p.Open(ctx, files, w)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	part := p.part(of.K, of.N)
+	begin(w.Events, in, plans[0], p, dir, "read", "sort", "write")
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
+	s = &Share{Schema: 1, Plan: p.Checksum, Share: of.K, Shares: of.N, From: part.From, To: part.To, ChunkSize: chunkSize(int64(o.Memory), of.N)}
+	stem := fmt.Sprintf("%s.%d.%s", of.name("share"), before.attempt(of.K)+1, token())
+	s.Chunks = stem + ".chunks"
+	sink, err := d.create(ctx, s.Chunks, p.Regions())
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, sink.abort(ctx))
+		}
+	}()
+	read, err := p.Read(ctx, plans, in, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, w.RejectFile, o)
+	if err = finishRejects(in.Budget, err); err != nil {
+		return nil, err
+	}
+	if f := in.Budget.File; f != nil && read.Rejected > 0 {
+		read.RejectFile = f.Path()
+	}
+	s.PartRead, s.Bytes, s.file = *read, sink.bytes, stem+".json"
+	b, err := seal(s, &s.Checksum)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeOnce(ctx, fsys, d.path(s.file), b); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	return s, d.supersede(ctx, before.of(of.K), w.Events)
+}
+
+// finishRejects writes the file of bad records, also of a share that failed: it says why.
+func finishRejects(b *source.Budget, err error) error {
+	if b.File == nil {
+		return err
+	}
+	n, rejectErr := b.File.Finish()
+	if n > 0 {
+		err = fail.WithRejects(err, b.File.Path())
+	}
+	return errors.Join(err, rejectErr)
+}
+
+// begin reports the work that begins, of the first table.
+func begin(e progress.Events, in *build.Input, plan *build.Plan, p *Plan, dir string, phases ...string) {
+	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.key(), Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
+		Columns: len(plan.Columns), Staging: dir, Splits: plan.Ranges.Splits(), Phases: phases}
+	if in != nil {
+		in.AddTo(&s)
+	}
+	e.Start(s)
+}
+
+// fileSink is the file of a share's chunks.
+type fileSink struct {
+	*chunk.FileWriter
+	buf   *bufio.Writer
+	file  hdfsio.Writer
+	fsys  hdfsio.FS
+	name  string
+	bytes int64
+	done  bool
+}
+
+func (d directory) create(ctx context.Context, name string, regions int) (*fileSink, error) {
+	f, err := d.fs.Create(ctx, d.path(name), hdfsio.CreateOptions{})
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	s := &fileSink{file: f, fsys: d.fs, name: d.path(name)}
+	s.buf = bufio.NewWriterSize(counter{s}, 256<<10)
+	s.FileWriter = chunk.NewFileWriter(s.buf, regions)
+	return s, nil
+}
+
+// counter counts what is written.
+type counter struct{ s *fileSink }
+
+func (c counter) Write(b []byte) (int, error) {
+	n, err := c.s.file.Write(b)
+	c.s.bytes += int64(n)
+	return n, err
+}
+
+// Finish implements [build.Sink].
+func (s *fileSink) Finish() error {
+	if err := errors.Join(s.FileWriter.Finish(), s.buf.Flush()); err != nil {
+		return err
+	}
+	err := s.file.Finish()
+	s.done = err == nil
+	return err
+}
+
+// abort removes the file, complete or not.
+func (s *fileSink) abort(ctx context.Context) error {
+	if !s.done {
+		return s.file.Abort()
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return ignoreGone(s.fsys.Remove(ctx, s.name))
+}

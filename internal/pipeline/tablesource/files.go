@@ -1,0 +1,204 @@
+package tablesource
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/source"
+)
+
+// Files shows a snapshot as a directory with one file for each region, or several
+// for a large one (parts.go), whose records are the region's rows (rows.go). A file
+// has the snapshot's time, the bytes of the region's HFiles as its size, and a
+// number from the checksum of the manifest, so that another snapshot of the same
+// name has other files.
+type Files struct {
+	// PartBytes is how much of a region's files one file stands for, default 32
+	// MiB. It is set before anything is read.
+	PartBytes int64
+
+	fsys       hdfsio.FS
+	root, name string // of the snapshot
+	dir        string // as which it is shown
+	parser     Parser
+
+	// Of a plan; nil: there is none.
+	held *snapshot.Snapshot
+	cuts map[int][]rowkey.Key // of regions
+
+	mu    sync.Mutex
+	of    [sha256.Size]byte // the manifest whose parts are known
+	parts []region
+}
+
+// A Parser makes what takes columns out of row keys, nil for nothing that does.
+type Parser func() (*keygen.KeyParser, error)
+
+// columns are what a parser takes out of keys.
+func (p Parser) columns() (*keygen.KeyParser, []string, error) {
+	if p == nil {
+		return nil, nil, nil
+	}
+	parser, err := p()
+	if err != nil || parser == nil {
+		return nil, nil, err
+	}
+	return parser, parser.Columns(), nil
+}
+
+var _ source.Table = (*Files)(nil)
+
+// NewFiles shows the snapshot of a name under hbase.rootdir, as the directory
+// /REF. Columns that the parser knows, which may be nil, are those of row keys.
+func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
+	return &Files{fsys: fsys, root: root, name: name, dir: "/" + r.String(), parser: parser}
+}
+
+// Dir is the name of the directory.
+func (f *Files) Dir() string { return f.dir }
+
+// open reads the manifest: a snapshot may have been replaced. Of a plan it was held
+// to that, and its files stay what they are.
+func (f *Files) open(ctx context.Context) (*snapshot.Snapshot, error) {
+	if f.held != nil {
+		return f.held, nil
+	}
+	return snapshot.Open(ctx, f.fsys, f.root, f.name)
+}
+
+// Stat describes the directory, or a file in it.
+func (f *Files) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	dir, base := path.Split(name)
+	if name != f.dir && path.Clean(dir) != f.dir {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	if name != f.dir && strings.ContainsAny(base[:min(len(base), 1)], "_.") { // what no region is called
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	snap, err := f.open(ctx)
+	if err != nil || name == f.dir {
+		return region{snap: snap, number: -1}, err
+	}
+	parts, err := f.layout(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range parts {
+		if r.Name() == base {
+			return r, nil
+		}
+	}
+	return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+}
+
+// ReadDir lists the regions and their parts.
+func (f *Files) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
+	if name != f.dir {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
+	}
+	snap, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := f.layout(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]fs.FileInfo, len(parts))
+	for i, r := range parts {
+		infos[i] = r
+	}
+	return infos, nil
+}
+
+// Open opens the HFiles of a region, which shows whether they may be read, and
+// gives none of their bytes.
+func (f *Files) Open(ctx context.Context, name string) (fs.File, error) {
+	info, err := f.Stat(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	r := info.(region)
+	if r.number < 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a directory")}
+	}
+	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Raw: true, ReadAhead: probeAhead, Start: r.start, Stop: r.stop})
+	if err != nil {
+		return nil, err
+	}
+	return &regionFile{sc, r}, nil
+}
+
+// probeAhead is for scans that only see whether files can be opened.
+const probeAhead = 4 << 10
+
+type regionFile struct {
+	*snapshot.Scan
+	info region
+}
+
+func (f *regionFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *regionFile) Read([]byte) (int, error)   { return 0, io.EOF }
+
+// Memory is what a scan of the region takes.
+func (f *Files) Memory(info fs.FileInfo) int64 {
+	r, ok := info.(region)
+	if !ok {
+		return 0
+	}
+	return r.snap.ScanMemory(r.number)
+}
+
+// Check sees that columns are of families that the table has.
+func (f *Files) Check(info fs.FileInfo, columns []string) error {
+	r, ok := info.(region)
+	if !ok {
+		return fmt.Errorf("%s is no region of snapshot %s", info.Name(), f.name)
+	}
+	_, parsed, err := f.parser.columns()
+	if err == nil {
+		_, err = columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed)
+	}
+	return err
+}
+
+// Rows scans a region at the time at which the snapshot was taken: cells whose
+// lifetime was over by then are left out, and the rest stays as long as the
+// snapshot does.
+func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (source.Rows, error) {
+	r, ok := info.(region)
+	if !ok || r.number < 0 {
+		return nil, fmt.Errorf("%s is no region of snapshot %s", info.Name(), f.name)
+	}
+	parser, parsed, err := f.parser.columns()
+	if err != nil {
+		return nil, err
+	}
+	cols, err := columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: 1, Now: r.snap.Created, Start: r.start, Stop: r.stop})
+	if err != nil {
+		return nil, err
+	}
+	return newRows(sc, cols, parser, columns), nil
+}
+
+func familyNames(s *snapshot.Snapshot) (names []string) {
+	for _, f := range s.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}

@@ -1,0 +1,69 @@
+package tablesource
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/setting"
+)
+
+// Mount has env read what the source is as the input that names it.
+func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
+	if s.Scanned != nil {
+		files := NewScanFiles(s.Scanned, s.ref, parser)
+		env.Mount(input, files, files.Dir())
+		return
+	}
+	files := NewFiles(s.fsys, s.root, s.Snapshot.Name, s.ref, parser)
+	env.Mount(input, files, files.Dir())
+}
+
+// Mount opens those inputs that are tables, and has env read them in a way. A
+// snapshot that was taken for this is deleted by done, which is never nil.
+func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, parser Parser) (done func(context.Context) error, err error) {
+	var open []*Source
+	done = func(ctx context.Context) error {
+		var errs []error
+		for _, s := range open {
+			errs = append(errs, s.Close(ctx))
+		}
+		open = nil
+		return errors.Join(errs...)
+	}
+	for _, input := range inputs {
+		r, ok, err := Parse(input)
+		if err != nil {
+			return done, errors.Join(fail.With(fail.Config, err), done(ctx))
+		}
+		if !ok {
+			continue
+		}
+		s, err := Open(ctx, env, r, Options{By: by})
+		if err != nil {
+			return done, errors.Join(err, done(ctx))
+		}
+		s.Report(env.Log.Warn)
+		open = append(open, s)
+		s.Mount(env, input, parser)
+	}
+	return done, nil
+}
+
+// Report warns of a table that is read by scans without a request for that.
+func (s *Source) Report(warn func(msg string, kv ...any)) {
+	if s.Denied != nil {
+		warn("the files of a table may not be read, and region servers scan it instead: its rows are not of one moment", "table", s.ref.Table.String(), "cause", s.Denied)
+	}
+}
+
+// CheckParse refuses to take columns out of the keys of inputs if none of them has
+// any.
+func CheckParse(inputs []string, asked bool) error {
+	if asked && !slices.ContainsFunc(inputs, cluster.IsTable) {
+		return fail.With(fail.Config, setting.Errorf("%s is for an input that is a table, hbase:TABLE or snapshot:NAME, and there is none", setting.ParseKey))
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package tablesource
+
+import (
+	"slices"
+	"strings"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/setting"
+)
+
+// ReadBy is how the rows of a table come: by its files, or by its region servers.
+type ReadBy string
+
+// The ways. The zero value is ByFiles.
+const (
+	// ByFiles reads the HFiles of a snapshot from HDFS.
+	ByFiles ReadBy = "files"
+	// ByScan has region servers scan the table.
+	ByScan ReadBy = "scan"
+	// ByAuto is ByFiles, and ByScan if HDFS says that the user may not read them.
+	ByAuto ReadBy = "auto"
+)
+
+// Ways are all of them.
+func Ways() []string { return []string{string(ByFiles), string(ByScan), string(ByAuto)} }
+
+// CheckReadBy refuses a way that inputs do not have. Those that are files need none.
+func CheckReadBy(inputs []string, by ReadBy) error {
+	switch {
+	case by != "" && !slices.Contains(Ways(), string(by)):
+		return fail.With(fail.Config, setting.Errorf("%s %q is invalid: want one of %s", setting.ReadBy, string(by), strings.Join(Ways(), ", ")))
+	case by == "" || by == ByFiles:
+		return nil
+	case !slices.ContainsFunc(inputs, cluster.IsTable):
+		return fail.With(fail.Config, setting.Errorf("%s is for an input that is a table, hbase:TABLE, and there is none", setting.ReadBy))
+	case by == ByScan && slices.ContainsFunc(inputs, func(name string) bool { return strings.HasPrefix(name, cluster.SnapshotScheme) }):
+		return fail.With(fail.Config, errSnapshotScan)
+	}
+	return nil
+}
+
+var errSnapshotScan = setting.Errorf("%s scan: region servers have no rows of a snapshot: name its table, hbase:TABLE, or have HBase's shell make a table of it (clone_snapshot) and name that", setting.ReadBy)

@@ -1,0 +1,41 @@
+package tablesource
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/pkg/loader"
+)
+
+// A Ref names a table or a snapshot: one field is set.
+type Ref struct {
+	Table    loader.TableName // a snapshot of it is taken
+	Snapshot string           // is there already
+}
+
+// Parse reads hbase:[NAMESPACE:]TABLE and snapshot:NAME. ok is false for an
+// input of another kind.
+func Parse(input string) (r Ref, ok bool, err error) {
+	if name, is := strings.CutPrefix(input, cluster.TableScheme); is {
+		if r.Table, err = loader.ParseTableName(name); err != nil {
+			return Ref{}, true, fmt.Errorf("input %s: %w", input, err)
+		}
+		return r, true, nil
+	}
+	if name, is := strings.CutPrefix(input, cluster.SnapshotScheme); is {
+		if name == "" || strings.ContainsAny(name, "/:") {
+			return Ref{}, true, fmt.Errorf("input %s: %q is no name of a snapshot", input, name)
+		}
+		return Ref{Snapshot: name}, true, nil
+	}
+	return Ref{}, false, nil
+}
+
+// String is the input that names it.
+func (r Ref) String() string {
+	if r.Snapshot != "" {
+		return cluster.SnapshotScheme + r.Snapshot
+	}
+	return cluster.TableScheme + r.Table.String()
+}

@@ -1,0 +1,149 @@
+package tablesource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/loader"
+)
+
+// Bounds are what a scan of a table began with. A caller that repeats an attempt keeps
+// them, so that the parts stay the same when regions are split.
+type Bounds struct {
+	Began  int64    // milliseconds
+	State  int64    // [loader.Table].StateTime: the table was not made again, emptied or disabled
+	Starts [][]byte // the first row of each part, in order; of the first it is empty
+}
+
+// A Scanned is a table that is read by scans, in parts: the regions that it had
+// when the first attempt began. It does not stand still: each row is given once and
+// whole, but is of the moment at which its region was read. Safe for concurrent use.
+type Scanned struct {
+	Bounds
+	Table    loader.TableName
+	Families []string // sorted
+	// ChunkBytes is how much a server sends at once, default 1 MiB. It is set before
+	// anything is read.
+	ChunkBytes int64
+
+	c    *loader.Cluster
+	log  *slog.Logger
+	done atomic.Int64 // parts that were read, again each time
+	torn atomic.Int64 // of these, not in one piece
+}
+
+// openScan finds the table's parts, and sees that its families may be read.
+func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *Bounds) (_ *Scanned, err error) {
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scanned{Table: table, c: c, log: env.Log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	t, err := c.Describe(ctx, table)
+	switch {
+	case errors.Is(err, loader.ErrTableNotFound):
+		return nil, fail.With(fail.Input, fmt.Errorf("%w (or its descriptor may not be read, for which the user needs the right CREATE: without it a scan may not show all families)", err))
+	case err != nil:
+		return nil, cluster.Failure(err)
+	case t.State != loader.Enabled:
+		return nil, fail.Errorf(fail.Input, "table %s is %s: region servers have none of its rows", table, t.State)
+	}
+	for _, f := range t.Families {
+		s.Families = append(s.Families, f.Name)
+	}
+	if b != nil {
+		s.Bounds = *b
+		if t.StateTime != s.State {
+			return nil, fail.With(fail.Input, s.otherTable())
+		}
+		return s, s.probe(ctx)
+	}
+	regions, err := c.Regions(ctx, table)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	s.Began, s.State = time.Now().UnixMilli(), t.StateTime
+	for _, r := range regions {
+		s.Starts = append(s.Starts, r.Start)
+	}
+	return s, s.probe(ctx)
+}
+
+// probe asks for a row of each family by itself. Where access is controlled, a
+// scan of several families leaves out those that the user may not read and says
+// nothing (AccessController.preScannerOpen); one of such a family alone is refused.
+// A user with rights on single columns of a family passes, and sees these alone.
+func (s *Scanned) probe(ctx context.Context) error {
+	for _, family := range s.Families {
+		err := s.c.Scan(ctx, loader.ScanRequest{Table: s.Table, Families: []string{family}, MaxRows: 1, KeysOnly: true, ChunkBytes: 64 << 10, Prompt: true}, func(loader.Row) error { return nil })
+		if err != nil {
+			return cluster.Failure(fmt.Errorf("family %s: %w", family, err))
+		}
+	}
+	return nil
+}
+
+// Each scans all parts, of some families or all, several at once: do is called with
+// each part's number and its scan, by up to n goroutines, and closes nothing. The
+// first error ends all.
+func (s *Scanned) Each(ctx context.Context, n int, families []string, do func(ctx context.Context, part int, sc *Scan) error) error {
+	var next atomic.Int64
+	return workers.Run(ctx, min(n, len(s.Starts)), func(ctx context.Context, _ int) error {
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(s.Starts) {
+				break
+			}
+			sc := s.Scan(ctx, i, families...)
+			err := do(ctx, i, sc)
+			if err == nil {
+				err = sc.Err()
+			}
+			if err = errors.Join(err, sc.Close()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// same sees that the table is the one that it was.
+func (s *Scanned) same(ctx context.Context) error {
+	t, err := s.c.Describe(ctx, s.Table)
+	if err == nil && t.StateTime != s.State {
+		return fail.With(fail.Input, s.otherTable())
+	}
+	return err
+}
+
+func (s *Scanned) otherTable() error {
+	return fmt.Errorf("table %s was disabled, emptied or made again since %s, while it was read: rows may be missing; read it again from the beginning", s.Table, s.Since().Format(time.RFC3339))
+}
+
+// Since is when the first attempt began.
+func (s *Scanned) Since() time.Time { return time.UnixMilli(s.Began).UTC() }
+
+// Torn is how many parts were not read in one piece: their region was split,
+// merged or moved, or a server had forgotten the scan.
+func (s *Scanned) Torn() int64 { return s.torn.Load() }
+
+// close says how the table was read.
+func (s *Scanned) close() error {
+	if n := s.done.Load(); n > 0 {
+		s.log.Info("table was read by scans: each row is whole, the rows of a part are of one moment unless it was interrupted", "table", s.Table.String(),
+			"parts", n, "interrupted", s.Torn(), "from", s.Since(), "to", time.Now().UTC())
+	}
+	return s.c.Close()
+}

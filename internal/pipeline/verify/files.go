@@ -1,0 +1,145 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"bulkload/internal/base/retry"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Stores says which files a load has brought into a table, and where HBase keeps them.
+type Stores struct {
+	FS   hdfsio.FS
+	Root string // HBase's directory on FS (hbase.rootdir), a path; empty: not known
+	// Files are those that HBase has taken, with their identity, size and CRC-32C: of a file that was cut or merged on its
+	// way, what became of it.
+	Files []loader.HFile
+	// Counted says that all rows and cells of the table are counted afterwards: then a file that was compacted needs no sampled
+	// row, since files of delete markers have none.
+	Counted bool
+}
+
+// Files holds the stores of a table to what was written: each file of the load is in the directory of a region that has it in
+// service, under the identity that the load knows, and the checksums that HDFS keeps of its blocks are those of the bytes that
+// were written; no other file in service is a copy of one. Then it compares the rows that [Sample] compares. What a split has
+// left of a file are references, which must be in service. A file that a compaction has taken since is in the archive, or no
+// longer in service: of its rows only the sample says anything, and it must have one of them.
+//
+// It does not show that the data still match the checksums, which HDFS compares when they are read, and of each block
+// asks one replica; nor that every row is served.
+func Files(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, s *Stores) (*result.Verification, error) {
+	v := &result.Verification{Mode: "files", Want: m.Digest}
+	if s.Root == "" {
+		return v, errNoRoot(facts.Name)
+	}
+	found, err := s.look(ctx, c, facts.Name)
+	if err != nil {
+		return v, unread(facts, err)
+	}
+	if err := s.sums(ctx, found); err != nil {
+		return v, unread(facts, err)
+	}
+	sampled, err := Sample(ctx, c, facts, m)
+	sampled.Mode, sampled.Files = v.Mode, found.report()
+	if err != nil {
+		return sampled, err
+	}
+	for _, f := range found.files {
+		if f.state == stateCompacted && !s.Counted && !slices.ContainsFunc(m.Samples, func(s manifest.Sample) bool { return f.holds(s.Key) }) {
+			return sampled, unread(facts, fail.With(fail.Verify, setting.Errorf("%s was compacted since, and no sampled row is of it: nothing can be shown of its rows (verify with %s full)", f.file.Path, setting.Verify)))
+		}
+	}
+	return sampled, nil
+}
+
+func errNoRoot(table loader.TableName) error {
+	return fail.With(fail.Config, setting.Errorf("verify table %s: HBase's directory, hbase.rootdir, is not in the configuration: set it, or verify with %s sample or full", table, setting.Verify))
+}
+
+// Readable reports whether the directories of a table's regions can be listed, so that a job that could not be verified by its
+// files is refused before it begins. The archive is not looked at: most jobs do not need it.
+func (s *Stores) Readable(ctx context.Context, facts *cluster.Facts) error {
+	if s.Root == "" {
+		return errNoRoot(facts.Name)
+	}
+	for _, r := range facts.Regions[:min(len(facts.Regions), 1)] {
+		for _, f := range facts.Families {
+			if _, err := s.list(ctx, path.Join(s.Root, "data", facts.Name.Namespace, facts.Name.Qualifier), r.Encoded, f.Name); err != nil {
+				return unread(facts, err)
+			}
+		}
+	}
+	return nil
+}
+
+// holds reports whether a row is between the first and the last of a file.
+func (f *foundFile) holds(row []byte) bool {
+	return bytes.Compare(row, f.file.First) >= 0 && bytes.Compare(row, f.file.Last) <= 0
+}
+
+// report is what the result has of the files.
+func (s *survey) report() *result.StoreFiles {
+	r := &result.StoreFiles{Others: s.others}
+	for _, f := range s.files {
+		r.Files++
+		r.Bytes += f.file.Size
+		if f.state == stateSplit {
+			r.Split++
+		}
+		if f.state == stateCompacted {
+			r.Compacted++
+		}
+		if f.read {
+			r.Read++
+		}
+	}
+	return r
+}
+
+// mostLooks is how often the stores are looked into while regions move, split or are compacted.
+const mostLooks = 4
+
+// look looks until all files are found. Between two of its questions a store may change, so that a file is seen nowhere.
+func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.TableName) (found *survey, err error) {
+	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 2 * time.Second}
+	for tries := 1; ; tries++ {
+		if found, err = s.lookOnce(ctx, c, table); err == nil {
+			err = found.missing()
+		}
+		if err == nil || tries == mostLooks || fail.KindOf(err) == fail.Check {
+			return found, err
+		}
+		if e := pauses.Sleep(ctx, tries); e != nil {
+			return nil, fmt.Errorf("%w: %w", err, e)
+		}
+	}
+}
+
+// missing is the first file without a trace in HBase.
+func (s *survey) missing() error {
+	for i := range s.files {
+		f := &s.files[i]
+		switch f.state {
+		case stateNowhere:
+			return fail.With(fail.Verify, setting.Errorf("%s, which was loaded, is in no store of the table and not in its archive: it was removed or replaced by another file, "+
+				"or a compaction has taken it and HBase has cleaned the archive since (%s full says whether its rows are there)", f.file.Path, setting.Verify))
+		case stateElsewhere:
+			return fail.Errorf(fail.Verify, "%s is in the store as %s, a region that does not have its rows", f.file.Path, f.at.path)
+		}
+		if f.at.size != f.file.Size {
+			return fail.Errorf(fail.Verify, "%s has %s in the store, as %s; written were %d", f.file.Path, setting.Count(f.at.size, "byte"), f.at.path, f.file.Size)
+		}
+	}
+	return nil
+}

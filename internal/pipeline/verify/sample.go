@@ -1,0 +1,252 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Sample reads the rows that were remembered and compares each. A row is
+// held no longer than that.
+func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*result.Verification, error) {
+	v := &result.Verification{Mode: "sample", Want: m.Digest}
+	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
+	v.Sampled, v.Expired = len(samples), len(samples) < len(m.Samples)
+	slices.SortFunc(samples, func(a, b manifest.Sample) int { return bytes.Compare(a.Key, b.Key) })
+	parts := sampleParts(samples, facts.Regions, m.Stamped)
+	var next atomic.Int64
+	var mu sync.Mutex
+	room := newRowRoom()
+	err := workers.Run(ctx, min(sampleReads, max(len(parts), 1)), func(ctx context.Context, _ int) error {
+		r := &sampleReader{c: c, facts: facts, m: m, rows: newRowReader(m), room: room}
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(parts) {
+				break
+			}
+			if err := r.compareAll(ctx, parts[i]); err != nil {
+				return err
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		v.Got.Add(r.got)
+		v.Masked.Add(r.masked)
+		return nil
+	})
+	if err != nil {
+		return v, unread(facts, err)
+	}
+	return v, nil
+}
+
+// sampleParts are the sorted samples as they are read: those of one region by one scan, and the first by itself, from which
+// it is known how large rows are. Rows with times of their own are read one by one.
+func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped bool) [][]manifest.Sample {
+	var parts [][]manifest.Sample
+	for i, s := range samples {
+		last := len(parts) - 1
+		if i < 2 || stamped || !regionOf(regions, s.Key).Contains(parts[last][0].Key) {
+			parts = append(parts, nil)
+			last++
+		}
+		parts[last] = append(parts[last], s)
+	}
+	return parts
+}
+
+// regionOf is the region that holds a key, of a table's regions in their order.
+func regionOf(regions []loader.Region, key []byte) loader.Region {
+	i, found := slices.BinarySearchFunc(regions, key, func(r loader.Region, key []byte) int { return bytes.Compare(r.Start, key) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return loader.Region{}
+	}
+	return regions[i]
+}
+
+const (
+	// sampleReads is how many sampled rows are read at a time at most.
+	sampleReads = 16
+	// sampleRoom bounds the bytes of the rows that are read at a time.
+	sampleRoom = 64 << 20
+	// sampleChunk is what the server sends of a row at once.
+	sampleChunk = 1 << 20
+	// sampleVersions is for a cell and all delete markers of its timestamp, which count in addition to it.
+	sampleVersions = 16
+)
+
+// rowRoom bounds the memory of rows that are read at a time. How large a row
+// is not known before it is read: each is taken to be as large as the
+// largest so far, and the first is read alone, which the others wait for.
+type rowRoom struct {
+	room     *semaphore.Weighted
+	largest  atomic.Int64
+	begun    atomic.Bool   // the first row
+	measured chan struct{} // closed when it is read
+}
+
+func newRowRoom() *rowRoom {
+	r := &rowRoom{room: semaphore.NewWeighted(sampleRoom), measured: make(chan struct{})}
+	r.largest.Store(sampleRoom)
+	return r
+}
+
+// enter waits for the room of a row, of at most most bytes. leave gets its size.
+func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), most int64, err error) {
+	first := r.begun.CompareAndSwap(false, true)
+	if !first {
+		select {
+		case <-r.measured:
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+	}
+	n := min(max(r.largest.Load(), sampleChunk), sampleRoom)
+	if err := r.room.Acquire(ctx, n); err != nil {
+		if first {
+			close(r.measured)
+		}
+		return nil, 0, context.Cause(ctx)
+	}
+	return func(bytes int64) {
+		if first {
+			r.largest.Store(bytes)
+			close(r.measured)
+		}
+		for old := r.largest.Load(); old < bytes && !r.largest.CompareAndSwap(old, bytes); old = r.largest.Load() {
+		}
+		r.room.Release(n)
+	}, n, nil
+}
+
+// sampleReader compares sampled rows, one at a time.
+type sampleReader struct {
+	c      *loader.Cluster
+	facts  *cluster.Facts
+	m      *manifest.Manifest
+	rows   *rowReader
+	room   *rowRoom
+	got    manifest.Digest
+	masked result.Masked
+}
+
+// compareAll compares samples of one region, in the order of their keys. While one row is compared the server may send the
+// next ones.
+func (r *sampleReader) compareAll(ctx context.Context, samples []manifest.Sample) error {
+	for len(samples) > 0 {
+		n, err := r.compare(ctx, samples)
+		if err != nil {
+			return err
+		}
+		samples = samples[n:]
+	}
+	return nil
+}
+
+// errLarger ends a scan whose rows are larger than there is room for: the others are read when there is.
+var errLarger = errors.New("a row is larger than the room that was taken for it")
+
+// compare compares as many of the samples as there was room for, at least one.
+func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (n int, err error) {
+	leave, most, err := r.room.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var largest int64
+	defer func() { leave(largest) }()
+	err = r.c.ScanStored(ctx, r.request(samples), func(row loader.Row, h loader.Hidden) error {
+		if n == len(samples) || !bytes.Equal(row.Key, samples[n].Key) {
+			return r.missing(samples[min(n, len(samples)-1)])
+		}
+		size := int64(0)
+		for _, c := range row.Cells {
+			size += int64(len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value))
+		}
+		largest = max(largest, size)
+		s := samples[n]
+		n++
+		if err := r.same(s, row, h); err != nil {
+			return err
+		}
+		if size > most && n < len(samples) {
+			return errLarger
+		}
+		return nil
+	})
+	if errors.Is(err, errLarger) {
+		return n, nil
+	}
+	if err == nil && n < len(samples) {
+		return n, r.missing(samples[n])
+	}
+	return n, err
+}
+
+// request is for the rows of samples. Only one sample is asked for where rows have times of their own.
+func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
+	first, last := samples[0], samples[len(samples)-1]
+	req := loader.ScanRequest{Table: r.facts.Name, Start: first.Key, Stop: append(last.Key[:len(last.Key):len(last.Key)], 0), MaxRows: int64(len(samples)), ChunkBytes: sampleChunk,
+		Families: r.m.Families(), MinTime: r.m.Timestamp, MaxTime: r.m.Timestamp + 1, Raw: true}
+	switch {
+	case r.m.Stamped && r.m.Wide: // cells of one row have many timestamps
+		req.MinTime, req.MaxTime, req.Raw = r.m.Times.Min, r.m.Times.Max+1, false
+	case r.m.Stamped:
+		req.MinTime, req.MaxTime = first.Stamp, first.Stamp+1
+	case len(samples) > 1:
+		req.Versions = sampleVersions
+		for _, s := range samples {
+			req.Rows = append(req.Rows, s.Key)
+		}
+	}
+	return req
+}
+
+// missing is a sampled row that the table does not have.
+func (r *sampleReader) missing(s manifest.Sample) error {
+	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %s, which was loaded", r.facts.Name, setting.Count(len(s.Key), "byte")))
+}
+
+// same reports whether a row is the one that was written, with its deleted cells
+// or without: those may be an earlier job's.
+func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) error {
+	before := r.rows.digest
+	err := r.rows.add(row)
+	if (err != nil || r.rows.last != s.Sum) && len(h.Undeleted) > 0 {
+		r.rows.digest, h.Deleted = before, 0
+		row.Cells = h.Undeleted
+		err = r.rows.add(row)
+	}
+	if err != nil {
+		return fail.With(fail.Verify, err)
+	}
+	if r.rows.last != s.Sum {
+		stamp := r.m.Timestamp
+		switch {
+		case r.m.Stamped && r.m.Wide:
+			stamp = r.m.Times.Min
+		case r.m.Stamped:
+			stamp = s.Stamp
+		}
+		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %s, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
+			setting.Count(len(s.Key), "byte"), r.facts.Name, stamp))
+	}
+	r.got = r.rows.digest
+	r.masked.AddRow(h)
+	return nil
+}

@@ -1,0 +1,42 @@
+package verify
+
+import (
+	"fmt"
+	"testing"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/pkg/loader"
+)
+
+// TestSampleParts: the first row alone, then those of each region, and each alone where rows have their own times.
+func TestSampleParts(t *testing.T) {
+	var samples []manifest.Sample
+	for _, key := range []string{"a", "b", "c", "m", "n", "z"} {
+		samples = append(samples, manifest.Sample{Key: []byte(key)})
+	}
+	regions := []loader.Region{{End: []byte("b")}, {Start: []byte("b"), End: []byte("n")}, {Start: []byte("n")}}
+	for _, c := range []struct {
+		regions []loader.Region
+		samples []manifest.Sample
+		stamped bool
+		want    string
+	}{
+		{regions, samples, false, "[a] [b c m] [n z] "},
+		{regions[:1], samples[:1], false, "[a] "},
+		{[]loader.Region{{}}, samples, false, "[a] [b c m n z] "},
+		{regions, samples, true, "[a] [b] [c] [m] [n] [z] "},
+		{regions, nil, false, ""},
+	} {
+		got := ""
+		for _, part := range sampleParts(c.samples, c.regions, c.stamped) {
+			var keys []string
+			for _, s := range part {
+				keys = append(keys, string(s.Key))
+			}
+			got += fmt.Sprint(keys, " ")
+		}
+		if got != c.want {
+			t.Errorf("%d regions, stamped %t: %q, want %q", len(c.regions), c.stamped, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+const (
+	// leastScans and mostScans bound how many regions are read at a time: two of each region server between them.
+	leastScans, mostScans = 4, 16
+	// scanBytes is what the servers send at once to all of these scans together, a third of what they take in memory.
+	scanBytes = (leastScans * 4) << 20
+)
+
+// scansAtATime is how many regions of a table are read at a time.
+func scansAtATime(regions []loader.Region) int {
+	servers := map[string]bool{}
+	for _, r := range regions {
+		servers[r.Server] = true
+	}
+	return min(max(2*len(servers), leastScans), mostScans)
+}
+
+// Full scans the whole table for cells of the job's timestamp and
+// compares rows, cells and digest with what was written. Cells that others'
+// newer cells or delete markers hide are there, and counted.
+func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*result.Verification, error) {
+	v := &result.Verification{Mode: "full", Want: m.Digest}
+	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
+	var scanned atomic.Int64
+	var parts sync.Map // of *storedRows, each one's own goroutine's
+	from, to := m.Timestamp, m.Timestamp
+	if m.Times != nil {
+		from, to = m.Times.Min, m.Times.Max
+	}
+	// Of several timestamps it is not known which deleted cells were this job's.
+	workers := scansAtATime(facts.Regions)
+	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to, ChunkBytes: int64(scanBytes / workers)}
+	err := c.ScanStoredParallel(ctx, req, workers, func(part int, row loader.Row, h loader.Hidden) error {
+		held, ok := parts.Load(part)
+		if !ok {
+			held = newStoredRows(m)
+			parts.Store(part, held)
+		}
+		r := held.(*storedRows)
+		if scanned.Add(1)%build.ReportEvery == 0 {
+			e.Read(build.ReportEvery)
+		}
+		return r.add(row, h)
+	})
+	e.Read(scanned.Load() % build.ReportEvery)
+	if err != nil {
+		return nil, unread(facts, err)
+	}
+	sum := &storedRows{}
+	for _, r := range parts.Range {
+		sum.join(r.(*storedRows))
+	}
+	v.Got, v.Masked, err = sum.choose(v.Want)
+	if m.Times != nil && manifest.Expired(m.Times.Expires) && v.Got.Rows <= v.Want.Rows && v.Got.Cells <= v.Want.Cells {
+		v.Expired = true
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	if v.Got != v.Want && m.Stamped {
+		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
+			"(cells of those times that the table had before, deletes and newer versions also show so: %s sample reads rows by their keys)",
+			facts.Name, v.Got, from, to, v.Want, setting.Verify)
+	}
+	if v.Got != v.Want {
+		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
+			"(rows whose key was loaded twice in this timestamp, and cells that a compaction has dropped because others deleted or replaced them, also show so)",
+			facts.Name, v.Got, m.Timestamp, v.Want)
+	}
+	return v, nil
+}
+
+// unread is a verification that could not read the table. That says nothing
+// of what the table holds, and can be tried again; only a comparison that
+// failed has the kind of one.
+func unread(facts *cluster.Facts, err error) error {
+	if k := fail.KindOf(err); k == fail.Verify || k == fail.Check {
+		return fmt.Errorf("verify table %s: %w", facts.Name, err)
+	}
+	return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
+}
+
+// rowReader turns rows of the table into the form that they had in the sort.
+type rowReader struct {
+	cells  []spec.CellName
+	at     map[string]map[string]int // place of a qualifier, by family
+	values [][]byte
+	form   build.RowForm
+	digest manifest.Digest
+	last   uint64 // hash of the last row
+	wide   bool
+	buf    []byte // form of a wide row
+	stamp  []byte // of its cells, in rows that have their own
+}
+
+func newRowReader(m *manifest.Manifest) *rowReader {
+	cells := m.CellNames()
+	r := &rowReader{cells: cells, at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
+	if r.wide = m.Wide; m.Stamped {
+		r.values, r.stamp = append(r.values, nil), make([]byte, 8)
+	}
+	for i, c := range cells {
+		if r.at[c.Family] == nil {
+			r.at[c.Family] = map[string]int{}
+		}
+		r.at[c.Family][c.Qualifier] = i
+	}
+	return r
+}
+
+// none is the value of an empty cell, which is not the absence of one.
+var none = []byte{}
+
+func (r *rowReader) add(row loader.Row) error {
+	if r.wide {
+		r.buf = build.AppendWideKey(r.buf[:0], row.Key)
+		for _, c := range row.Cells {
+			r.buf = build.AppendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
+		}
+		r.count(r.buf, row)
+		return nil
+	}
+	clear(r.values)
+	at := -1
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		var ok bool
+		if at, ok = r.place(c, at+1); !ok {
+			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %s, has a cell with a qualifier of %s, which was not loaded", setting.Count(len(row.Key), "byte"), setting.Count(len(c.Qualifier), "byte")))
+		}
+		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
+			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %s, has cells of the timestamps %d and %d: those of a loaded row have one", setting.Count(len(row.Key), "byte"), row.Cells[0].Timestamp, c.Timestamp))
+		}
+		if r.values[at] = c.Value; c.Value == nil {
+			r.values[at] = none
+		}
+	}
+	if r.stamp != nil && len(row.Cells) > 0 {
+		binary.BigEndian.PutUint64(r.stamp, uint64(row.Cells[0].Timestamp))
+		r.values[len(r.values)-1] = r.stamp
+	}
+	b := r.form.Append(row.Key, r.values)
+	r.count(b, row)
+	return nil
+}
+
+// count adds a row in its form.
+func (r *rowReader) count(form []byte, row loader.Row) {
+	r.last = xxhash.Sum64(form)
+	r.digest.Add(manifest.Digest{Rows: 1, Cells: int64(len(row.Cells)), Sum: r.last})
+}
+
+// place is where the value of a cell stands among those of its row. Cells come in the order of their names, so that it is
+// most often the next place from the one given on, or one soon after it.
+func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
+	const ahead = 4
+	for i := next; i < len(r.cells) && i < next+ahead; i++ {
+		if n := &r.cells[i]; string(c.Qualifier) == n.Qualifier && string(c.Family) == n.Family {
+			return i, true
+		}
+	}
+	at, ok = r.at[string(c.Family)][string(c.Qualifier)]
+	return at, ok
+}
+
+// Table runs the verification that a spec asks for. The stores are for mode files.
+func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, s *Stores, e progress.Events, r *result.Result) (err error) {
+	start := time.Now()
+	defer func() { r.VerifyTime = time.Since(start) }()
+	switch mode {
+	case "full":
+		e.Phase("verify")
+		r.Verify, err = Full(ctx, c, facts, m, e)
+	case "sample":
+		e.Phase("verify")
+		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
+		if r.Verify, err = Sample(ctx, c, facts, m); err == nil {
+			e.Read(int64(r.Verify.Sampled))
+		}
+	case "files":
+		e.Phase("verify")
+		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
+		if r.Verify, err = Files(ctx, c, facts, m, s); err == nil {
+			e.Read(int64(r.Verify.Sampled))
+		}
+		if f := r.Verify.Files; err == nil && f.Compacted > 0 {
+			e.Warn("files were compacted before they were looked for: of their rows only the sampled ones were compared", "files", f.Compacted, "of", f.Files)
+		}
+	default:
+		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
+	}
+	if err == nil && r.Verify.Expired {
+		e.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", mode, "sampled", r.Verify.Sampled)
+	}
+	if err == nil {
+		r.Verify.Masked.Warn(e, mode)
+	}
+	return err
+}

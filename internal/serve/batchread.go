@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"bulkload/internal/serve/query"
+	"bulkload/internal/serve/rowjson"
+)
+
+// batchReading reads the keys of a batch, some at a time, and joins what they
+// gave in the order of the request.
+type batchReading struct {
+	s     *Server
+	res   *resource
+	batch *batch
+	shape *rowjson.Shape
+}
+
+// batchPart is the rows of one key, or what kept them from being read.
+type batchPart struct {
+	a   *answer // nil with an error
+	err error
+}
+
+// run appends the results to an answer. The request's own place is for one
+// reading at a time, further ones take free places and wait for none.
+func (p *batchReading) run(ctx context.Context, a *answer, c *caller) error {
+	keys := len(p.batch.keys)
+	more := p.s.gate.places(c, min(p.s.limits.BatchReads, keys)-1)
+	defer func() {
+		for range more {
+			p.s.gate.leave(c)
+		}
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	parts := make([]chan batchPart, keys)
+	for i := range parts {
+		parts[i] = make(chan batchPart, 1)
+	}
+	under := make(chan struct{}, 1+more) // being read, or read and not joined yet
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range keys {
+			select {
+			case under <- struct{}{}:
+				wg.Go(func() { parts[i] <- p.read(ctx, i) })
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	defer func() {
+		cancel()
+		wg.Wait()
+		for _, part := range parts {
+			select {
+			case left := <-part:
+				p.drop(&left)
+			default:
+			}
+		}
+	}()
+	var full *Problem // of the keys after the one that filled the answer
+	for i := range keys {
+		if i > 0 {
+			a.b = append(a.b, ',')
+		}
+		if full != nil {
+			if err := a.appendProblem(full); err != nil {
+				return err
+			}
+			continue
+		}
+		var part batchPart
+		select {
+		case part = <-parts[i]:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		found, err := p.join(ctx, a, &part, i)
+		p.drop(&part)
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			if found.is(answerTooLarge) && i > 0 {
+				full = problem(answerTooLarge, "the rows of the keys before fill the answer; ask for this one again")
+				found = full
+				cancel()
+			}
+			if err := a.appendProblem(found); err != nil {
+				return err
+			}
+		}
+		<-under
+	}
+	return nil
+}
+
+// read reads the rows of one key into an answer of their own.
+func (p *batchReading) read(ctx context.Context, i int) batchPart {
+	a, err := p.s.answers.begin()
+	if err != nil {
+		return batchPart{err: err}
+	}
+	if err := p.page(ctx, a, i); err != nil {
+		return batchPart{a: a, err: err}
+	}
+	return batchPart{a: a}
+}
+
+func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
+	a.b = append(a.b, '{')
+	err := a.page(ctx, p.res.table, p.s.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
+	if err != nil {
+		a.b = a.b[:len(a.b)-1]
+		return err
+	}
+	a.b = append(a.b, '}')
+	return nil
+}
+
+// join appends one key's rows. Where they do not fit, or there was no memory
+// to read them together with others, they are read again into the answer itself, which
+// may end their page early. A problem is of this key alone.
+func (p *batchReading) join(ctx context.Context, a *answer, part *batchPart, i int) (*Problem, error) {
+	err := part.err
+	if part.a != nil {
+		a.encode += part.a.encode
+		a.rereads += part.a.rereads
+	}
+	again := err != nil && failure(ctx, err).is(overloaded)
+	if err == nil {
+		if err = a.grow(int64(len(part.a.b))); err == nil {
+			a.b = append(a.b, part.a.b...)
+			a.rows += part.a.rows
+			return nil, nil
+		}
+		again = true
+	}
+	if again {
+		p.drop(part)
+		err = p.page(ctx, a, i)
+	}
+	if err == nil {
+		return nil, nil
+	}
+	if found := failure(ctx, err); found.is(badQuery) || found.is(answerTooLarge) {
+		return found, nil
+	}
+	return nil, err
+}
+
+// drop takes the answer of a part back, once.
+func (p *batchReading) drop(part *batchPart) {
+	if part.a != nil {
+		p.s.answers.end(part.a)
+		part.a = nil
+	}
+}
+
+// appendProblem appends a result that is a problem.
+func (a *answer) appendProblem(p *Problem) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	a.b = append(append(append(a.b, `{"problem":`...), text...), '}')
+	a.settle()
+	return nil
+}

@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/spec"
+	"bulkload/internal/serve/query"
+	"bulkload/internal/serve/rowjson"
+	"bulkload/pkg/loader"
+)
+
+// source is what a page is read from: a table, or an index of it.
+type source interface {
+	Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error)
+}
+
+// index is an index of a job, as callers may ask for it by=NAME.
+type index struct {
+	name    string
+	columns []string // of its query key
+	rows    *query.Index
+	fit     *fit
+}
+
+// indexesOf are those of a job, in its order.
+func indexesOf(c query.IndexCluster, job spec.Job) ([]*index, error) {
+	var list []*index
+	for _, t := range job.Targets() {
+		if t.Index == "" {
+			continue
+		}
+		rows, err := query.NewIndex(c, job, t.Index)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &index{name: t.Index, columns: rows.Columns(), rows: rows, fit: &fit{}})
+	}
+	return list, nil
+}
+
+// index finds the index that a request names. One that shows columns which the client may not read is forbidden: its page
+// tokens have their values.
+func (r *resource) index(name string) (*index, error) {
+	at := slices.IndexFunc(r.indexes, func(x *index) bool { return x.name == name })
+	if at < 0 {
+		names := make([]string, len(r.indexes))
+		for i, x := range r.indexes {
+			names[i] = x.name
+		}
+		if len(names) == 0 {
+			return nil, problem(badParameter, "this job has no index").about("by")
+		}
+		return nil, problem(badParameter, "this job has no such index; those are: %s", strings.Join(names, ", ")).about("by")
+	}
+	x := r.indexes[at]
+	if !r.shows(x) {
+		return nil, problem(forbidden, "this client may not read all columns of the index").about("by")
+	}
+	return x, nil
+}
+
+// shows reports whether a client that sees this resource may read by the index.
+func (r *resource) shows(x *index) bool {
+	if r.granted == nil {
+		return true
+	}
+	return !slices.ContainsFunc(x.rows.Needs(), func(column string) bool {
+		return !slices.ContainsFunc(r.shape.Columns, func(c rowjson.Column) bool { return c.Name == column })
+	})
+}
+
+// getRowsBy answers with the rows that an index leads to.
+func (s *Server) getRowsBy(w http.ResponseWriter, r *http.Request, res *resource, by string) error {
+	x, err := res.index(by)
+	if err != nil {
+		return err
+	}
+	given, err := parameters(r, append(slices.Clone(x.columns), "by", "limit", "page", "columns")...)
+	if err != nil {
+		return err
+	}
+	values, err := keyValues(given, x.columns)
+	if err != nil {
+		return err
+	}
+	note(r).keys = [][]string{values}
+	return s.getPage(w, r, res, x, given, query.Query{Values: values})
+}
+
+// Read is [query.Index.Read]. What keeps the index's own table from being read does not keep the job's.
+func (x *index) Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
+	err := x.fit.check(ctx, x.rows)
+	var st *query.ReadStats
+	if err == nil {
+		st, err = x.rows.Read(ctx, q, fn)
+	}
+	if err != nil {
+		if p := failure(ctx, err); p.is(noTable) || p.is(tableDisabled) {
+			err = problem(unavailable, "the table of the job or of its index is not in service")
+		}
+	}
+	return st, err
+}

@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/spec"
+)
+
+const (
+	dayKey   = "'d' + day + '|' + id"
+	indexJob = "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day, text]\ntables:\n- index: by_day\n  table: check_by_day\n  key: >-\n    " + dayKey + "\n  query: [day]\n"
+)
+
+// indexed is a service of a table with an index: n rows of the day 17, each 100 bytes or so, and an entry that is stale.
+func indexed(t *testing.T, o Options, n int) *service {
+	t.Helper()
+	s := open(t, o, map[string]string{"check": indexJob, "orders": orderJob})
+	add := func(id, day, now string) {
+		before := len(s.fake.rows)
+		s.fake.put(t, checkKey, 10, "id", id, "check_id", "A", "day", now, "text", strings.Repeat("x", 100))
+		var row string
+		for _, r := range s.fake.rows {
+			if strings.HasSuffix(string(r.Key), id) && !strings.HasPrefix(string(r.Key), "d") {
+				row = string(r.Key)
+			}
+		}
+		s.fake.put(t, dayKey, 10, "id", id, "day", day, spec.RowCell, row)
+		if len(s.fake.rows) != before+2 {
+			t.Fatal("rows were not added")
+		}
+	}
+	for i := range n {
+		add(fmt.Sprintf("%04d", i), "17", "17")
+	}
+	add("9999", "17", "18")
+	return s
+}
+
+// TestRowsByAnIndex gives the rows that have the value, in pages that end by the limit or because the answer is full, each row once;
+// an entry whose row has another value now is passed over.
+func TestRowsByAnIndex(t *testing.T) {
+	const rows = 600 // more than entries are read at a time
+	var want []string
+	for i := range rows {
+		want = append(want, fmt.Sprintf("%04d", i))
+	}
+	for name, c := range map[string]struct {
+		limits Limits
+		limit  int
+	}{"limit": {Limits{}, 77}, "full": {Limits{Bytes: 8 << 10}, 500}} {
+		t.Run(name, func(t *testing.T) {
+			s := indexed(t, Options{Limits: c.limits}, rows)
+			got := s.all(t, "/v1/check/rows?by=by_day&day=17&columns=id&", c.limit, func(int) {})
+			if c.limits.Bytes > 0 { // with all columns pages are short
+				got = s.all(t, "/v1/check/rows?by=by_day&day=17&", c.limit, func(page int) {
+					if page > rows {
+						t.Fatal("no end of pages")
+					}
+				})
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d rows, want %d: %.200q", len(got), len(want), got)
+			}
+		})
+	}
+	s := indexed(t, Options{}, 3)
+	if got := s.all(t, "/v1/check/rows?by=by_day&day=18&", 5, func(int) {}); len(got) != 0 {
+		t.Errorf("by a day without an entry come %q", got)
+	}
+}
+
+// TestIndexRequestsThatAreRefused by name.
+func TestIndexRequestsThatAreRefused(t *testing.T) {
+	s := indexed(t, Options{}, 3)
+	for path, say := range map[string]string{
+		"/v1/check/rows?by=by_night&day=17":         "this job has no such index; those are: by_day",
+		"/v1/orders/rows?by=by_day&day=17":          "this job has no index",
+		"/v1/check/rows?by=by_day":                  "a query key is made of day",
+		"/v1/check/rows?by=by_day&check_id=A":       "known: day, by, limit, page, columns",
+		"/v1/check/rows?by=by_day&day=17&by=by_day": "given 2 times",
+		"/v1/check/scan?by=by_day&from=1":           "unknown parameter",
+		"/v1/check/rows?by=by_day&day=17&page=AAAA": "the token is invalid, or belongs to another job file",
+	} {
+		if r := s.get(path); r.status != 400 || !strings.Contains(r.Detail, say) {
+			t.Errorf("%s: %d %s, want %q", path, r.status, r.body, say)
+		}
+	}
+	page := s.get("/v1/check/rows?by=by_day&day=17&limit=1").Next
+	if page == nil {
+		t.Fatal("no page token")
+	}
+	if r := s.get("/v1/check/rows?check_id=A&page=" + *page); r.status != 400 {
+		t.Errorf("an index's page token of the table: %d %s", r.status, r.body)
+	}
+}
+
+// TestIndexOfHiddenColumns: who may not read a column finds nothing by it, and sees no index.
+func TestIndexOfHiddenColumns(t *testing.T) {
+	s := indexed(t, Options{}, 3)
+	res, err := s.resources().byName["check"].only([]string{"id", "check_id", "text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := res.index("by_day"); asProblem(err) == nil || !asProblem(err).is(forbidden) {
+		t.Errorf("an index of a hidden column: %v", err)
+	}
+	if list := indexParameters(res); list != nil {
+		t.Errorf("the description of hidden indexes: %v", list)
+	}
+}
+
+// TestIndexesAreDescribed by the list of jobs, the OpenAPI document and the search page, whose form answers.
+func TestIndexesAreDescribed(t *testing.T) {
+	s := indexed(t, Options{}, 3)
+	if r := s.get("/v1/jobs"); !strings.Contains(r.body, `"indexes":[{"name":"by_day","query":["day"]}]`) {
+		t.Errorf("%s", r.body)
+	}
+	var doc struct {
+		Paths map[string]struct {
+			Get struct {
+				Parameters []struct {
+					Name     string `json:"name"`
+					Required bool   `json:"required"`
+				} `json:"parameters"`
+			} `json:"get"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(s.get("/openapi.json").body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range doc.Paths["/v1/check/rows"].Get.Parameters {
+		names = append(names, fmt.Sprintf("%s %t", p.Name, p.Required))
+	}
+	if want := []string{"check_id false", "by false", "day false", "limit false", "page false", "columns false"}; !slices.Equal(names, want) {
+		t.Errorf("parameters %q, want %q", names, want)
+	}
+	if r := s.get("/search/check"); !strings.Contains(r.body, `action="/search/check?by=by_day"`) || !strings.Contains(r.body, `<input name="day" value=""`) {
+		t.Errorf("no form of the index: %s", r.body)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/search/check?by=by_day", strings.NewReader("day=17&limit=2"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if r := s.do(r); r.status != 200 || !strings.Contains(r.body, "first 2 rows") || !strings.Contains(r.body, `<form method="post" action="/search/check?by=by_day">`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}

@@ -1,0 +1,239 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/serve/rowjson"
+	"bulkload/pkg/keygen"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Bounds of a clients file.
+const (
+	maxClients     = 1000
+	maxClientsFile = 4 << 20
+)
+
+// clientEntry is a client as the clients file says.
+type clientEntry struct {
+	Name         string              `yaml:"name"`
+	Tokens       []string            `yaml:"token_sha256"` // hexadecimal
+	Certificates []string            `yaml:"certificates"` // a common name, DNS name or URI of its certificate
+	Principals   []string            `yaml:"principals"`   // of Kerberos, user@REALM
+	Jobs         []string            `yaml:"jobs"`         // "*" for all
+	Columns      map[string][]string `yaml:"columns"`      // by job; none: all
+	InFlight     int                 `yaml:"in_flight"`
+}
+
+// client is a client and what it may ask for.
+type client struct {
+	name     string
+	inFlight int // requests at a time, 0 for what the limits say
+	jobs     *resources
+}
+
+// access is the clients of one loading and their rights. Nil: all clients may read all.
+type access struct {
+	byToken       map[[sha256.Size]byte]*client
+	byCertificate map[string]*client
+	byPrincipal   map[string]*client
+}
+
+// loadAccess reads a clients file for the job files that were loaded with it. Tickets says that callers' Kerberos tickets are taken.
+// The error has everything that is wrong.
+func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the clients: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxClientsFile+1))
+	if err == nil && len(data) > maxClientsFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxClientsFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("clients file %s: %w", path, err)
+	}
+	var file struct {
+		Clients []clientEntry `yaml:"clients"`
+	}
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil { // its text has lines of the file, and so tokens
+		return nil, fmt.Errorf("clients file %s: %s", path, yaml.FormatError(err, false, false))
+	}
+	if len(file.Clients) == 0 || len(file.Clients) > maxClients {
+		return nil, fmt.Errorf("clients file %s: it has %d clients, want 1 to %d", path, len(file.Clients), maxClients)
+	}
+	a := &access{byToken: map[[sha256.Size]byte]*client{}, byCertificate: map[string]*client{}, byPrincipal: map[string]*client{}}
+	names := map[string]bool{}
+	var errs []error
+	for i, e := range file.Clients {
+		if !isJobName(e.Name) || names[e.Name] {
+			errs = append(errs, fmt.Errorf("clients[%d]: name %q is invalid or used twice: letters, digits, - and _ of ASCII, at most 64", i, e.Name))
+			continue
+		}
+		names[e.Name] = true
+		if err := a.add(e, rs); err != nil {
+			errs = append(errs, fmt.Errorf("client %s: %w", e.Name, err))
+		}
+		if len(e.Principals) > 0 && !tickets {
+			errs = append(errs, fmt.Errorf("client %s: principals: this service has no keytab of HTTP/HOST, so that no ticket would be taken", e.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("clients file %s: %w", path, err)
+	}
+	return a, nil
+}
+
+func (a *access) add(e clientEntry, rs *resources) error {
+	c := &client{name: e.Name, inFlight: e.InFlight}
+	var errs []error
+	if c.inFlight < 0 {
+		errs = append(errs, fmt.Errorf("in_flight: %d is below 0", c.inFlight))
+	}
+	var err error
+	if c.jobs, err = e.grant(rs); err != nil {
+		errs = append(errs, err)
+	}
+	if len(e.Tokens)+len(e.Certificates)+len(e.Principals) == 0 {
+		errs = append(errs, errors.New("it has neither token_sha256 nor certificates nor principals"))
+	}
+	for _, text := range e.Tokens {
+		b, err := hex.DecodeString(text)
+		if err != nil || len(b) != sha256.Size {
+			errs = append(errs, errors.New("token_sha256: an entry is not the 64 hexadecimal digits of a SHA-256"))
+			continue
+		}
+		digest := [sha256.Size]byte(b)
+		if digest == sha256.Sum256(nil) || a.byToken[digest] != nil {
+			errs = append(errs, errors.New("token_sha256: an entry is that of an empty token, or stands twice in the file"))
+			continue
+		}
+		a.byToken[digest] = c
+	}
+	for _, name := range e.Certificates {
+		if name == "" || a.byCertificate[name] != nil {
+			errs = append(errs, fmt.Errorf("certificates: %q is empty, or stands twice in the file", name))
+			continue
+		}
+		a.byCertificate[name] = c
+	}
+	for _, name := range e.Principals {
+		if user, realm, ok := strings.Cut(name, "@"); !ok || user == "" || realm == "" || a.byPrincipal[name] != nil {
+			errs = append(errs, fmt.Errorf("principals: %q is not USER@REALM, or stands twice in the file", name))
+			continue
+		}
+		a.byPrincipal[name] = c
+	}
+	return errors.Join(errs...)
+}
+
+// grant makes the jobs that a client sees of all those there are.
+func (e clientEntry) grant(rs *resources) (*resources, error) {
+	granted := &resources{byName: map[string]*resource{}}
+	if len(e.Jobs) == 0 {
+		return nil, errors.New(`jobs: it has none; "*" are all`)
+	}
+	var errs []error
+	for _, r := range rs.list {
+		if !slices.Contains(e.Jobs, "*") && !slices.Contains(e.Jobs, r.name) {
+			continue
+		}
+		if columns, ok := e.Columns[r.name]; ok {
+			var err error
+			if r, err = r.only(columns); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		granted.list = append(granted.list, r)
+		granted.byName[r.name] = r
+	}
+	for _, name := range e.Jobs {
+		if name != "*" && rs.byName[name] == nil {
+			errs = append(errs, fmt.Errorf("jobs: there is no job file %q", name))
+		}
+	}
+	for name := range e.Columns {
+		if granted.byName[name] == nil && rs.byName[name] != nil || rs.byName[name] == nil {
+			errs = append(errs, fmt.Errorf("columns: %q is no job of this client, or its columns are wrong", name))
+		}
+	}
+	return granted, errors.Join(errs...)
+}
+
+// only is the resource with some of its columns. Those of the key must be among them: page tokens and the search page
+// have row keys, and so what these are made of.
+func (r *resource) only(columns []string) (*resource, error) {
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("columns of %s: the list is empty", r.name)
+	}
+	some := *r
+	var err error
+	if some.shape, err = r.shapeOf(columns); err != nil {
+		if p := asProblem(err); p != nil {
+			err = fmt.Errorf("%q: %s", p.Parameter, p.Detail)
+		}
+		return nil, fmt.Errorf("columns of %s: %w", r.name, err)
+	}
+	some.granted, some.all = columns, r.shape
+	has := func(shape *rowjson.Shape, name string) bool {
+		return slices.ContainsFunc(shape.Columns, func(c rowjson.Column) bool { return c.Name == name })
+	}
+	for _, c := range keygen.Columns(r.job.RowKey()) {
+		if has(r.shape, c) && !has(some.shape, c) {
+			return nil, fmt.Errorf("columns of %s: %s is a part of the row key, which page tokens have, and must be among them", r.name, c)
+		}
+	}
+	return &some, nil
+}
+
+// certified finds the client by the certificate of the connection.
+func (a *access) certified(r *http.Request) *client {
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && time.Now().Before(r.TLS.VerifiedChains[0][0].NotAfter) { // a connection may outlive it
+		for _, name := range certificateNames(r.TLS.VerifiedChains[0][0]) {
+			if c := a.byCertificate[name]; c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// named finds the client by a token.
+func (a *access) named(r *http.Request) *client {
+	token, basic := "", ""
+	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		token = strings.TrimSpace(rest)
+	} else if basic, token, ok = r.BasicAuth(); !ok { // of browsers: the client's name, and the token for a password
+		return nil
+	}
+	// Digests of tokens are looked up, not tokens: how long that takes says nothing of a token.
+	c := a.byToken[sha256.Sum256([]byte(token))]
+	if c == nil || token == "" || basic != "" && basic != c.name {
+		return nil
+	}
+	return c
+}
+
+func certificateNames(c *x509.Certificate) []string {
+	names := slices.Clone(c.DNSNames)
+	for _, u := range c.URIs {
+		names = append(names, u.String())
+	}
+	if len(names) == 0 { // a common name counts only where nothing else names the client
+		names = append(names, c.Subject.CommonName)
+	}
+	return names
+}

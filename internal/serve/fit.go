@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"context"
+	"sync/atomic"
+
+	"bulkload/internal/serve/query"
+	"bulkload/pkg/loader"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// fit remembers that a job's salts were held to rows of its table.
+type fit struct {
+	checked atomic.Bool
+	regions atomic.Pointer[loader.Region] // the first of the list that was known then
+	flight  singleflight.Group
+}
+
+// again holds them again when the regions were read again. A change of regions keeps no request waiting.
+func (f *fit) again(ctx context.Context, c query.Cluster, r *resource) error {
+	name, err := loader.ParseTableName(r.job.Table)
+	if err != nil {
+		return err
+	}
+	regions, err := c.KnownRegions(ctx, name)
+	if err != nil {
+		return err
+	}
+	if f.checked.Load() && f.regions.Load() == &regions[0] {
+		return nil
+	}
+	if err := r.table.CheckSalts(ctx); err != nil {
+		return err
+	}
+	f.regions.Store(&regions[0])
+	f.checked.Store(true)
+	return nil
+}
+
+// check holds them once, for all callers meanwhile.
+func (f *fit) check(ctx context.Context, t interface{ CheckSalts(context.Context) error }) error {
+	if f.checked.Load() {
+		return nil
+	}
+	done := f.flight.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), probeTime, errDeadline)
+		defer cancel()
+		err := t.CheckSalts(ctx)
+		if err == nil {
+			f.checked.Store(true)
+		}
+		return nil, err
+	})
+	select {
+	case r := <-done:
+		return r.Err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

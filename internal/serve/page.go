@@ -1,0 +1,227 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"html/template"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/internal/serve/query"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+)
+
+// contentPolicy lets pages have the service's own style and nothing else: no script at all.
+const contentPolicy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// pageBytes and pageRows bound what a page shows; pageMemory is what making one takes.
+const (
+	pageBytes  = 1 << 20
+	pageRows   = 100
+	pageMemory = 12 * pageBytes
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// pages are the templates, which are the program's own: a test parses them.
+type pages struct {
+	s            *Server
+	search, docs *template.Template
+}
+
+func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
+	p := &pages{s: s,
+		search: template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/search.html")),
+		docs:   template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/docs.html")),
+	}
+	callers("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return p.send(w, r, p.search, p.newPage(r, nil)) })
+	callers("GET /docs", p.getDocs)
+	callers("GET /search/{job}", p.getSearch)
+	callers("POST /search/{job}", p.postSearch)
+	anybody("GET /page.css", func(w http.ResponseWriter, r *http.Request) error {
+		http.ServeFileFS(w, r, pageFiles, "page/page.css")
+		return nil
+	})
+}
+
+// newPage is the page of a job before anything is asked, or of no job.
+func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
+	page := &searchPage{MaxRow: min(pageRows, p.s.limits.Rows), At: "search"}
+	for _, r := range note(r).caller.jobs.list {
+		page.Jobs = append(page.Jobs, r.name)
+	}
+	if res == nil {
+		return page
+	}
+	page.Job, page.Table, page.Key, page.Limit = res.name, res.job.Table, res.job.Key(), strconv.Itoa(min(20, page.MaxRow))
+	for _, c := range res.columns {
+		page.Fields = append(page.Fields, pageField{Name: c})
+	}
+	for _, x := range res.indexes {
+		if !res.shows(x) {
+			continue
+		}
+		form := pageIndex{Name: x.name}
+		for _, c := range x.columns {
+			form.Fields = append(form.Fields, pageField{Name: c})
+		}
+		page.Indexes = append(page.Indexes, form)
+	}
+	page.Range = rangeAbout(res)
+	for _, name := range []string{"from", "to", "prefix"} {
+		page.Bounds = append(page.Bounds, pageField{Name: name})
+	}
+	return page
+}
+
+func (p *pages) getSearch(w http.ResponseWriter, r *http.Request) error {
+	res, err := p.s.resource(r)
+	if err != nil {
+		return err
+	}
+	return p.send(w, r, p.search, p.newPage(r, res))
+}
+
+// postSearch shows the rows of a form: those of a query key, or of a range.
+// Keys come in its body, since addresses are kept in the logs of those between.
+func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
+	s := p.s
+	res, err := s.resource(r)
+	if err != nil {
+		return err
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
+		return problem(badMedia, "the form sends application/x-www-form-urlencoded")
+	}
+	body, free, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	defer free()
+	memory := min(pageMemory, s.limits.Bytes+s.limits.Body)
+	if !s.answers.memory.take(memory) {
+		return problem(overloaded, "all memory for answers is in use")
+	}
+	defer s.answers.memory.give(memory)
+	page := p.newPage(r, res)
+	known := append(slices.Clone(res.columns), "limit", "page")
+	var x *index
+	if page.Scan = r.URL.RawQuery == "scan"; page.Scan {
+		known = []string{"from", "to", "prefix", "limit", "page"}
+	} else if by, ok := strings.CutPrefix(r.URL.RawQuery, "by="); ok {
+		if x, err = res.index(by); err != nil {
+			return err
+		}
+		page.By, known = x.name, append(slices.Clone(x.columns), "limit", "page")
+	} else if r.URL.RawQuery != "" {
+		return problem(badParameter, "the form's address has none, scan, or an index as by")
+	}
+	given, err := pairs(string(body), known)
+	if err == nil {
+		page.keep(given)
+		err = p.find(r, res, x, given, page)
+	}
+	if page.Error = asProblem(err); err != nil && page.Error == nil {
+		return err
+	}
+	return p.send(w, r, p.search, page)
+}
+
+// find fills in the rows; x is the index that the form was of, or nil.
+func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]string, page *searchPage) error {
+	s := p.s
+	lim := s.limits
+	lim.Rows = page.MaxRow
+	lim.DefaultRows = min(20, lim.Rows)
+	limit, err := lim.limit(given)
+	if err != nil {
+		return err
+	}
+	q := query.Query{Limit: int64(limit), Page: given["page"]}
+	var from source = res.table
+	columns := res.columns
+	if x != nil {
+		from, columns = x, x.columns
+	}
+	if page.Scan {
+		for name, text := range given {
+			if text == "" { // a field that was left empty bounds nothing
+				delete(given, name)
+			}
+		}
+		err = rangeOf(given, &q)
+		note(r).keys = [][]string{{given["from"], given["to"], given["prefix"]}}
+	} else {
+		q.Values, err = keyValues(given, columns)
+		note(r).keys = [][]string{q.Values}
+	}
+	if err != nil {
+		return err
+	}
+	var keys []string
+	var b bytes.Buffer
+	began := time.Now()
+	err = s.reading(&bodyOnly{b: &b}, r, jsonType, func(ctx context.Context, a *answer) error {
+		if err := s.ready(ctx, res); err != nil {
+			return err
+		}
+		if !page.Scan && x == nil {
+			where, err := res.table.Explain(ctx, q.Values)
+			if err != nil {
+				return err
+			}
+			page.Where = wherePage(where)
+		}
+		a.most = min(a.most, pageBytes)
+		a.b = append(a.b, '{')
+		each := func(i int, row loader.Row) { keys = append(keys[:i], rowkey.String(row.Key)) }
+		if err := a.page(ctx, from, s.asked(res, q), res.shape, each); err != nil {
+			return err
+		}
+		a.b = append(a.b, "}\n"...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	page.Asked = true
+	page.times(note(r), time.Since(began))
+	return page.fill(b.Bytes(), res.shape, keys)
+}
+
+// send makes a page whole before it is sent. One with a problem has its status.
+func (p *pages) send(w http.ResponseWriter, r *http.Request, t *template.Template, page any) error {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "page", page); err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if search, ok := page.(*searchPage); ok && search.Error != nil {
+		note(r).problem = search.Error.Type[len(problemPrefix):]
+		status = search.Error.Status
+		if search.Error.retry > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(search.Error.retry))
+		}
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client is gone
+	return nil
+}
+
+// bodyOnly takes the body of an answer.
+type bodyOnly struct {
+	headerOnly
+	b *bytes.Buffer
+}
+
+func (w *bodyOnly) Header() http.Header         { return http.Header{} }
+func (w *bodyOnly) Write(b []byte) (int, error) { return w.b.Write(b) }

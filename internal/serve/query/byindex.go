@@ -1,0 +1,292 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// IndexCluster is what a table and its index are read from: a *[loader.Cluster].
+type IndexCluster interface {
+	Cluster
+	Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error)
+}
+
+// entriesAtATime is how many entries of an index are read before their rows, and rowsAtATime how many rows before they are given.
+const (
+	entriesAtATime = 256
+	rowsAtATime    = 16
+)
+
+// ReadBy gives the rows of the job's table that an index leads to, in the order of the index; [Query.Values] are those of the
+// index's query columns. Each entry is compared with its row: one whose row is gone, or gives another entry by what it holds now, is
+// passed over. [Query.Columns] and [Query.Limit] are of the rows that are given; a query by anything but values is refused.
+func ReadBy(ctx context.Context, env *cluster.Env, s spec.Job, index string, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+	start := time.Now()
+	if _, err := s.Index(index); err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	x, err := NewIndex(c, s, index)
+	if err != nil {
+		return nil, err
+	}
+	return x.read(ctx, q, start, fn)
+}
+
+// An Index is a table and an index of it, held ready for queries. Safe for concurrent use.
+type Index struct {
+	cluster     IndexCluster
+	index, data *Table
+	key         keygen.Expr     // of the index
+	columns     []string        // of the index's key and its query, each once
+	cells       []spec.CellName // of the data, where they are
+	query       []int           // the query columns among them
+}
+
+// NewIndex reads nothing yet. An index with a column that is no text cell of the data is refused: its entries could not be
+// compared with their rows.
+func NewIndex(c IndexCluster, s spec.Job, name string) (*Index, error) {
+	target, err := s.Index(name)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{cluster: c, key: target.RowKey()}
+	if x.index, err = NewTable(c, target.Job); err != nil {
+		return nil, err
+	}
+	own := s.Targets()[0].Job
+	if x.data, err = NewTable(c, own); err != nil {
+		return nil, err
+	}
+	x.columns = slices.Clone(keygen.Columns(x.key))
+	for _, column := range queryColumns(target.Job, x.key) {
+		at := slices.Index(x.columns, column)
+		if at < 0 {
+			at = len(x.columns)
+			x.columns = append(x.columns, column)
+		}
+		x.query = append(x.query, at)
+	}
+	if x.cells, err = own.TextCells(x.columns); err != nil {
+		return nil, fail.Errorf(fail.Config, "index %s: %w", name, err)
+	}
+	return x, nil
+}
+
+// Columns are those whose values [Query.Values] takes, in their order.
+func (x *Index) Columns() []string {
+	columns := make([]string, len(x.query))
+	for i, at := range x.query {
+		columns[i] = x.columns[at]
+	}
+	return columns
+}
+
+// Needs are all columns that an entry is made of or found by: page tokens show them.
+func (x *Index) Needs() []string { return slices.Clone(x.columns) }
+
+// CheckSalts is [Table.CheckSalts] of the index.
+func (x *Index) CheckSalts(ctx context.Context) error { return x.index.CheckSalts(ctx) }
+
+// Read is [ReadBy] on the open cluster. With [Query.RowBytes] or [Query.More] rows are read a few at a time, and these few are
+// held above [Query.Memory] if More gives what they take.
+func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+	return x.read(ctx, q, time.Now(), fn)
+}
+
+func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(loader.Row) error) (*ReadStats, error) {
+	if q.Values == nil || q.Full || q.Raw {
+		return nil, fail.Errorf(fail.Config, "an index is read by the values of its query columns, and by nothing else")
+	}
+	wanted, err := x.wantedColumns(q.Columns)
+	if err != nil {
+		return nil, err
+	}
+	modulus, err := x.index.Modulus(ctx)
+	if err != nil {
+		return nil, err
+	}
+	program, err := keygen.Compile(x.key, keygen.Options{Regions: modulus})
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	e := &entries{Index: x, values: q.Values, program: program, fields: make([][]byte, len(program.Columns()))}
+	all := &ReadStats{}
+	narrow, left := q, q.Limit
+	narrow.Columns, narrow.Stored, narrow.Borrowed = nil, true, false
+	for {
+		narrow.Limit = entriesAtATime
+		if q.Limit > 0 {
+			narrow.Limit = min(narrow.Limit, left)
+		}
+		e.keys, e.rows = e.keys[:0], e.rows[:0]
+		st, err := x.index.read(ctx, narrow, start, e.add)
+		if st == nil {
+			return nil, err
+		}
+		all.Heads, all.Regions = st.Heads, append(all.Regions, st.Regions...)
+		if all.Dial == 0 {
+			all.Dial = st.Dial
+		}
+		if err == nil {
+			var passed int
+			passed, err = e.give(ctx, q, func(row loader.Row) error {
+				row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return !wanted(c) })
+				if !q.Stored {
+					revert(x.data.reverters, row)
+				}
+				err := fn(row)
+				if err == nil {
+					all.Rows++
+				}
+				return err
+			})
+			if err != nil && all.Rows > 0 {
+				next, broken := x.after(ctx, narrow, passed, start)
+				if broken != nil {
+					return all, broken
+				}
+				all.Next = next
+			}
+		}
+		all.Scan = time.Since(start) - all.Dial
+		if err != nil {
+			return all, err
+		}
+		left = q.Limit - int64(all.Rows)
+		narrow.Page = st.Next
+		if st.Next == "" || q.Limit > 0 && left <= 0 {
+			all.Next = st.Next
+			return all, nil
+		}
+	}
+}
+
+// after is the page token after the first n entries of those that q gives.
+func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
+	if n == 0 {
+		return q.Page, nil
+	}
+	q.Limit = int64(n)
+	st, err := x.index.read(ctx, q, start, func(loader.Row) error { return nil })
+	if err != nil {
+		return "", err
+	}
+	return st.Next, nil
+}
+
+// wantedColumns says which cells of a row are asked for.
+func (x *Index) wantedColumns(columns []string) (func(loader.Cell) bool, error) {
+	if len(columns) == 0 {
+		families := x.data.job.Families()
+		return func(c loader.Cell) bool { return slices.Contains(families, string(c.Family)) }, nil
+	}
+	names := map[spec.CellName]bool{}
+	for _, column := range columns {
+		family, qualifier := SplitColumn(column, x.data.job.Family)
+		if qualifier == "" {
+			return nil, fail.Errorf(fail.Config, "columns: %q names no column", column)
+		}
+		names[spec.CellName{Family: family, Qualifier: qualifier}] = true
+	}
+	return func(c loader.Cell) bool {
+		return names[spec.CellName{Family: string(c.Family), Qualifier: string(c.Qualifier)}]
+	}, nil
+}
+
+// entries are some of an index, in its order.
+type entries struct {
+	*Index
+	values  []string // of the query
+	program *keygen.Program
+	keys    [][]byte // of the entries
+	rows    [][]byte // the keys of their rows
+
+	fields [][]byte // of the key that a row gives
+	made   []byte
+}
+
+// add takes an entry.
+func (e *entries) add(r loader.Row) error {
+	for _, c := range r.Cells {
+		if string(c.Qualifier) == spec.RowCell && string(c.Family) == e.index.job.Family {
+			e.keys, e.rows = append(e.keys, r.Key), append(e.rows, c.Value)
+			return nil
+		}
+	}
+	return fail.Errorf(fail.Check, "table %s has a row without the cell %s: it is no index that bulkload has written", e.index.name, spec.RowCell)
+}
+
+// give reads the rows of the entries, and gives those that the entries still lead to. It says of how many entries, from the first
+// on, the rows were given or passed over.
+func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) (int, error) {
+	step := len(e.rows)
+	if q.More != nil || q.RowBytes > 0 {
+		step = rowsAtATime
+	}
+	known := make(map[string][]byte, len(e.columns))
+	held := rowMemory{more: q.More}
+	for from := 0; from < len(e.rows); from += step {
+		rows, err := e.cluster.Rows(ctx, e.data.name, e.rows[from:min(from+step, len(e.rows))])
+		if err != nil {
+			return from, cluster.Failure(err)
+		}
+		var size int64
+		for _, row := range rows {
+			n := rowSize(row)
+			size += n
+			if n -= int64(rowOverhead + cellOverhead*len(row.Cells)); q.RowBytes > 0 && n > q.RowBytes {
+				return from, fail.Errorf(fail.Load, "table %s: %w: it has %s", e.data.name, loader.ErrRowTooLarge, setting.Count(n, "byte"))
+			}
+		}
+		if err := held.add(size); err != nil {
+			return from, err
+		}
+		for i, row := range rows {
+			if len(row.Cells) == 0 || !e.holds(e.keys[from+i], row, known) {
+				continue
+			}
+			if err := fn(row); err != nil {
+				return from + i, err
+			}
+		}
+		held.drop(size)
+	}
+	return len(e.rows), nil
+}
+
+// holds reports whether a row has the values asked for and gives the entry. known is a buffer.
+func (e *entries) holds(entry []byte, row loader.Row, known map[string][]byte) bool {
+	for i, name := range e.cells {
+		known[e.columns[i]] = nil
+		for _, c := range row.Cells {
+			if name.Qualifier == string(c.Qualifier) && name.Family == string(c.Family) {
+				known[e.columns[i]] = c.Value
+			}
+		}
+	}
+	for i, at := range e.query {
+		if string(known[e.columns[at]]) != e.values[i] {
+			return false
+		}
+	}
+	for i, column := range e.program.Columns() {
+		e.fields[i] = known[column]
+	}
+	var err error
+	e.made, err = e.program.Append(e.made[:0], e.fields)
+	return err == nil && bytes.Equal(e.made, entry)
+}

@@ -1,0 +1,185 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+
+	"pgregory.net/rapid"
+)
+
+// fakeTables are several tables in memory.
+type fakeTables map[string]*fakeCluster
+
+func (f fakeTables) of(name loader.TableName) *fakeCluster { return f[name.String()] }
+
+func (f fakeTables) KnownRegions(ctx context.Context, t loader.TableName) ([]loader.Region, error) {
+	return f.of(t).KnownRegions(ctx, t)
+}
+
+func (f fakeTables) Describe(ctx context.Context, t loader.TableName) (*loader.Table, error) {
+	return f.of(t).Describe(ctx, t)
+}
+
+func (f fakeTables) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
+	return f.of(req.Table).Scan(ctx, req, fn)
+}
+
+func (f fakeTables) Rows(_ context.Context, t loader.TableName, keys [][]byte) ([]loader.Row, error) {
+	rows := make([]loader.Row, len(keys))
+	for i, key := range keys {
+		rows[i].Key = key
+		for _, r := range f.of(t).rows {
+			if string(r.Key) == string(key) {
+				rows[i].Cells = slices.Clone(r.Cells)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// put writes a row over one of its key.
+func (f fakeTables) put(table, key string, cells ...string) {
+	t := f[table]
+	row := loader.Row{Key: []byte(key)}
+	for i := 0; i < len(cells); i += 2 {
+		row.Cells = append(row.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte(cells[i]), Value: []byte(cells[i+1])})
+	}
+	at, found := slices.BinarySearchFunc(t.rows, key, func(r loader.Row, key string) int { return strings.Compare(string(r.Key), key) })
+	if found {
+		t.rows[at] = row
+		return
+	}
+	t.rows = slices.Insert(t.rows, at, row)
+}
+
+// TestReadByAnIndex loads random nights into a table and its index, as loads do: entries are never removed. Through the index
+// come just the rows that have the value now, each once, whatever the limit of a page; a key without a separator does not mix values.
+func TestReadByAnIndex(t *testing.T) {
+	testcheck.Check(t, func(t *rapid.T) {
+		key := rapid.SampledFrom([]string{"day + id", `day + "|" + state + id`, "salt(id, 3) + day + id"}).Draw(t, "key")
+		job, err := spec.Spec{Table: "t", Key: "md5hex(id) + id", Columns: []string{"id", "day", "state", "note"},
+			Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: key, Query: []string{"day"}}}}.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		index, err := job.Index("by_day")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1, partition.SaltSplits(3)...)}}
+		type record struct{ id, day, state, note string }
+		now := map[string]record{}
+		keyOf := func(j spec.Job, r record) string {
+			b, err := keyBytes(keygen.Parts(j.RowKey()), 3, map[string]string{"id": r.id, "day": r.day, "state": r.state})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		for night := range rapid.IntRange(1, 4).Draw(t, "nights") {
+			for range rapid.IntRange(0, 40).Draw(t, "records") {
+				r := record{fmt.Sprintf("%02d", rapid.IntRange(0, 30).Draw(t, "id")), rapid.SampledFrom([]string{"1", "11", "12"}).Draw(t, "day"),
+					rapid.SampledFrom([]string{"a", "b"}).Draw(t, "state"), fmt.Sprint(night)}
+				row := keyOf(job, r)
+				if rapid.IntRange(0, 9).Draw(t, "gone") == 0 { // the row is deleted
+					f["t"].rows = slices.DeleteFunc(f["t"].rows, func(have loader.Row) bool { return string(have.Key) == row })
+					delete(now, r.id)
+					continue
+				}
+				now[r.id] = r
+				f.put("t", row, "day", r.day, "id", r.id, "note", r.note, "state", r.state)
+				f.put("x", keyOf(index.Job, r), spec.RowCell, row)
+			}
+		}
+		x, err := NewIndex(f, job, "by_day")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, day := range []string{"1", "11", "12", "2"} {
+			var want, got []string
+			for _, r := range now {
+				if r.day == day {
+					want = append(want, r.id+r.note)
+				}
+			}
+			q := Query{Values: []string{day}, Limit: int64(rapid.IntRange(0, 5).Draw(t, "limit")), Columns: []string{"note", "id"}}
+			stop := rapid.IntRange(0, 6).Draw(t, "stop") // at which row of a page its reader ends, but for 0 and the first
+			errStop := errors.New("full")
+			if rapid.Bool().Draw(t, "bounded") {
+				q.RowBytes = 1000
+			}
+			for {
+				n := 0
+				st, err := x.Read(context.Background(), q, func(row loader.Row) error {
+					if stop > 1 && n+1 == stop {
+						return errStop
+					}
+					n++
+					if len(row.Cells) != 2 {
+						return fmt.Errorf("cells %v", row.Cells)
+					}
+					got = append(got, string(row.Cells[0].Value)+string(row.Cells[1].Value))
+					return nil
+				})
+				if err != nil && !errors.Is(err, errStop) {
+					t.Fatal(err)
+				}
+				if st.Rows != n || q.Limit > 0 && int64(n) > q.Limit {
+					t.Fatalf("%d rows of at most %d, the stats say %d", n, q.Limit, st.Rows)
+				}
+				if q.Page = st.Next; q.Page == "" {
+					break
+				}
+			}
+			slices.Sort(want)
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Fatalf("by day %s: %q, want %q", day, got, want)
+			}
+		}
+	})
+}
+
+// TestIndexesThatCannotBeRead are refused by name.
+func TestIndexesThatCannotBeRead(t *testing.T) {
+	f := fakeTables{"t": {memoryTable: &memoryTable{}, regions: splitAt(1)}, "x": {memoryTable: &memoryTable{}, regions: splitAt(1)}}
+	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "day"}, Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: "day + id"}}}
+	typed := s
+	typed.Cells = []spec.CellSpec{{Column: "id"}, {Column: "day", Type: "int"}}
+	for say, c := range map[string]struct {
+		spec  spec.Spec
+		name  string
+		query Query
+	}{
+		`no index is called "day"`:           {s, "day", Query{}},
+		`column "day" is not in`:             {typed, "by_day", Query{}},
+		"by the values of its query":         {s, "by_day", Query{From: []string{"1"}}},
+		"a query key has the columns":        {s, "by_day", Query{Values: []string{"1", "2"}}},
+		"no index that bulkload has written": {s, "by_day", Query{Values: []string{"7"}}},
+	} {
+		f["x"].rows = nil
+		f.put("x", "7a", "other", "")
+		j, err := c.spec.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := NewIndex(f, j, c.name)
+		if err == nil {
+			_, err = x.Read(t.Context(), c.query, func(loader.Row) error { return nil })
+		}
+		if err == nil || !strings.Contains(err.Error(), say) || fail.KindOf(err) == fail.Unexpected {
+			t.Errorf("%v, want %s", err, say)
+		}
+	}
+}

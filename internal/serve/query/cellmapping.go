@@ -1,0 +1,43 @@
+package query
+
+import (
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/loader"
+)
+
+// reverters are those of the cells whose values are not their text.
+func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
+	all := map[spec.CellName]celltype.Reverter{}
+	for _, c := range s.Entries() {
+		r := c.CellType().Reverter()
+		if r == nil || c.QualifierFrom != "" {
+			continue
+		}
+		family := c.Family
+		if family == "" {
+			family = s.FamilyName()
+		}
+		names := c.ColumnNames()
+		if c.Qualifier != "" {
+			names = []string{c.Qualifier}
+		}
+		for _, q := range names {
+			all[spec.CellName{Family: family, Qualifier: q}] = r
+		}
+	}
+	return all
+}
+
+// revert puts texts in place of the values of typed cells. A value that is
+// none of its type, as another program may have put it, stays.
+func revert(all map[spec.CellName]celltype.Reverter, row loader.Row) {
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		if r := all[spec.CellName{Family: string(c.Family), Qualifier: string(c.Qualifier)}]; r != nil {
+			if text, ok := r(c.Value); ok {
+				c.Value = []byte(text)
+			}
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+)
+
+// KeyPart is a part of a row key with its bytes.
+type KeyPart struct {
+	Part  string // in the language of key specs
+	Bytes []byte // nil where the query key does not determine them
+}
+
+// Where says where the rows of a query key are.
+type Where struct {
+	Parts []KeyPart // those that the query key determines, and salts before them
+	// Start is what all its row keys begin with, nil where several salts have rows.
+	Start []byte
+	Salts int // whose rows are merged
+	// Region has the first of the rows; of one salt all, unless a split point is among them.
+	Region loader.Region
+}
+
+// Explain says where the rows of a query key are: values are those of [Columns].
+func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
+	regions, err := t.cluster.KnownRegions(ctx, t.name)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	n, err := t.modulus(regions)
+	if err != nil {
+		return nil, err
+	}
+	k := splitSalt(t.key)
+	r, _, err := queryKey(t.job, k, n, values)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	for i, c := range queryColumns(t.job, t.key) {
+		known[c] = values[i]
+	}
+	rest, err := k.findable(known)
+	if err != nil {
+		return nil, err
+	}
+	w := &Where{Salts: len(r.heads)}
+	for _, p := range slices.Concat(k.head, rest) {
+		part := KeyPart{Part: p.String()}
+		if madeOf(p, known) {
+			if part.Bytes, err = keyBytes([]keygen.Expr{p}, n, known); err != nil {
+				return nil, err
+			}
+		}
+		w.Parts = append(w.Parts, part)
+	}
+	if len(r.heads) == 1 {
+		w.Start = r.start(r.heads[0])
+	}
+	at := slices.IndexFunc(regions, func(g loader.Region) bool { return g.Contains(r.start(r.heads[0])) })
+	if at >= 0 {
+		w.Region = regions[at]
+	}
+	return w, nil
+}

@@ -1,0 +1,185 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Get gives all rows of a query key: args are the values of the spec's query
+// columns. It is [Read] with nothing else asked for.
+func Get(ctx context.Context, env *cluster.Env, s spec.Job, args []string, fn func(loader.Row) error) (*ReadStats, error) {
+	return Read(ctx, env, s, Query{Values: args}, fn)
+}
+
+// Columns are those whose values [Query.Values] takes, in their order. The
+// error is of a job whose rows cannot be found by them.
+func Columns(s spec.Job) ([]string, error) {
+	key := s.RowKey()
+	if key == nil {
+		return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s", setting.Key)
+	}
+	columns := queryColumns(s, key)
+	known := make(map[string]string, len(columns))
+	for _, c := range columns {
+		known[c] = ""
+	}
+	_, err := splitSalt(key).findable(known)
+	return columns, err
+}
+
+func queryColumns(s spec.Job, key keygen.Expr) []string {
+	if len(s.Query) > 0 {
+		return s.Query
+	}
+	columns := keygen.Columns(key)
+	return columns[:min(1, len(columns))]
+}
+
+// queryKey is the rows of a query key: where they are, and which of those
+// there have it.
+func queryKey(s spec.Job, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
+	query := queryColumns(s, k.spec)
+	if len(args) != len(query) {
+		return keyRange{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s are given", query, setting.Count(len(args), "value"))
+	}
+	known := make(map[string]string, len(query))
+	for i, c := range query {
+		known[c] = args[i]
+	}
+	r, err := k.with(modulus, known)
+	if err != nil {
+		return r, nil, err
+	}
+	// keys without a separator: AB is a prefix of ABC's rows too
+	wanted := s.QueryCells(query, args)
+	f := &rowFilter{keep: func(values [][]byte) bool {
+		for i, v := range values {
+			// columns that the table does not hold are taken to agree
+			if v != nil && string(v) != wanted[i].Value {
+				return false
+			}
+		}
+		return true
+	}}
+	for _, w := range wanted {
+		f.cells = append(f.cells, w.CellName)
+	}
+	return r, f, nil
+}
+
+// rowFilter keeps rows by the values of some cells.
+type rowFilter struct {
+	cells []spec.CellName
+	keep  func(values [][]byte) bool // nil for a cell that the row does not have
+	where []loader.Condition         // what servers can check of it
+}
+
+// row reports whether to keep a row. It may be called by several goroutines.
+func (f *rowFilter) row(r loader.Row) (bool, error) {
+	values := make([][]byte, len(f.cells))
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for at, n := range f.cells {
+			if n.Qualifier == string(c.Qualifier) && n.Family == string(c.Family) {
+				if values[at] = c.Value; c.Value == nil {
+					values[at] = []byte{} // empty, which is not absent
+				}
+			}
+		}
+	}
+	return f.keep(values), nil
+}
+
+// fullFilter keeps the rows whose columns of the original key are in a range,
+// compared one after the other, for keys whose order says nothing of it.
+func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
+	what, values := setting.Prefix, q.Prefix
+	if values == nil {
+		what, values = setting.From, q.From
+		if len(q.To) > len(values) {
+			what, values = setting.To, q.To
+		}
+	}
+	if _, err := k.bind(what, values); err != nil {
+		return nil, err
+	}
+	if len(values) == 0 {
+		return nil, fail.Errorf(fail.Config, "%s keeps the rows in a range: say which with %s, %s or %s", setting.Full, setting.From, setting.To, setting.Prefix)
+	}
+	cells, err := s.TextCells(k.columns()[:len(values)])
+	if err != nil {
+		return nil, err
+	}
+	f := &rowFilter{cells: cells}
+	first := loader.Condition{Column: loader.Column{Family: cells[0].Family, Qualifier: []byte(cells[0].Qualifier)}}
+	if q.Prefix != nil {
+		last := len(values) - 1
+		f.keep = func(row [][]byte) bool {
+			for i, v := range row {
+				if v == nil || i < last && string(v) != values[i] || i == last && !hasPrefix(v, values[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		first.From = []byte(values[0])
+		if last == 0 {
+			first.To = loader.PrefixEnd(first.From)
+		} else {
+			first.To = first.From
+		}
+	} else {
+		f.keep = func(row [][]byte) bool {
+			return !slices.ContainsFunc(row, isNil) && !lessTuple(row, q.From) && (len(q.To) == 0 || lessTuple(row, q.To))
+		}
+		if len(q.From) > 0 {
+			first.From = []byte(q.From[0])
+		}
+		if len(q.To) > 0 {
+			first.To = []byte(q.To[0])
+		}
+	}
+	f.where = []loader.Condition{first}
+	return f, nil
+}
+
+func isNil(v []byte) bool { return v == nil }
+
+func hasPrefix(v []byte, prefix string) bool {
+	return len(v) >= len(prefix) && string(v[:len(prefix)]) == prefix
+}
+
+// lessTuple reports whether a row comes before a bound, which may have fewer values.
+func lessTuple(row [][]byte, bound []string) bool {
+	for i, b := range bound {
+		if i == len(row) {
+			return false
+		}
+		if v := string(row[i]); v != b {
+			return v < b
+		}
+	}
+	return false
+}
+
+// String prints what is asked, for messages and logs.
+func (q Query) String() string {
+	switch {
+	case q.Values != nil:
+		return fmt.Sprintf("get %q", q.Values)
+	case q.Raw:
+		return fmt.Sprintf("rows from \"%s\" to \"%s\"", rowkey.String(q.StartRow), rowkey.String(q.StopRow))
+	case q.Prefix != nil:
+		return fmt.Sprintf("keys that begin with %q", q.Prefix)
+	}
+	return fmt.Sprintf("keys from %q to %q", q.From, q.To)
+}

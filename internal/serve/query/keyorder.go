@@ -1,0 +1,207 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
+)
+
+// maxSalts is how many values the salts of a key may have for a scan, which
+// reads the rows of each by themselves.
+const maxSalts = 100_000
+
+// saltedKey is a key spec as a reader of ranges sees it: first what spreads
+// the rows, then the original key.
+type saltedKey struct {
+	spec keygen.Expr
+	head []keygen.Expr // up to the last of the salts at the front; empty for a key without a salt
+	rest []keygen.Expr // the original key
+}
+
+// splitSalt parts a key after its leading salts. Constant bytes before and
+// between them belong to the head.
+func splitSalt(key keygen.Expr) saltedKey {
+	parts := keygen.Parts(key)
+	n := 0
+scan:
+	for i, p := range parts {
+		switch p := p.(type) {
+		case keygen.Literal:
+		case keygen.Call:
+			if !isSalt(p) {
+				break scan
+			}
+			n = i + 1
+		default:
+			break scan
+		}
+	}
+	return saltedKey{spec: key, head: parts[:n], rest: parts[n:]}
+}
+
+// isSalt reports whether a part has few values that can be determined without a row.
+func isSalt(c keygen.Call) bool {
+	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
+}
+
+// saltModulus is the number of a salt's values, or of javasalt's that are not negative.
+func saltModulus(c keygen.Call, modulus int) int {
+	switch {
+	case len(c.Ints) > 0:
+		return c.Ints[0]
+	case c.Func == "spread":
+		return 100 // two digits, not the table's number
+	}
+	return modulus
+}
+
+// saltValues are all values of a salt, in order: one byte each, or decimal
+// digits of one width.
+func saltValues(c keygen.Call, modulus int) [][]byte {
+	if c.Func == "javasalt" {
+		var values [][]byte
+		for _, b := range partition.JavaSaltValues(saltModulus(c, modulus)) {
+			values = append(values, []byte{b})
+		}
+		return values
+	}
+	values := make([][]byte, saltModulus(c, modulus))
+	width := len(fmt.Sprint(len(values) - 1))
+	for i := range values {
+		if c.Func == "bytesalt" {
+			values[i] = []byte{byte(i)}
+		} else {
+			values[i] = fmt.Appendf(nil, "%0*d", width, i)
+		}
+	}
+	return values
+}
+
+// heads are all values of the key's head, in order: one empty one for a key
+// without a salt.
+func (k saltedKey) heads(modulus int) ([][]byte, error) {
+	n := 1
+	for _, p := range k.head {
+		if c, ok := p.(keygen.Call); ok {
+			m := saltModulus(c, modulus)
+			if c.Func == "javasalt" {
+				m = min(2*m-1, 256)
+			}
+			if m < 1 || m > maxSalts || n*m > maxSalts {
+				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %s, too many to read the rows of each by themselves", k.spec, setting.Count(maxSalts, "value"))
+			}
+			n *= m
+		}
+	}
+	heads := [][]byte{{}}
+	for _, p := range k.head {
+		var values [][]byte
+		switch p := p.(type) {
+		case keygen.Literal:
+			values = [][]byte{p.Bytes}
+		case keygen.Call:
+			values = saltValues(p, modulus)
+		}
+		longer := make([][]byte, 0, len(heads)*len(values))
+		for _, h := range heads {
+			for _, v := range values {
+				longer = append(longer, append(h[:len(h):len(h)], v...))
+			}
+		}
+		heads = longer
+	}
+	return heads, nil
+}
+
+// keepsOrder reports whether a part's bytes are in the order of its column's
+// values, or just in the opposite one, so that a range of values is a range of
+// keys. Numbers are in order from 0 up where they are padded or binary.
+func keepsOrder(e keygen.Expr) bool {
+	c, ok := e.(keygen.Call)
+	if !ok {
+		return isColumn(e) || isLiteral(e)
+	}
+	switch c.Func {
+	case "hex":
+		return len(c.Args) == 1 && isColumn(c.Args[0])
+	case "substr": // from the first character on
+		return len(c.Args) == 1 && isColumn(c.Args[0]) && len(c.Ints) > 0 && c.Ints[0] == 0
+	case "pad", "longbytes", "intbytes", "revtime", "revtimeraw":
+		return len(c.Args) == 1 && isNumber(c.Args[0])
+	case "date": // column, layout of the column, layout of the key
+		return len(c.Args) >= 3 && isColumn(c.Args[0]) && sortsByTime(c.Args[2])
+	}
+	return false
+}
+
+// Ranges says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
+// does not keep their order, and those after them whose order it keeps. Without any of these there are no ranges.
+func (t *Table) Ranges() (alike, ordered []string) {
+	if t.key == nil {
+		return nil, nil
+	}
+	for _, p := range splitSalt(t.key).rest {
+		columns := keygen.Columns(p)
+		switch {
+		case len(columns) == 0:
+		case keepsOrder(p):
+			ordered = append(ordered, columns...)
+		case len(ordered) > 0:
+			return alike, without(ordered, alike)
+		default:
+			alike = append(alike, columns...)
+		}
+	}
+	return alike, without(ordered, alike)
+}
+
+// without are the names of a list that are not in another.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(other, name) })
+}
+
+// latestFirst reports whether a part puts greater values first.
+func latestFirst(e keygen.Expr) bool {
+	c, ok := e.(keygen.Call)
+	return ok && (c.Func == "revtime" || c.Func == "revtimeraw")
+}
+
+// isNumber reports whether an argument is a column's number.
+func isNumber(e keygen.Expr) bool {
+	if c, ok := e.(keygen.Call); ok {
+		return (c.Func == "number" || c.Func == "millis") && len(c.Args) > 0 && isColumn(c.Args[0])
+	}
+	return isColumn(e)
+}
+
+func isColumn(e keygen.Expr) bool  { _, ok := e.(keygen.Column); return ok }
+func isLiteral(e keygen.Expr) bool { _, ok := e.(keygen.Literal); return ok }
+
+// sortsByTime reports whether dates in a layout are in the order of time: years
+// of four digits first, then ever smaller units of two digits. Offsets and
+// words are in no order.
+func sortsByTime(layout keygen.Expr) bool {
+	l, ok := layout.(keygen.Literal)
+	if !ok {
+		return false
+	}
+	units := []string{"yyyy", "MM", "dd", "HH", "mm", "ss", "SSS"}
+	at := 0
+	for text := string(l.Bytes); text != ""; {
+		if at < len(units) && strings.HasPrefix(text, units[at]) {
+			text = text[len(units[at]):]
+			at++
+			continue
+		}
+		if c := text[0] | 0x20; c >= 'a' && c <= 'z' {
+			return false
+		}
+		text = text[1:]
+	}
+	return at > 0
+}

@@ -1,0 +1,81 @@
+package query
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/setting"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// A page token says where in the merged order a page ended, and of what
+// question it is the answer. It names a row, not a place in a region, so that
+// regions may split or move between pages.
+//
+//	1 byte version · 8 bytes hash of the question · uvarint length of the head · head · key
+const pageVersion = 1
+
+var (
+	errPage       = errors.New("this is no page token of this program")
+	errOtherQuery = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
+)
+
+func (p position) token(question uint64) string {
+	b := []byte{pageVersion}
+	b = binary.LittleEndian.AppendUint64(b, question)
+	b = binary.AppendUvarint(b, uint64(len(p.head)))
+	b = append(append(b, p.head...), p.key...)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parsePage reads a token. The question's hash is for the caller to compare.
+func parsePage(token string) (p position, question uint64, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(b) < 10 || b[0] != pageVersion {
+		return p, 0, errPage
+	}
+	question = binary.LittleEndian.Uint64(b[1:])
+	n, width := binary.Uvarint(b[9:])
+	if width <= 0 || n > uint64(len(b)-9-width) {
+		return p, 0, errPage
+	}
+	b = b[9+width:]
+	return position{head: b[:n:n], key: b[n:]}, question, nil
+}
+
+// questionHash stands for all that decides which rows a scan gives and in
+// which order.
+func questionHash(parts ...[]byte) uint64 {
+	h := xxhash.New()
+	var n [binary.MaxVarintLen64]byte
+	for _, p := range parts {
+		// a Digest's Write returns no error
+		_, _ = h.Write(n[:binary.PutUvarint(n[:], uint64(len(p)))])
+		_, _ = h.Write(p)
+	}
+	return h.Sum64()
+}
+
+// page is where the page before ended, nil for the first page.
+func (r *reading) page(token string) (*position, error) {
+	if token == "" {
+		return nil, nil
+	}
+	p, hash, err := parsePage(token)
+	if err == nil && hash != r.hash {
+		err = errOtherQuery
+	}
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "%s %q: %w", setting.Page, token, &PageError{err})
+	}
+	return &p, nil
+}
+
+// PageError is a page token that is none, or one of another query.
+type PageError struct{ Err error }
+
+func (e *PageError) Error() string { return e.Err.Error() }
+func (e *PageError) Unwrap() error { return e.Err }

@@ -1,0 +1,83 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// ErrSaltsUnfit is a table whose rows have other salts than its job computes for them: get and serve would not find them.
+var ErrSaltsUnfit = errors.New("rows of the table have other salts than the job computes")
+
+// What a check of salts reads: so many rows in each of so many regions.
+const (
+	checkedRegions = 12
+	checkedRows    = 4
+)
+
+// CheckSalts reads a few rows and computes their salts from their columns. A wrong modulus shows in at least half of the
+// rows, so where a quarter differs the error is ErrSaltsUnfit. What cannot be computed, because the table has no such
+// column as text, is taken to agree.
+func (t *Table) CheckSalts(ctx context.Context) error {
+	if t.key == nil || !keygen.NeedsRegions(t.key) {
+		return nil
+	}
+	regions, err := t.cluster.KnownRegions(ctx, t.name)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	n, err := t.modulus(regions)
+	if err != nil {
+		return err
+	}
+	head := splitSalt(t.key).head
+	columns := keygen.Columns(keygen.Concat{Parts: head})
+	cells, err := t.job.TextCells(columns)
+	if err != nil {
+		return nil // it cannot be computed
+	}
+	req := loader.ScanRequest{Table: t.name, CacheBlocks: true, MaxRows: checkedRows, Prompt: true}
+	for _, c := range cells {
+		req.Columns = append(req.Columns, loader.Column{Family: c.Family, Qualifier: []byte(c.Qualifier)})
+	}
+	var seen, other int
+	step := max(1, len(regions)/checkedRegions)
+	for i := 0; i < len(regions); i += step {
+		req.Start, req.Stop = regions[i].Start, regions[i].End
+		err := t.cluster.Scan(ctx, req, func(row loader.Row) error {
+			values := map[string]string{}
+			for at, name := range cells {
+				for _, c := range row.Cells {
+					if name.Qualifier == string(c.Qualifier) && name.Family == string(c.Family) {
+						values[columns[at]] = string(c.Value)
+					}
+				}
+			}
+			if len(values) < len(columns) {
+				return nil
+			}
+			want, err := keyBytes(head, n, values)
+			if err != nil {
+				return nil // no key of this job
+			}
+			if seen++; !bytes.HasPrefix(row.Key, want) {
+				other++
+			}
+			return nil
+		})
+		if err != nil {
+			return cluster.Failure(fmt.Errorf("read rows to check their salts: %w", err))
+		}
+	}
+	if 4*other > seen {
+		return fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
+	}
+	return nil
+}

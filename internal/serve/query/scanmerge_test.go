@@ -1,0 +1,265 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+
+	"pgregory.net/rapid"
+)
+
+// memoryTable is sorted rows that are scanned as a cluster does.
+type memoryTable struct {
+	rows   []loader.Row
+	active atomic.Int32 // scans under way
+	most   atomic.Int32
+	scans  atomic.Int32
+	fail   int32 // the scan that fails, from 1; 0 for none
+	keeps  bool  // the bytes of rows stay as they are, as those of a real scan do
+}
+
+var errScan = errors.New("the scan broke")
+
+func newMemoryTable(keys ...string) *memoryTable {
+	t := &memoryTable{}
+	slices.Sort(keys)
+	for _, k := range slices.Compact(keys) {
+		t.rows = append(t.rows, loader.Row{Key: []byte(k), Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("k"), Value: []byte(k)}}})
+	}
+	return t
+}
+
+func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
+	now := t.active.Add(1)
+	defer t.active.Add(-1)
+	for most := t.most.Load(); now > most && !t.most.CompareAndSwap(most, now); most = t.most.Load() {
+	}
+	n := t.scans.Add(1)
+	given := int64(0)
+	for _, r := range t.rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if bytes.Compare(r.Key, req.Start) < 0 || len(req.Stop) > 0 && bytes.Compare(r.Key, req.Stop) >= 0 {
+			continue
+		}
+		if n == t.fail {
+			return errScan
+		}
+		// the row is borrowed: it changes after the callback's back
+		lent := loader.Row{Key: bytes.Clone(r.Key)}
+		for _, c := range r.Cells {
+			c.Value = bytes.Clone(c.Value)
+			lent.Cells = append(lent.Cells, c)
+		}
+		if err := fn(lent); err != nil {
+			return err
+		}
+		if !t.keeps {
+			clear(lent.Key)
+			clear(lent.Cells[0].Value)
+		}
+		clear(lent.Cells)
+		if given++; given == req.MaxRows {
+			return nil
+		}
+	}
+	return nil
+}
+
+// TestMergePages compares pages of merged scans with all rows, sorted.
+func TestMergePages(t *testing.T) {
+	testcheck.Check(t, func(t *rapid.T) {
+		salts := rapid.SampledFrom([]int{1, 1, 2, 3, 10, 26}).Draw(t, "salts")
+		var r keyRange
+		head := func(i int) string {
+			if salts == 1 {
+				return ""
+			}
+			return string(rune('a' + i))
+		}
+		for i := range salts {
+			r.heads = append(r.heads, []byte(head(i)))
+		}
+		keys := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
+			return head(rapid.IntRange(0, salts-1).Draw(t, "salt")) + rapid.StringOfN(rapid.RuneFrom([]rune("xyz\x00")), 1, 4, -1).Draw(t, "key")
+		}), 0, 80).Draw(t, "keys")
+		table := newMemoryTable(keys...)
+		bound := rapid.OneOf(rapid.Just(""), rapid.StringOfN(rapid.RuneFrom([]rune("xyz\x00")), 1, 3, -1))
+		if lo := bound.Draw(t, "lo"); lo != "" {
+			r.lo = []byte(lo)
+		}
+		if hi := bound.Draw(t, "hi"); hi != "" && hi > string(r.lo) {
+			r.hi = []byte(hi)
+		}
+		var keep func(loader.Row) (bool, error)
+		odd := rapid.Bool().Draw(t, "odd rows only")
+		if odd {
+			keep = func(r loader.Row) (bool, error) { return len(r.Key)%2 == 1, nil }
+		}
+		type place struct{ key, head string }
+		var want []place
+		for _, row := range table.rows {
+			k := string(row.Key[len(r.heads[0]):])
+			if (r.lo == nil || k >= string(r.lo)) && (r.hi == nil || k < string(r.hi)) && (!odd || len(row.Key)%2 == 1) {
+				want = append(want, place{k, string(row.Key[:len(r.heads[0])])})
+			}
+		}
+		slices.SortFunc(want, func(a, b place) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.head, b.head)) })
+		memory := rapid.SampledFrom([]int64{1, 1 << 20}).Draw(t, "memory")
+		var got []place
+		var after *position
+		var lent *sync.Pool
+		if table.keeps = rapid.Bool().Draw(t, "rows are borrowed"); table.keeps {
+			lent = &sync.Pool{}
+		}
+		for {
+			o := mergeOptions{limit: int64(rapid.IntRange(0, 12).Draw(t, "limit")), memory: memory, workers: 4, lent: lent, keep: keep, after: after}
+			m := newMerge(table, loader.ScanRequest{}, r, o)
+			var page []loader.Row
+			if err := m.run(context.Background(), func(row loader.Row) error {
+				if lent != nil {
+					row = loader.Row{Key: bytes.Clone(row.Key), Cells: []loader.Cell{{Value: bytes.Clone(row.Cells[0].Value)}}}
+				}
+				page = append(page, row)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if n := table.active.Load(); n != 0 {
+				t.Fatalf("%d scans run behind the end", n)
+			}
+			for _, row := range page { // after the end, so that what is borrowed would show
+				if !bytes.Equal(row.Key, row.Cells[0].Value) {
+					t.Fatalf("row %q has the value %q", row.Key, row.Cells[0].Value)
+				}
+				got = append(got, place{string(row.Key[len(r.heads[0]):]), string(row.Key[:len(r.heads[0])])})
+			}
+			if o.limit > 0 && int64(len(page)) > o.limit || o.limit == 0 && m.more || m.more && int64(len(page)) != o.limit {
+				t.Fatalf("%d rows with limit %d, more %t", len(page), o.limit, m.more)
+			}
+			if !m.more {
+				break
+			}
+			p, hash, err := parsePage(m.end.token(7))
+			if err != nil || hash != 7 {
+				t.Fatal(hash, err)
+			}
+			after = &p
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("got  %q\nwant %q", got, want)
+		}
+		if table.most.Load() > 4 {
+			t.Fatalf("%d scans at a time", table.most.Load())
+		}
+	})
+}
+
+// TestMergeStops ends a merge early, by the caller and by a scan that fails: the error comes back and no scan is left.
+func TestMergeStops(t *testing.T) {
+	var keys []string
+	r := keyRange{}
+	for i := range 20 {
+		r.heads = append(r.heads, fmt.Appendf(nil, "%02d", i))
+		for j := range 3000 {
+			keys = append(keys, fmt.Sprintf("%02d%06d", i, j))
+		}
+	}
+	stop := errors.New("enough")
+	for _, fail := range []int32{0, 1, 15, 30} {
+		table := newMemoryTable(keys...)
+		table.fail = fail
+		n := 0
+		m := newMerge(table, loader.ScanRequest{}, r, mergeOptions{memory: 1, workers: 8})
+		err := m.run(t.Context(), func(loader.Row) error {
+			if n++; n == 20_000 {
+				return stop
+			}
+			return nil
+		})
+		want := stop
+		if fail > 0 {
+			want = errScan
+		}
+		if !errors.Is(err, want) || table.active.Load() != 0 {
+			t.Errorf("scan %d fails: %v after %d rows, %d scans run", fail, err, n, table.active.Load())
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	table := newMemoryTable(keys...)
+	n := 0
+	err := newMerge(table, loader.ScanRequest{}, r, mergeOptions{memory: 1, workers: 8}).run(ctx, func(loader.Row) error {
+		if n++; n == 1000 {
+			cancel(stop)
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, stop) || table.active.Load() != 0 { // the end of the context, or its cause
+		t.Errorf("cancelled: %v after %d rows, %d scans run", err, n, table.active.Load())
+	}
+}
+
+// TestMergeMemory bounds what is held for long rows: for each of ten salts two batches, each at most a row over its size.
+func TestMergeMemory(t *testing.T) {
+	table := &memoryTable{}
+	r := keyRange{}
+	const rowBytes, memory = 8 << 10, 1 << 20
+	for i := range 10 {
+		r.heads = append(r.heads, fmt.Appendf(nil, "%d", i))
+		for j := range 300 {
+			table.rows = append(table.rows, loader.Row{Key: fmt.Appendf(nil, "%d%06d", i, j), Cells: []loader.Cell{{Value: make([]byte, rowBytes)}}})
+		}
+	}
+	m := newMerge(table, loader.ScanRequest{}, r, mergeOptions{memory: memory, workers: 4})
+	rows := 0
+	if err := m.run(t.Context(), func(loader.Row) error {
+		held := 0
+		for _, s := range m.sources {
+			held += len(s.rows) * rowBytes * 2 // the batch in use, and as much on its way
+		}
+		if held > memory+2*10*2*rowBytes {
+			return fmt.Errorf("%d bytes held", held)
+		}
+		rows++
+		return nil
+	}); err != nil || rows != 3000 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestPageToken(t *testing.T) {
+	for _, p := range []position{{}, {head: []byte("07"), key: []byte("20150524\x00\xff")}, {key: []byte("k")}} {
+		got, hash, err := parsePage(p.token(1 << 63))
+		if err != nil || hash != 1<<63 || !bytes.Equal(got.head, p.head) || !bytes.Equal(got.key, p.key) {
+			t.Errorf("%q: %q, %d, %v", p, got, hash, err)
+		}
+	}
+	for _, bad := range []string{"", "!", "AQ", "AgAAAAAAAAAAAA", "AQAAAAAAAAAABQ", "AQAAAAAAAAAA_____________w8"} {
+		if _, _, err := parsePage(bad); !errors.Is(err, errPage) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func FuzzPageToken(f *testing.F) {
+	f.Add(position{head: []byte("1"), key: []byte("a")}.token(5))
+	f.Fuzz(func(t *testing.T, s string) {
+		p, hash, err := parsePage(s)
+		if err != nil {
+			return
+		}
+		if q, h, err := parsePage(p.token(hash)); err != nil || h != hash || !bytes.Equal(p.head, q.head) || !bytes.Equal(p.key, q.key) {
+			t.Fatalf("%q: %q %q %v", s, p, q, err)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Cluster is what a [Table] is read from: a *[loader.Cluster]. KnownRegions
+// may be old; a scan that finds them so has them read again.
+type Cluster interface {
+	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error
+	KnownRegions(ctx context.Context, table loader.TableName) ([]loader.Region, error)
+	Describe(ctx context.Context, table loader.TableName) (*loader.Table, error)
+}
+
+// ErrMemory ends a reading that may not hold more rows.
+var ErrMemory = errors.New("no memory is left for more rows")
+
+// Errors of a Table that changes while it is read. Both are of a reading that
+// gave no whole answer.
+var (
+	// ErrRegionsChanged ends a steady reading. The same query may be read again at once.
+	ErrRegionsChanged = errors.New("the table's regions changed while it was read")
+	// ErrSaltsChanged is a table whose split points show another number of salts than before: it was replaced, or its
+	// regions were merged.
+	ErrSaltsChanged = errors.New("the number of salts that the table is split for has changed")
+)
+
+// Table is a table as a job wrote it, held ready for many queries. Safe for
+// concurrent use.
+type Table struct {
+	cluster   Cluster
+	job       spec.Job
+	name      loader.TableName
+	key       keygen.Expr
+	reverters map[spec.CellName]celltype.Reverter
+	batches   sync.Pool // of *rowBatch, for readings whose rows are borrowed
+
+	mu    sync.Mutex
+	seen  []loader.Region // those whose modulus below is known
+	salts int             // 0: not known yet
+}
+
+// NewTable reads nothing yet. The cluster stays the caller's to close.
+func NewTable(c Cluster, s spec.Job) (*Table, error) {
+	table, err := cluster.TableName(s)
+	if err != nil {
+		return nil, err
+	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	return &Table{cluster: c, job: s, name: name, key: s.RowKey(), reverters: reverters(s)}, nil
+}
+
+// modulus is the salt's. It is decided with the first regions; others that
+// show another number are refused, because rows would not be found by it.
+func (t *Table) modulus(regions []loader.Region) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.salts > 0 && sameRegions(t.seen, regions) {
+		return t.salts, nil
+	}
+	splits := make([][]byte, 0, len(regions))
+	for _, region := range regions[1:] {
+		splits = append(splits, region.Start)
+	}
+	n, err := t.job.SaltModulus(splits)
+	if err != nil {
+		return 0, err
+	}
+	if t.salts > 0 && n != t.salts && keygen.NeedsRegions(t.key) {
+		return 0, fail.Errorf(fail.Check, "table %s: %w: it was %d, and is %d by its split points now; say which it is with %s", t.name, ErrSaltsChanged, t.salts, n, setting.SaltBuckets)
+	}
+	if t.salts == 0 {
+		t.salts = n
+	}
+	t.seen = regions
+	return t.salts, nil
+}
+
+// Modulus is the number of the salt's values, 1 for a key without a salt. It asks for the regions if they are not known.
+func (t *Table) Modulus(ctx context.Context) (int, error) {
+	regions, err := t.cluster.KnownRegions(ctx, t.name)
+	if err != nil {
+		return 0, cluster.Failure(err)
+	}
+	return t.modulus(regions)
+}
+
+// sameRegions reports whether two lists are the same regions, wherever they are served.
+func sameRegions(a, b []loader.Region) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if len(a) == 0 || &a[0] == &b[0] {
+		return true
+	}
+	return slices.EqualFunc(a, b, func(x, y loader.Region) bool { return string(x.Name) == string(y.Name) })
+}
+
+// Read is [Read] on the open cluster.
+func (t *Table) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+	return t.read(ctx, q, time.Now(), fn)
+}
+
+func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(loader.Row) error) (*ReadStats, error) {
+	q = q.withDefaults()
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	regions, err := t.cluster.KnownRegions(ctx, t.name)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	r, err := t.newReading(q, regions)
+	if err != nil {
+		return nil, err
+	}
+	o := mergeOptions{limit: q.Limit, memory: int64(q.Memory), workers: q.Scans, more: q.More}
+	if o.after, err = r.page(q.Page); err != nil {
+		return nil, err
+	}
+	if q.Borrowed {
+		o.lent = &t.batches
+	}
+	if r.filter != nil {
+		o.keep = r.filter.row
+	}
+	var reads regionReads
+	if q.Explain {
+		r.req.OnRegion = reads.add
+	}
+	st := &ReadStats{Heads: len(r.keys.heads), Dial: time.Since(start)}
+	began := time.Now()
+	m := newMerge(t.cluster, r.req, r.keys, o)
+	err = m.run(ctx, func(row loader.Row) error {
+		if len(r.drop) > 0 {
+			row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return r.dropped(c) })
+		}
+		if !q.Stored {
+			revert(t.reverters, row)
+		}
+		return fn(row)
+	})
+	st.Rows, st.Scan = int(m.given), time.Since(began)
+	if m.given > 0 && (m.more || err != nil) {
+		st.Next = m.end.token(r.hash)
+	}
+	if q.Explain {
+		st.Regions = reads.list(t.blockSize(ctx))
+	}
+	if q.Steady {
+		if steady := t.unchanged(ctx, regions); steady != nil && (err == nil || ctx.Err() == nil) {
+			return st, steady
+		}
+	}
+	return st, cluster.Failure(err)
+}
+
+// unchanged reports whether the regions are what they were when a reading began.
+func (t *Table) unchanged(ctx context.Context, before []loader.Region) error {
+	now, err := t.cluster.KnownRegions(ctx, t.name)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if !sameRegions(before, now) {
+		return fail.With(fail.Load, ErrRegionsChanged)
+	}
+	return nil
+}
+
+// blockSize is that of the job's family, 0 where it is not known.
+func (t *Table) blockSize(ctx context.Context) int {
+	d, err := t.cluster.Describe(ctx, t.name)
+	if err != nil {
+		return 0
+	}
+	f, _ := d.Family(t.job.Family)
+	return f.BlockSize
+}

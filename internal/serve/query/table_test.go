@@ -1,0 +1,231 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+)
+
+// fakeCluster is a table in memory whose regions a test changes.
+type fakeCluster struct {
+	*memoryTable
+	regions []loader.Region
+	before  func() // each scan
+}
+
+func (c *fakeCluster) KnownRegions(context.Context, loader.TableName) ([]loader.Region, error) {
+	return c.regions, nil
+}
+
+func (c *fakeCluster) Describe(context.Context, loader.TableName) (*loader.Table, error) {
+	return &loader.Table{}, nil
+}
+
+func (c *fakeCluster) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
+	if c.before != nil {
+		c.before()
+	}
+	return c.memoryTable.Scan(ctx, req, fn)
+}
+
+// splitAt are regions of a generation, between split points.
+func splitAt(generation int, splits ...[]byte) []loader.Region {
+	var regions []loader.Region
+	var start []byte
+	for _, end := range append(slices.Clone(splits), nil) {
+		regions = append(regions, loader.Region{Name: fmt.Appendf(nil, "t,%s,%d", start, generation), Start: start, End: end, Server: "rs:1"})
+		start = end
+	}
+	return regions
+}
+
+// usersTable is a table of rows written with a modulus, read by a job that says another or none.
+func usersTable(t *testing.T, written, said, splitFor int) (*Table, *fakeCluster) {
+	t.Helper()
+	job, err := spec.Spec{Table: "t", Key: "salt(user) + user + '|' + ts", Query: []string{"user"}, Columns: []string{"user", "ts"}, Regions: said}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := keygen.Compile(job.RowKey(), keygen.Options{Regions: written})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memoryTable{}
+	for i := range 200 {
+		user := fmt.Sprintf("user%d", i/4)
+		key, err := p.Append(nil, [][]byte{[]byte(user), fmt.Append(nil, i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := func(q, v string) loader.Cell {
+			return loader.Cell{Family: []byte("f"), Qualifier: []byte(q), Value: []byte(v)}
+		}
+		m.rows = append(m.rows, loader.Row{Key: key, Cells: []loader.Cell{cell("user", user), cell("ts", fmt.Sprint(i))}})
+	}
+	slices.SortFunc(m.rows, func(a, b loader.Row) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	c := &fakeCluster{memoryTable: m, regions: splitAt(1, partition.SaltSplits(splitFor)...)}
+	table, err := NewTable(c, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, c
+}
+
+func count(n *int) func(loader.Row) error { return func(loader.Row) error { *n++; return nil } }
+
+// TestCheckSalts holds the modulus to the rows, whatever split points say.
+func TestCheckSalts(t *testing.T) {
+	for name, c := range map[string]struct {
+		written, said, split int
+		unfit                bool
+	}{
+		"shown by the splits":           {10, 0, 10, false},
+		"said, and the splits agree":    {10, 10, 10, false},
+		"said, regions were merged":     {10, 10, 9, false},
+		"said, split for others":        {3, 3, 10, false},
+		"said wrong: the original's 3":  {10, 3, 10, true},
+		"said wrong, half of them":      {10, 5, 10, true},
+		"said wrong, more than written": {5, 10, 5, true},
+		"the splits are wrong":          {10, 0, 9, true},
+		"one region, one salt":          {1, 0, 1, false},
+	} {
+		table, _ := usersTable(t, c.written, c.said, c.split)
+		err := table.CheckSalts(t.Context())
+		if errors.Is(err, ErrSaltsUnfit) != c.unfit || !c.unfit && err != nil || c.unfit && fail.KindOf(err) != fail.Check {
+			t.Errorf("%s: %v", name, err)
+		}
+		n := 0
+		if _, err := table.Read(t.Context(), Query{Values: []string{"user7"}}, count(&n)); err != nil || n != 4 && !c.unfit {
+			t.Errorf("%s: %d rows of user7, %v", name, n, err)
+		}
+	}
+}
+
+// TestJavaSalt reads rows whose salts are Java's signed bytes, each from its own region: all of them in the order of the original
+// key, and those of a user from one of them.
+func TestJavaSalt(t *testing.T) {
+	job, err := spec.Spec{Table: "t", Key: "javasalt(user, 16) + user + '|' + ts", Query: []string{"user"}, Columns: []string{"user", "ts"}}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := keygen.Compile(job.RowKey(), keygen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memoryTable{keeps: true}
+	var want []string
+	salts := map[byte]bool{}
+	for i := range 500 {
+		user := userName(i)
+		key, err := p.Append(nil, [][]byte{[]byte(user), []byte("1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hash := int(keygen.JavaHash([]byte(user))); key[0] != byte(int8(hash%16)) {
+			t.Fatalf("salt %x of a hash %d", key[0], hash)
+		}
+		salts[key[0]] = true
+		want = append(want, string(key[1:]))
+		m.rows = append(m.rows, loader.Row{Key: key, Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("user"), Value: []byte(user)}}})
+	}
+	slices.SortFunc(m.rows, func(a, b loader.Row) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	c := &fakeCluster{memoryTable: m, regions: splitAt(1, partition.JavaSaltSplits(16)...)}
+	table, err := NewTable(c, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(salts) != 31 || len(c.regions) != 31 {
+		t.Errorf("%d salts and %d regions, want 31", len(salts), len(c.regions))
+	}
+	var got []string
+	take := func(row loader.Row) error { got = append(got, string(row.Key[1:])); return nil }
+	if _, err := table.Read(t.Context(), Query{From: []string{"申"}, Limit: 1000}, take); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %d rows in order, want %d: %q", err, len(got), len(want), got[min(len(got), 498):min(len(got), 506)])
+	}
+	for i := range 500 {
+		n := 0
+		if _, err := table.Read(t.Context(), Query{Values: []string{userName(i)}}, count(&n)); err != nil || n != 1 {
+			t.Fatalf("user %d: %d rows, %v", i, n, err)
+		}
+	}
+}
+
+// userName is a name whose hash has either sign.
+func userName(i int) string { return fmt.Sprintf("申请%04d-%x", i, i*7919*104729) }
+
+// TestModulusIsHeld refuses split points that show another number of salts than the first ones did.
+func TestModulusIsHeld(t *testing.T) {
+	table, c := usersTable(t, 10, 0, 10)
+	if n, err := table.Modulus(t.Context()); n != 10 || err != nil {
+		t.Fatal(n, err)
+	}
+	c.regions = splitAt(2, partition.SaltSplits(5)...)
+	if _, err := table.Modulus(t.Context()); !errors.Is(err, ErrSaltsChanged) {
+		t.Errorf("got %v", err)
+	}
+	c.regions = splitAt(3, append(partition.SaltSplits(10), []byte("95"))...)
+	if n, err := table.Modulus(t.Context()); n != 10 || err != nil {
+		t.Errorf("a salt's region was split: %d, %v", n, err)
+	}
+}
+
+// TestSteady ends where regions change while a key or a range is read, and not where one only moves.
+func TestSteady(t *testing.T) {
+	table, c := usersTable(t, 10, 0, 10)
+	for _, q := range []Query{{Values: []string{"user7"}}, {From: []string{"user1"}}} {
+		for name, change := range map[string]struct {
+			to      []loader.Region
+			changed bool
+		}{
+			"moved":    {splitAt(1, partition.SaltSplits(10)...), false},
+			"split":    {splitAt(1, append(partition.SaltSplits(10), []byte("95"))...), true},
+			"replaced": {splitAt(2, partition.SaltSplits(10)...), true},
+		} {
+			before := c.regions
+			c.before = func() { c.regions = change.to }
+			n := 0
+			_, err := table.Read(t.Context(), Query{Values: q.Values, From: q.From, Steady: true, Scans: 1}, count(&n))
+			if errors.Is(err, ErrRegionsChanged) != change.changed || !change.changed && err != nil {
+				t.Errorf("%v, %s: %v", q, name, err)
+			}
+			c.regions, c.before = before, nil
+		}
+	}
+}
+
+// TestReadingAsksForMemory counts what is held above a reading's own memory, and ends where there is no more.
+func TestReadingAsksForMemory(t *testing.T) {
+	table, c := usersTable(t, 10, 0, 10)
+	for i := range c.rows {
+		c.rows[i].Cells[0].Value = []byte(strings.Repeat("x", 40<<10))
+	}
+	var asked int64
+	n := 0
+	q := Query{From: []string{"user"}, Memory: 64 << 10, More: func(b int64) bool { asked += b; return true }}
+	if _, err := table.Read(t.Context(), q, count(&n)); err != nil || n != 200 {
+		t.Fatal(n, err)
+	}
+	// ten salts, a row of 40 KiB and the next one of each, and 3 × 16 KiB on its way
+	if least, most := int64((10*40)<<10), int64(10*((2*41)<<10+(3*16)<<10)); asked < least || asked > most {
+		t.Errorf("%d bytes were asked for, want %d to %d", asked, least, most)
+	}
+	asked = 0
+	q.More = func(b int64) bool { asked += b; return asked < 600<<10 }
+	if _, err := table.Read(t.Context(), q, count(&n)); !errors.Is(err, ErrMemory) {
+		t.Errorf("got %v", err)
+	}
+	// a key of one salt stays within its share
+	q = Query{Values: []string{"nobody"}, Memory: 256 << 10, More: func(b int64) bool { t.Errorf("%d bytes", b); return false }}
+	if _, err := table.Read(t.Context(), q, count(&n)); err != nil {
+		t.Error(err)
+	}
+}

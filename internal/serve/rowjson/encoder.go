@@ -1,0 +1,101 @@
+package rowjson
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+)
+
+// Encoder appends rows of one shape. It is for one goroutine.
+type Encoder struct {
+	shape  *Shape
+	cells  []*loader.Cell // of the row, by column
+	others []*loader.Cell
+	order  []int // the column of the i-th cell of an earlier row, which later rows mostly repeat; -1: none
+	text   celltype.JSONForm
+}
+
+// NewEncoder is an encoder of a shape's rows.
+func NewEncoder(s *Shape) *Encoder {
+	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), order: make([]int, 0, len(s.Columns)), text: celltype.Type{}.JSON()}
+}
+
+// column is the place of the i-th cell of a row in Columns, -1 for none.
+func (e *Encoder) column(i int, c *loader.Cell) int {
+	if i < len(e.order) && e.order[i] >= 0 {
+		if col := &e.shape.Columns[e.order[i]]; col.Qualifier == string(c.Qualifier) && col.Family == string(c.Family) {
+			return e.order[i]
+		}
+	}
+	at, ok := e.shape.at[string(c.Family)][string(c.Qualifier)]
+	if !ok {
+		at = -1
+	}
+	switch {
+	case i < len(e.order):
+		e.order[i] = at
+	case i == len(e.order) && i < mostOrder:
+		e.order = append(e.order, at)
+	}
+	return at
+}
+
+// mostOrder is of how many cells of a row the columns are remembered.
+const mostOrder = 1 << 10
+
+// Append appends a row as an object. Its cells are expected in the order of the table, families and qualifiers ascending.
+func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
+	clear(e.cells)
+	e.others = e.others[:0]
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		if at := e.column(i, c); at >= 0 {
+			e.cells[at] = c
+		} else if !e.shape.only {
+			e.others = append(e.others, c)
+		}
+	}
+	dst = append(dst, '{')
+	for i, label := range e.shape.labels {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, label...)
+		if c := e.cells[i]; c != nil {
+			dst = e.shape.Columns[i].Form.Append(dst, c.Value)
+		} else {
+			dst = append(dst, "null"...)
+		}
+	}
+	for i, c := range e.others {
+		if i > 0 || len(e.cells) > 0 {
+			dst = append(dst, ',')
+		}
+		dst = e.appendLabel(dst, c)
+		dst = append(dst, ':')
+		dst = e.text.Append(dst, c.Value)
+	}
+	clear(e.cells) // what the row had may be freed
+	clear(e.others)
+	return append(dst, '}')
+}
+
+// appendLabel appends the member of a cell that the job does not name.
+func (e *Encoder) appendLabel(dst []byte, c *loader.Cell) []byte {
+	if string(c.Family) == e.shape.family && bytes.IndexByte(c.Qualifier, ':') < 0 {
+		return appendName(dst, c.Qualifier)
+	}
+	return appendName(dst, append(append(bytes.Clone(c.Family), ':'), c.Qualifier...))
+}
+
+// appendName appends a member's name. One that is not UTF-8 is written as HBase prints bytes.
+func appendName(dst, name []byte) []byte {
+	if !utf8.Valid(name) {
+		name = rowkey.Append(nil, name)
+	}
+	dst, _ = celltype.AppendJSON(dst, name) // valid UTF-8 has no error
+	return dst
+}

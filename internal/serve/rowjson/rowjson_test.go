@@ -1,0 +1,171 @@
+package rowjson
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/spec"
+	"bulkload/internal/serve/query"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+
+	"pgregory.net/rapid"
+)
+
+func cells(pairs ...string) loader.Row {
+	r := loader.Row{Key: []byte("k")}
+	for i := 0; i < len(pairs); i += 2 {
+		family, qualifier, _ := strings.Cut(pairs[i], ":")
+		r.Cells = append(r.Cells, loader.Cell{Family: []byte(family), Qualifier: []byte(qualifier), Value: []byte(pairs[i+1])})
+	}
+	return r
+}
+
+func names(s *Shape) string {
+	var all []string
+	for _, c := range s.Columns {
+		all = append(all, c.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestShape(t *testing.T) {
+	one := "1"
+	for _, c := range []struct {
+		name string
+		spec spec.Spec
+		want string
+		open bool
+	}{
+		{"columns", spec.Spec{Columns: []string{"b", "a"}}, "b a", false},
+		{"a header's columns", spec.Spec{}, "", true},
+		{"cells", spec.Spec{Columns: []string{"a", "b", "c", "d"}, Mapping: spec.Mapping{Skip: []string{"d"}, Cells: []spec.CellSpec{
+			{Column: "b", Family: "g", Qualifier: "x"}, {Value: &one, Qualifier: "one"}, {Rest: true}, {JSON: true, Qualifier: "all"}}}}, "g:x one a c all", false},
+		{"qualifiers that are values", spec.Spec{Columns: []string{"a", "b"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", QualifierFrom: "b"}}}}, "", true},
+		{"no rest", spec.Spec{Columns: []string{"a", "b"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Columns: []string{"b"}, Type: "int"}}}}, "b", false},
+	} {
+		if s := New(c.spec); names(s) != c.want || s.Open != c.open {
+			t.Errorf("%s: %q, open %t, want %q", c.name, names(s), s.Open, c.want)
+		}
+	}
+}
+
+func TestSelect(t *testing.T) {
+	s := New(spec.Spec{Columns: []string{"a", "b", "c"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Family: "g"}, {Rest: true}}}})
+	selected, err := s.Select([]string{"c", "g:b"}, query.SplitColumn)
+	if err != nil || names(selected) != "c g:b" {
+		t.Fatalf("%q, %v", names(selected), err)
+	}
+	if got := string(NewEncoder(selected).Append(nil, cells("f:a", "x", "f:c", "1", "g:b", "2"))); got != `{"c":"1","g:b":"2"}` {
+		t.Errorf("%s", got)
+	}
+	for _, bad := range [][]string{{"b"}, {"a", "f:a"}, {""}, {"g:"}} {
+		_, err := s.Select(bad, query.SplitColumn)
+		if _, ok := errors.AsType[*ColumnError](err); !ok {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if s, err := New(spec.Spec{}).Select([]string{"any"}, query.SplitColumn); err != nil || names(s) != "any" {
+		t.Errorf("an open shape: %v", err)
+	}
+}
+
+func TestEncoder(t *testing.T) {
+	s := New(spec.Spec{Columns: []string{"id", "n", "text"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Type: "int"}, {Rest: true}}}})
+	e := NewEncoder(s)
+	for _, c := range []struct {
+		row  loader.Row
+		want string
+	}{
+		{cells("f:id", "1", "f:n", "\x00\x00\x00\x07", "f:text", ""), `{"n":7,"id":"1","text":""}`},
+		{cells("f:id", "2"), `{"n":null,"id":"2","text":null}`},
+		{cells("f:n", "no number"), `{"n":{"base64":"bm8gbnVtYmVy"},"id":null,"text":null}`},
+		{cells("a:x", "\xff", "f:id", "3", "f:other", "o", "f:\xfe", "q"), `{"n":null,"id":"3","text":null,"a:x":{"base64":"/w=="},"other":"o","\\xFE":"q"}`},
+		{loader.Row{}, `{"n":null,"id":null,"text":null}`},
+	} {
+		if got := string(e.Append(nil, c.row)); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+	if got := string(NewEncoder(New(spec.Spec{})).Append(nil, cells("f:a", "1", "f:b", "2"))); got != `{"a":"1","b":"2"}` {
+		t.Errorf("without columns: %s", got)
+	}
+	if got := string(NewEncoder(s.Texts().Only()).Append(nil, cells("f:n", "7", "f:other", "o"))); got != `{"n":"7","id":null,"text":null}` {
+		t.Errorf("texts only: %s", got)
+	}
+}
+
+// TestEncoderAny holds rows of any bytes to encoding/json's reading of them.
+func TestEncoderAny(t *testing.T) {
+	s := New(spec.Spec{Columns: []string{"a", "b", "c"}})
+	e := NewEncoder(s)
+	testcheck.Check(t, func(t *rapid.T) {
+		want := map[string][]byte{}
+		var row loader.Row
+		for _, q := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e \"", "f\n"}), 0, 6, rapid.ID[string]).Draw(t, "qualifiers") {
+			v := rapid.OneOf(rapid.SliceOfN(rapid.Byte(), 0, 20), rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) })).Draw(t, "value")
+			want[q] = v
+			row.Cells = append(row.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte(q), Value: v})
+		}
+		var got map[string]any
+		if err := json.Unmarshal(e.Append(nil, row), &got); err != nil {
+			t.Fatal(err)
+		}
+		for name, v := range got {
+			var b []byte
+			switch v := v.(type) {
+			case nil:
+				if _, ok := want[name]; ok || !slices.Contains([]string{"a", "b", "c"}, name) {
+					t.Fatalf("%s is null", name)
+				}
+				continue
+			case string:
+				b = []byte(v)
+			case map[string]any:
+				b, _ = base64.StdEncoding.DecodeString(v["base64"].(string))
+			}
+			if w, ok := want[name]; !ok || string(w) != string(b) {
+				t.Fatalf("%s is %q, want %q", name, b, w)
+			}
+			delete(want, name)
+		}
+		if len(want) > 0 {
+			t.Fatalf("left out: %q", want)
+		}
+	})
+}
+
+func wideRow() (*Shape, loader.Row) {
+	var columns []string
+	var row loader.Row
+	for i := range 18 {
+		c := "column_" + string(rune('a'+i))
+		columns = append(columns, c)
+		row.Cells = append(row.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte(c), Value: []byte(strings.Repeat("检查", i))})
+	}
+	return New(spec.Spec{Columns: columns}), row
+}
+
+func TestEncoderAllocs(t *testing.T) {
+	s, row := wideRow()
+	e := NewEncoder(s)
+	dst := e.Append(nil, row)
+	if n := testing.AllocsPerRun(100, func() { dst = e.Append(dst[:0], row) }); n > 0 {
+		t.Errorf("%v allocations a row", n)
+	}
+}
+
+func BenchmarkEncoder(b *testing.B) {
+	s, row := wideRow()
+	e := NewEncoder(s)
+	dst := e.Append(nil, row)
+	b.SetBytes(int64(len(dst)))
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = e.Append(dst[:0], row)
+	}
+}

@@ -1,0 +1,146 @@
+package rowjson
+
+import (
+	"fmt"
+	"slices"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/internal/model/spec"
+)
+
+// Column is one member of a row's object.
+type Column struct {
+	Name              string // its member: the qualifier, outside of the job's family family:qualifier
+	Family, Qualifier string
+	Form              celltype.JSONForm
+}
+
+// Shape is which members rows have, and in which order. Safe for concurrent use.
+type Shape struct {
+	// Columns come first, in this order, null where a row has no such cell.
+	Columns []Column
+	// Open says that rows may have cells that the job does not name: those of a mapping's rest, or of qualifiers that are values.
+	Open bool
+
+	family string
+	only   bool // nothing but Columns
+	labels [][]byte
+	at     map[string]map[string]int // family, qualifier: place in Columns
+}
+
+// New is the shape of a job's rows.
+func New(s spec.Spec) *Shape {
+	shape := &Shape{family: s.FamilyName()}
+	named := slices.Clone(s.Skip)
+	for _, c := range s.Cells {
+		if !c.JSON {
+			named = append(named, c.ColumnNames()...)
+		}
+		if c.QualifierFrom != "" {
+			named = append(named, c.QualifierFrom)
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range s.Entries() {
+		names := c.ColumnNames()
+		switch {
+		case c.QualifierFrom != "":
+			shape.Open = true
+			continue
+		case c.Rest:
+			names = nil
+			for _, column := range s.Columns {
+				if !slices.Contains(named, column) {
+					names = append(names, column)
+				}
+			}
+			shape.Open = shape.Open || len(s.Columns) == 0
+		case c.Qualifier != "":
+			names = []string{c.Qualifier}
+		}
+		family := c.Family
+		if family == "" {
+			family = shape.family
+		}
+		for _, q := range names {
+			col := Column{Name: Name(shape.family, family, q), Family: family, Qualifier: q, Form: c.CellType().JSON()}
+			if !seen[col.Name] {
+				seen[col.Name] = true
+				shape.Columns = append(shape.Columns, col)
+			}
+		}
+	}
+	return shape.index()
+}
+
+// Name is what a column is called in a job whose own family is given.
+func Name(own, family, qualifier string) string {
+	if family == own {
+		return qualifier
+	}
+	return family + ":" + qualifier
+}
+
+// ColumnError is a column that rows of a job do not have, or one that is asked for twice.
+type ColumnError struct {
+	Column string
+	Twice  bool
+}
+
+func (e *ColumnError) Error() string {
+	if e.Twice {
+		return fmt.Sprintf("column %q is asked for twice", e.Column)
+	}
+	return fmt.Sprintf("no column %q", e.Column)
+}
+
+// Select is the shape of these columns alone, in this order. Of an open shape
+// any column may be asked for, else a *[ColumnError] says which one is not there.
+func (s *Shape) Select(names []string, split func(name, family string) (string, string)) (*Shape, error) {
+	selected := &Shape{family: s.family, only: true}
+	for _, name := range names {
+		family, qualifier := split(name, s.family)
+		col := Column{Name: Name(s.family, family, qualifier), Family: family, Qualifier: qualifier, Form: celltype.Type{}.JSON()}
+		if i, ok := s.at[family][qualifier]; ok {
+			col = s.Columns[i]
+		} else if !s.Open || qualifier == "" {
+			return nil, &ColumnError{Column: name}
+		}
+		if slices.ContainsFunc(selected.Columns, func(c Column) bool { return c.Name == col.Name }) {
+			return nil, &ColumnError{Column: name, Twice: true}
+		}
+		selected.Columns = append(selected.Columns, col)
+	}
+	return selected.index(), nil
+}
+
+// Texts is the shape with every value a string: for rows whose values were made texts before.
+func (s *Shape) Texts() *Shape {
+	texts := *s
+	texts.Columns = slices.Clone(s.Columns)
+	for i := range texts.Columns {
+		texts.Columns[i].Form = celltype.Type{}.JSON()
+	}
+	return texts.index()
+}
+
+// Only is the shape without cells that the job does not name.
+func (s *Shape) Only() *Shape {
+	only := *s
+	only.only = true
+	return &only
+}
+
+// index makes what encoders look things up in.
+func (s *Shape) index() *Shape {
+	s.labels = make([][]byte, len(s.Columns))
+	s.at = map[string]map[string]int{}
+	for i, c := range s.Columns {
+		s.labels[i] = append(appendName(nil, []byte(c.Name)), ':')
+		if s.at[c.Family] == nil {
+			s.at[c.Family] = map[string]int{}
+		}
+		s.at[c.Family][c.Qualifier] = i
+	}
+	return s
+}

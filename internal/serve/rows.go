@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkload/internal/model/spec"
+	"bulkload/internal/serve/query"
+	"bulkload/internal/serve/rowjson"
+)
+
+const jsonType = "application/json"
+
+// resource is the job of a request's path.
+func (s *Server) resource(r *http.Request) (*resource, error) {
+	name := r.PathValue("job")
+	res := note(r).caller.jobs.byName[name]
+	if res == nil {
+		if s.resources().byName[name] != nil {
+			return nil, problem(forbidden, "this client may not read the job")
+		}
+		return nil, problem(noJob, "the path names no job file of this service; /v1/jobs lists them")
+	}
+	note(r).job = res.name
+	return res, nil
+}
+
+// getRows answers with the rows of a query key.
+func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.resource(r)
+	if err != nil {
+		return err
+	}
+	if by := r.URL.Query()["by"]; len(by) > 0 {
+		return s.getRowsBy(w, r, res, by[0])
+	}
+	given, err := parameters(r, append(slices.Clone(res.columns), "limit", "page", "columns")...)
+	if err != nil {
+		return err
+	}
+	values, err := keyValues(given, res.columns)
+	if err != nil {
+		return err
+	}
+	note(r).keys = [][]string{values}
+	return s.getPage(w, r, res, res.table, given, query.Query{Values: values})
+}
+
+// getScan answers with the rows of a range of the original key.
+func (s *Server) getScan(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.resource(r)
+	if err != nil {
+		return err
+	}
+	given, err := parameters(r, "from", "to", "prefix", "limit", "page", "columns")
+	if err != nil {
+		return err
+	}
+	var q query.Query
+	if err := rangeOf(given, &q); err != nil {
+		return err
+	}
+	note(r).keys = [][]string{{given["from"], given["to"], given["prefix"]}}
+	return s.getPage(w, r, res, res.table, given, q)
+}
+
+// rangeOf reads the bounds of a scan.
+func rangeOf(given map[string]string, q *query.Query) error {
+	for name, dst := range map[string]*[]string{"from": &q.From, "to": &q.To, "prefix": &q.Prefix} {
+		text, ok := given[name]
+		if !ok {
+			continue
+		}
+		var err error
+		if *dst, err = query.ParseValues(text); err != nil {
+			return problem(badParameter, "%s", err).about(name)
+		}
+	}
+	return nil
+}
+
+// getPage reads what the parameters of pages say, and answers.
+func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, from source, given map[string]string, q query.Query) error {
+	limit, err := s.limits.limit(given)
+	if err != nil {
+		return err
+	}
+	if q.Columns, err = columnList(given); err != nil {
+		return err
+	}
+	shape, err := res.shapeOf(q.Columns)
+	if err != nil {
+		return err
+	}
+	if page, ok := given["page"]; ok {
+		if page == "" {
+			return problem(badPage, "it is empty").about("page")
+		}
+		q.Page = page
+	}
+	q.Limit = int64(limit)
+	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
+		return s.onePage(ctx, a, res, from, q, shape)
+	})
+}
+
+// onePage makes the answer of one query.
+func (s *Server) onePage(ctx context.Context, a *answer, res *resource, from source, q query.Query, shape *rowjson.Shape) error {
+	if err := s.ready(ctx, res); err != nil {
+		return err
+	}
+	a.b = append(a.b, '{')
+	if err := a.page(ctx, from, s.asked(res, q), shape, nil); err != nil {
+		return err
+	}
+	a.b = append(a.b, "}\n"...)
+	return nil
+}
+
+// asked is a query with what all queries of the service have.
+func (s *Server) asked(res *resource, q query.Query) query.Query {
+	q.Memory, q.Stored, q.Steady, q.Bound, q.RowBytes = spec.Size(s.limits.ScanMemory), true, true, res.bound, s.limits.Bytes
+	if q.Columns == nil {
+		q.Columns = res.granted
+	}
+	return q
+}
+
+// ready says what is known to keep a table from being read. Before the first rows of a job its salts are decided and held to rows.
+func (s *Server) ready(ctx context.Context, res *resource) error {
+	if st := res.state.Load(); st != nil && st.problem != nil && (st.problem.is(noTable) || st.problem.is(tableDisabled) || st.problem.is(tableUnfit)) {
+		return st.problem
+	}
+	if _, err := s.held.get(); err != nil {
+		return err
+	}
+	_, err := res.table.Modulus(ctx)
+	if err == nil {
+		err = res.fit.check(ctx, res.table)
+	}
+	if err != nil {
+		p := saltProblem(ctx, err)
+		s.failed(res, p, err)
+		return p
+	}
+	return nil
+}
+
+// saltProblem is an error of a job's salts: the job does not fit the table, whatever the caller asks.
+func saltProblem(ctx context.Context, err error) *Problem {
+	p := failure(ctx, err)
+	if p.is(badQuery) {
+		p = problem(tableUnfit, "the job does not say the modulus of its salt, and the table does not show it")
+	}
+	return p
+}
+
+// reading makes an answer within a request's deadline, place and memory, and
+// sends it when it is whole.
+func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType string, fill func(ctx context.Context, a *answer) error) error {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.limits.Deadline, errDeadline)
+	defer cancel()
+	n := note(r)
+	began := time.Now()
+	err := s.gate.enter(ctx, n.caller)
+	n.wait = time.Since(began)
+	if err != nil {
+		return failure(ctx, err)
+	}
+	leave := sync.OnceFunc(func() { s.gate.leave(n.caller) })
+	defer leave()
+	a, err := s.answers.begin()
+	if err != nil {
+		return err
+	}
+	defer s.answers.end(a)
+	began = time.Now()
+	err = fill(ctx, a)
+	n.read, n.encode = time.Since(began), a.encode
+	if a.rereads > 0 {
+		s.metrics.rereads.WithLabelValues(n.job).Add(float64(a.rereads))
+	}
+	leave() // a client that takes the answer slowly keeps no other waiting
+	if err != nil {
+		p := failure(ctx, err)
+		if p.ours() && asProblem(err) == nil {
+			s.log.Warn("request failed", "request", n.id, "job", n.job, "error", err)
+		}
+		if res := n.caller.jobs.byName[n.job]; res != nil && (p.is(noTable) || p.is(tableDisabled)) {
+			s.failed(res, p, err) // others are refused at once until a probe finds it in service
+		}
+		if p.is(timedOut) || p.is(unavailable) || p.is(noTable) || p.is(tableDisabled) {
+			s.probeSoon()
+		}
+		return p
+	}
+	n.rows = a.rows
+	a.write(w, contentType)
+	return nil
+}

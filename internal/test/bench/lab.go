@@ -1,0 +1,197 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bulkload/internal/test/bench/data"
+	"bulkload/internal/test/testcluster"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/partition"
+)
+
+// Config says what to measure and where.
+type Config struct {
+	// Root is the checkout. Required.
+	Root string
+	// Dir gets data, outputs, programs, the cluster and the result. Default build/bench in Root.
+	Dir string
+	// Rows is the number of rows of the plain cases; the large ones have multiples of it. Default 1,000,000.
+	Rows int64
+	// Rounds is how often each tool is measured after the rounds that warm up. Default 5.
+	Rounds int
+	// LongRounds is the same for the cases scale50m and opinion20m. Default 1.
+	LongRounds int
+	// Seed of the data. Default 0.
+	Seed uint64
+	// Memory is bulkload's --memory where a case does not say. Default 512MiB.
+	Memory string
+	// Peers that the case run compares with: importtsv, spark. Default importtsv.
+	Peers []string
+	// PeerTasks is how many map tasks, and how many reduce tasks, Hadoop's local runner may run at a time. Default 1, which
+	// is also Hadoop's.
+	PeerTasks int
+	// Baseline is the tag or commit whose program the guard's cases compare with. Default: the newest tag of a release
+	// before the commit that is checked out.
+	Baseline string
+	// KeepCluster leaves the cluster that Lab has started running, for the next time.
+	KeepCluster bool
+	// DataCommand is the program that makes data, to be followed by the arguments of [DataArgs]. Default: data is made by
+	// this process, whose memory then hides the peaks of others.
+	DataCommand []string
+	// Log gets what happens. Default: none.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Dir == "" {
+		c.Dir = filepath.Join(c.Root, "build", "bench")
+	}
+	if c.Rows == 0 {
+		c.Rows = 1_000_000
+	}
+	if c.Rounds == 0 {
+		c.Rounds = 5
+	}
+	if c.LongRounds == 0 {
+		c.LongRounds = 1
+	}
+	if c.Memory == "" {
+		c.Memory = "512MiB"
+	}
+	if len(c.Peers) == 0 {
+		c.Peers = []string{PeerImportTsv}
+	}
+	if c.PeerTasks == 0 {
+		c.PeerTasks = 1
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate reports the first field that has no meaning.
+func (c Config) Validate() error {
+	if c.Root == "" {
+		return errors.New("bench: no checkout given")
+	}
+	if c.Rows < 0 || c.Rounds < 0 || c.LongRounds < 0 || c.PeerTasks < 0 {
+		return errors.New("bench: rows, rounds and tasks must not be negative")
+	}
+	for _, p := range c.Peers {
+		if p != PeerImportTsv && p != PeerSpark && p != PeerPut {
+			return fmt.Errorf("bench: unknown peer %q: want %s, %s or %s", p, PeerImportTsv, PeerSpark, PeerPut)
+		}
+	}
+	return nil
+}
+
+// Lab has what cases need, each part made when it is first asked for. Close it.
+type Lab struct {
+	Config
+	bulkload string
+	cluster  *testcluster.Cluster
+	started  bool // the cluster is this Lab's
+	before   *baseline
+}
+
+// NewLab makes nothing yet.
+func NewLab(c Config) (*Lab, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	return &Lab{Config: c}, os.MkdirAll(c.Dir, 0o755)
+}
+
+// Close removes the release before, and stops the cluster if this Lab has started it, unless it is to be kept.
+func (l *Lab) Close(ctx context.Context) error {
+	var err error
+	if l.before != nil {
+		err = os.RemoveAll(l.path("baseline"))
+		l.before = nil
+	}
+	if l.cluster == nil {
+		return err
+	}
+	dir, stop := l.cluster.Dir(), l.started && !l.KeepCluster
+	l.cluster.Close()
+	l.cluster = nil
+	if !stop {
+		return err
+	}
+	return errors.Join(err, testcluster.Down(ctx, dir))
+}
+
+// path is a name in the Lab's directory.
+func (l *Lab) path(elem ...string) string { return filepath.Join(append([]string{l.Dir}, elem...)...) }
+
+// program is bulkload, built from the checkout as it is now.
+func (l *Lab) program(ctx context.Context) (string, error) {
+	if l.bulkload != "" {
+		return l.bulkload, nil
+	}
+	name := l.path("bulkload")
+	if _, _, err := (command{argv: []string{"go", "build", "-trimpath", "-o", name, "./cmd/bulkload"}, dir: l.Root}).run(ctx); err != nil {
+		return "", err
+	}
+	l.bulkload = name
+	return name, nil
+}
+
+// ErrNoFloor says that the program which does the least possible work is not next to the checkout.
+var ErrNoFloor = errors.New("no ../shared/bench/floor next to the checkout")
+
+// floor is that program, a module of its own.
+func (l *Lab) floor(ctx context.Context) (string, error) {
+	source := filepath.Join(l.Root, "..", "shared", "bench", "floor")
+	if _, err := os.Stat(filepath.Join(source, "go.mod")); errors.Is(err, fs.ErrNotExist) {
+		return "", ErrNoFloor
+	} else if err != nil {
+		return "", err
+	}
+	name := l.path("floor")
+	_, _, err := command{argv: []string{"go", "build", "-o", name, "."}, dir: source, env: append(os.Environ(), "GOWORK=off")}.run(ctx)
+	return name, err
+}
+
+// file is the file of a spec in a form, made when it is not there.
+func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error) {
+	dir := l.path("data")
+	name := filepath.Join(dir, s.FileName(f))
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	l.Log.Info("making data", "file", filepath.Base(name))
+	if len(l.DataCommand) == 0 {
+		return data.WriteFile(ctx, dir, s, f)
+	}
+	_, _, err := command{argv: slices.Concat(l.DataCommand, DataArgs(dir, s, f))}.run(ctx)
+	return name, err
+}
+
+// DataArgs are the flags that give another process which file to make: the command's part is [data.WriteFile].
+func DataArgs(dir string, s data.Spec, f data.Form) []string {
+	return []string{
+		"--dir=" + dir, "--form=" + string(f), "--table=" + string(s.Table), fmt.Sprintf("--rows=%d", s.Rows), fmt.Sprintf("--seed=%d", s.Seed),
+		fmt.Sprintf("--regions=%d", s.Regions), fmt.Sprintf("--region-share=%g", s.RegionShare), fmt.Sprintf("--key-share=%g", s.KeyShare),
+		fmt.Sprintf("--flat=%t", s.Flat),
+	}
+}
+
+// splits are the split points of a table of n salts as a flag's value.
+func splits(n int) string {
+	var list []string
+	for _, key := range partition.SaltSplits(n) {
+		list = append(list, rowkey.String(key))
+	}
+	return strings.Join(list, ",")
+}

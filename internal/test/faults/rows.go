@@ -1,0 +1,103 @@
+package faults
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/md5"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+
+	"bulkload/internal/test/bench/data"
+)
+
+// cell is one column of a row.
+type cell struct{ qualifier, value string }
+
+// row is what the table must hold for one record.
+type row struct {
+	key   string
+	cells []cell // by qualifier
+}
+
+// family is the column family of every job that names no other.
+const family = "f"
+
+// salt is the first part of a key as Java makes it: |hashCode % n| with leading zeros. It is written
+// again here because the program's own must not be its judge.
+func salt(text string, n int) string {
+	var h int32
+	for _, unit := range utf16.Encode([]rune(text)) {
+		h = 31*h + int32(unit)
+	}
+	m := h % int32(n)
+	return fmt.Sprintf("%0*d", len(strconv.Itoa(n-1)), max(m, -m))
+}
+
+// splits are the boundaries of a table with one region for each of n salts, none for one.
+func splits(n int) []string {
+	var all []string
+	for i := 1; i < n; i++ {
+		all = append(all, fmt.Sprintf("%0*d", len(strconv.Itoa(n-1)), i))
+	}
+	return all
+}
+
+// queryColumns are the columns that the salt and the digest of a key are made of.
+func queryColumns(t data.Table) []string {
+	if t == data.Opinion {
+		return []string{"buss_no", "business_type"}
+	}
+	return []string{"check_id"}
+}
+
+// record makes the row of one record. Empty fields give a cell only if store says so.
+func record(t data.Table, columns, fields []string, salts int, store bool) row {
+	var query, id string
+	for _, name := range queryColumns(t) {
+		query += fields[slices.Index(columns, name)]
+	}
+	id = fields[slices.Index(columns, "id")]
+	r := row{key: fmt.Sprintf("%s%x%s", salt(query, salts), md5.Sum([]byte(query)), id)}
+	for i, name := range columns {
+		if fields[i] != "" || store {
+			r.cells = append(r.cells, cell{name, fields[i]})
+		}
+	}
+	slices.SortFunc(r.cells, func(a, b cell) int { return cmp.Compare(a.qualifier, b.qualifier) })
+	return r
+}
+
+func sortRows(rows []row) {
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.key, b.key) })
+}
+
+func countCells(rows []row) (n int64) {
+	for _, r := range rows {
+		n += int64(len(r.cells))
+	}
+	return n
+}
+
+// digest is the line that the command "digest" of the Java client prints for a table with these rows.
+func digest(rows []row, family string) string {
+	sha := sha256.New()
+	var b bytes.Buffer
+	for _, r := range rows {
+		b.Reset()
+		for _, c := range r.cells {
+			b.WriteString(r.key)
+			b.WriteByte(0)
+			b.WriteString(family)
+			b.WriteByte(0)
+			b.WriteString(c.qualifier)
+			b.WriteByte(0)
+			b.WriteString(c.value)
+			b.WriteByte(1)
+		}
+		sha.Write(b.Bytes())
+	}
+	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), countCells(rows), sha.Sum(nil))
+}

@@ -1,0 +1,53 @@
+package jobtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"bulkload/internal/test/testcheck"
+
+	"golang.org/x/sys/unix"
+)
+
+// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter); it is static, as
+// nodes of YARN need it.
+func Program(t testing.TB) string {
+	t.Helper()
+	name, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// built builds the program, in the checkout's build directory, where nothing has to remove it. Of several processes one builds at a time: the
+// others find it there, and the go command does not link a program again whose sources have not changed.
+var built = sync.OnceValues(func() (string, error) {
+	root, err := testcheck.Root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, "build", "programs")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	name := filepath.Join(dir, "bulkload")
+	build := exec.Command("go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return name, nil
+})

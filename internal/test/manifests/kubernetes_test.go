@@ -1,0 +1,240 @@
+package manifests
+
+import (
+	"bytes"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const root = "../../.."
+
+// objects decodes every document of a file; an unknown or doubled field is an error.
+func objects(t *testing.T, name string) (all []any) {
+	t.Helper()
+	b, err := os.ReadFile(root + "/examples/kubernetes/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc := range bytes.SplitSeq(b, []byte("\n---\n")) {
+		var m meta.TypeMeta
+		if err := yaml.Unmarshal(doc, &m); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var o any
+		switch m.APIVersion + "/" + m.Kind {
+		case "batch/v1/Job":
+			o = &batch.Job{}
+		case "batch/v1/CronJob":
+			o = &batch.CronJob{}
+		case "apps/v1/Deployment":
+			o = &apps.Deployment{}
+		case "v1/Service":
+			o = &core.Service{}
+		case "v1/ConfigMap":
+			o = &core.ConfigMap{}
+		case "v1/PersistentVolumeClaim":
+			o = &core.PersistentVolumeClaim{}
+		default:
+			t.Fatalf("%s: unexpected kind %s %s", name, m.APIVersion, m.Kind)
+		}
+		if err := yaml.UnmarshalStrict(doc, o); err != nil {
+			t.Fatalf("%s, %s: %v", name, m.Kind, err)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+func find[T any](t *testing.T, all []any) (found []T) {
+	t.Helper()
+	for _, o := range all {
+		if x, ok := o.(T); ok {
+			found = append(found, x)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("no %T", *new(T))
+	}
+	return found
+}
+
+// stopLimit is how long the program takes at most to stop, in seconds; kept by internal/jobs/job.
+const stopLimit = 15
+
+// TestJob reads the Job and sees that what depends on the program fits it.
+func TestJob(t *testing.T) {
+	all := objects(t, "job.yaml")
+	spec := find[*batch.Job](t, all)[0].Spec
+	pod := spec.Template.Spec
+	if pod.RestartPolicy != core.RestartPolicyNever {
+		t.Errorf("restartPolicy %s: a podFailurePolicy needs Never", pod.RestartPolicy)
+	}
+	if g := pod.TerminationGracePeriodSeconds; g == nil || *g < stopLimit+10 {
+		t.Errorf("grace period %v is too near the %d s that a stop takes", g, stopLimit)
+	}
+	c := pod.Containers[0]
+	for _, rule := range spec.PodFailurePolicy.Rules {
+		if codes := rule.OnExitCodes; codes != nil {
+			if !slices.Equal(codes.Values, []int32{2, 3, 4, 5, 8}) || *codes.ContainerName != c.Name || rule.Action != batch.PodFailurePolicyActionFailJob || codes.Operator != batch.PodFailurePolicyOnExitCodesOpIn {
+				t.Errorf("rule %+v", rule)
+			}
+		}
+	}
+	// The codes in the manifest are those of the program's table.
+	b, err := os.ReadFile(root + "/cmd/bulkload/exit.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]int{"exitUsage": 2, "exitCheck": 3, "exitBadRows": 4, "exitInput": 5, "exitVerify": 8} {
+		if !regexp.MustCompile(name + `\s+= ` + strconv.Itoa(code) + `\n`).Match(b) {
+			t.Errorf("%s is not %d any more", name, code)
+		}
+	}
+	volumes := map[string]core.Volume{}
+	for _, v := range pod.Volumes {
+		volumes[v.Name] = v
+	}
+	mounts := map[string]core.VolumeMount{}
+	for _, m := range c.VolumeMounts {
+		if _, ok := volumes[m.Name]; !ok {
+			t.Errorf("volume %s is mounted and not there", m.Name)
+		}
+		mounts[m.MountPath] = m
+	}
+	if state := arg(c.Args, "--state"); !strings.HasPrefix(state, "hbase:") {
+		t.Errorf("the state does not outlive the pod: %s", state)
+	}
+	spill := volumes[mounts["/spill"].Name]
+	if spill.EmptyDir == nil || spill.EmptyDir.SizeLimit == nil || spill.EmptyDir.SizeLimit.Cmp(c.Resources.Limits[core.ResourceEphemeralStorage]) > 0 {
+		t.Errorf("spill %+v in a limit of %v", spill, c.Resources.Limits)
+	}
+	memory := c.Resources.Limits[core.ResourceMemory]
+	budget, ok := strings.CutSuffix(arg(c.Args, "--memory"), "B")
+	least := resource.MustParse(budget)
+	least.Add(resource.MustParse("128Mi"))
+	if !ok || memory.Cmp(least) < 0 {
+		t.Errorf("memory limit %v for --memory %s", &memory, budget)
+	}
+	for _, m := range pod.Volumes {
+		if m.ConfigMap != nil && !slices.ContainsFunc(find[*core.ConfigMap](t, objects(t, "config.yaml")), func(c *core.ConfigMap) bool { return c.Name == m.ConfigMap.Name }) {
+			t.Errorf("config map %s is not in config.yaml", m.ConfigMap.Name)
+		}
+	}
+	s := c.SecurityContext
+	if !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !*pod.SecurityContext.RunAsNonRoot {
+		t.Errorf("security context %+v %+v", s, pod.SecurityContext)
+	}
+}
+
+// TestCronJob sees that the CronJob's Job is the Job, but for what changes every night.
+func TestCronJob(t *testing.T) {
+	job := find[*batch.Job](t, objects(t, "job.yaml"))[0].Spec
+	cron := find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0].Spec
+	if cron.ConcurrencyPolicy != batch.ForbidConcurrent || cron.TimeZone == nil {
+		t.Errorf("%+v", cron)
+	}
+	nightly := cron.JobTemplate.Spec
+	for _, c := range []*core.Container{&job.Template.Spec.Containers[0], &nightly.Template.Spec.Containers[0]} {
+		c.Args = slices.DeleteFunc(c.Args, func(a string) bool {
+			return strings.HasPrefix(a, "--date=") || strings.HasPrefix(a, "--time-zone=")
+		})
+	}
+	if !reflect.DeepEqual(job, nightly) {
+		t.Errorf("job.yaml has\n%+v\ncronjob.yaml\n%+v", job, nightly)
+	}
+}
+
+// TestSecured reads the patch for clusters with Kerberos, and sees that it fits the CronJob.
+func TestSecured(t *testing.T) {
+	cron := find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0]
+	patch := find[*batch.CronJob](t, objects(t, "secured.yaml"))[0]
+	whole, own := cron.Spec.JobTemplate.Spec.Template.Spec, patch.Spec.JobTemplate.Spec.Template.Spec
+	c := own.Containers[0]
+	if patch.Name != cron.Name || len(own.Containers) != 1 || c.Name != whole.Containers[0].Name {
+		t.Errorf("it is of %s, container %s", patch.Name, c.Name)
+	}
+	mounts := map[string]string{}
+	for _, m := range append(slices.Clone(whole.Containers[0].VolumeMounts), c.VolumeMounts...) {
+		for name, path := range mounts {
+			if name == m.Name || path == m.MountPath {
+				t.Errorf("%s at %s is there twice", m.Name, m.MountPath)
+			}
+		}
+		mounts[m.Name] = m.MountPath
+	}
+	for _, e := range c.Env {
+		inside := slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return strings.HasPrefix(e.Value, m.MountPath+"/") })
+		if inside == (e.Name == "BULKLOAD_PRINCIPAL") {
+			t.Errorf("%s is %s", e.Name, e.Value)
+		}
+	}
+	for _, v := range own.Volumes {
+		if _, ok := mounts[v.Name]; !ok {
+			t.Errorf("volume %s is not mounted", v.Name)
+		}
+		if s := v.Secret; s != nil && (s.DefaultMode == nil || *s.DefaultMode&0o007 != 0) {
+			t.Errorf("others can read the secret: mode %v", s.DefaultMode)
+		}
+	}
+}
+
+func arg(args []string, flag string) string {
+	for _, a := range args {
+		if v, ok := strings.CutPrefix(a, flag+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// TestShares: the indexed Job has as many pods as its shares are of, and each pod's share is its index and one.
+func TestShares(t *testing.T) {
+	all := objects(t, "shares.yaml")
+	jobs := find[*batch.Job](t, all)
+	if len(jobs) != 3 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	for _, j := range jobs {
+		c := j.Spec.Template.Spec.Containers[0]
+		volumes := map[string]bool{}
+		for _, v := range j.Spec.Template.Spec.Volumes {
+			volumes[v.Name] = true
+		}
+		for _, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				t.Errorf("%s mounts %s, which is no volume", j.Name, m.Name)
+			}
+		}
+		if j.Spec.Template.Spec.TerminationGracePeriodSeconds == nil || *j.Spec.Template.Spec.TerminationGracePeriodSeconds <= stopLimit {
+			t.Errorf("%s gives no time to stop", j.Name)
+		}
+	}
+	j := jobs[1]
+	if j.Spec.CompletionMode == nil || *j.Spec.CompletionMode != batch.IndexedCompletion {
+		t.Fatalf("%s is not indexed", j.Name)
+	}
+	c := j.Spec.Template.Spec.Containers[0]
+	if want := "--share=$(SHARE)+1/" + strconv.Itoa(int(*j.Spec.Completions)); !slices.Contains(c.Args, want) {
+		t.Errorf("%q have no %s", c.Args, want)
+	}
+	if !slices.ContainsFunc(c.Env, func(e core.EnvVar) bool {
+		return e.Name == "SHARE" && e.ValueFrom != nil && e.ValueFrom.FieldRef.FieldPath == "metadata.annotations['"+batch.JobCompletionIndexAnnotation+"']"
+	}) {
+		t.Error("SHARE is not the pod's index")
+	}
+	if claim := find[*core.PersistentVolumeClaim](t, all)[0]; !slices.Contains(claim.Spec.AccessModes, core.ReadWriteMany) {
+		t.Error("pods on several machines cannot share the volume")
+	}
+}

@@ -1,0 +1,91 @@
+package reference
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"bulkload/internal/model/spec"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/job-file.md again")
+
+// TestJobFile: the table of docs/job-file.md is that of the code.
+func TestJobFile(t *testing.T) {
+	const file = "../../../docs/job-file.md"
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Between(have, "fields", JobFields(spec.SpecFields()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(string(have), string(want)); d != "" {
+		t.Errorf("docs/job-file.md is stale, make docs writes its table again:\n%s", d)
+	}
+}
+
+func TestBetween(t *testing.T) {
+	got, err := Between([]byte("a\n<!-- x: begin, made -->\nold\n<!-- x: end -->\nb\n"), "x", []byte("new\n"))
+	if want := "a\n<!-- x: begin, made -->\n\nnew\n\n<!-- x: end -->\nb\n"; err != nil || string(got) != want {
+		t.Errorf("%v %q", err, got)
+	}
+	for _, bad := range []string{"", "<!-- x: begin -->\n", "<!-- x: end -->\n<!-- x: begin -->\n", "<!-- x: begin --><!-- x: end -->"} {
+		if _, err := Between([]byte(bad), "x", nil); err == nil {
+			t.Errorf("%q has no markers, which was not seen", bad)
+		}
+	}
+}
+
+func TestEscape(t *testing.T) {
+	for in, want := range map[string]string{
+		`a_b`: `a_b`, `_a`: `\_a`, `FAST_DIFF`: `FAST_DIFF`, `\x01`: `\x01`, `a comma \, and \\`: `a comma \\, and \\\`, `a|b`: `a\|b`, `<x>`: `\<x>`, `2*3`: `2\*3`, `\`: `\`,
+	} {
+		if got := escape(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestAnchor(t *testing.T) {
+	for in, want := range map[string]string{
+		"Exit status": "exit-status", "`cells`": "cells", "What is promised, and how": "what-is-promised-and-how",
+		"`table: x` – y": "table-x--y", "a_b/c": "a_bc",
+	} {
+		if got := Anchor(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestJobFileExamples: the job files that the document shows are ones.
+func TestJobFileExamples(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/job-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(b), "```yaml\n")[1:]
+	if len(blocks) == 0 {
+		t.Error("there are none")
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		s, err := spec.ParseSpec("docs/job-file.md", []byte(text))
+		if err == nil {
+			_, err = s.Resolve()
+		}
+		if err != nil {
+			t.Errorf("%s\n%v", text, err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package reference
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/setting"
+)
+
+// settingNames are the constants of the package setting.
+func settingNames(t *testing.T) map[string]setting.Name {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "../../../pkg/setting/name.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]setting.Name{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if c, ok := n.(*ast.ValueSpec); ok && len(c.Values) == 1 {
+			if text, ok := textOf(c.Values[0]); ok {
+				names[c.Names[0].Name] = setting.Name(text)
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// TestSettingNames: every constant of a setting is in the list of them, and each is there once.
+func TestSettingNames(t *testing.T) {
+	listed := setting.Names()
+	names := settingNames(t)
+	if len(names) != len(listed) {
+		t.Errorf("%d constants, %d in the list", len(names), len(listed))
+	}
+	for constant, name := range names {
+		if !slices.Contains(listed, name) {
+			t.Errorf("%s is not in the list", constant)
+		}
+	}
+}
+
+// TestLibrariesKnowNoFlags: neither texts nor comments of what is below the commands name a flag of the program.
+func TestLibrariesKnowNoFlags(t *testing.T) {
+	const root = "../../../"
+	ofTools := []string{"chmod o+x %s, or give %s an ACL (hdfs dfs -setfacl -m user:%s:--x %s)"}
+	flagsAreData := []string{root + "internal/cli", root + "internal/test", root + "internal/base/abilities"}
+	files := 0
+	for _, top := range []string{root + "pkg", root + "internal"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && slices.Contains(flagsAreData, filepath.ToSlash(path)) {
+				return filepath.SkipDir
+			}
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			files++
+			for _, o := range flagsNamed(t, path, nil, ofTools) {
+				t.Error(o)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 700 {
+		t.Errorf("only %d files were read", files)
+	}
+}
+
+// flagsNamed are the places of a file that name a flag; exempt are texts that may. A nil src is read from the file.
+func flagsNamed(t *testing.T, file string, src any, exempt []string) []string {
+	t.Helper()
+	flag := regexp.MustCompile(`--[a-z][a-z-]*`)
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, file, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	look := func(at token.Pos, text string) {
+		if m := flag.FindString(text); m != "" {
+			found = append(found, set.Position(at).String()+": "+m+" is a flag: name the setting, with package setting")
+		}
+	}
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			look(c.Pos(), c.Text)
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err != nil || !slices.Contains(exempt, text) {
+				look(lit.Pos(), lit.Value)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// TestFlagsNamed: flags are found in texts and comments, and dashes alone are none.
+func TestFlagsNamed(t *testing.T) {
+	src := `package p
+
+// F is --f.
+func F() []string {
+	return []string{"give --memory", "a -- b", ` + "`--raw`" + `, "user:%s:--x"} // -----
+}
+`
+	got := flagsNamed(t, "p.go", src, []string{"user:%s:--x"})
+	if len(got) != 3 || !strings.HasPrefix(got[0], "p.go:3:1: --f ") || !strings.HasPrefix(got[1], "p.go:5:18: --memory ") || !strings.HasPrefix(got[2], "p.go:5:") {
+		t.Errorf("%q", got)
+	}
+}

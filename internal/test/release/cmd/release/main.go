@@ -1,0 +1,49 @@
+// Command release makes the archives of a release; make release runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"bulkload/internal/test/release"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	o := release.Options{Root: "."}
+	flag.StringVar(&o.Version, "version", "", "version, such as 0.3.0")
+	flag.StringVar(&o.Out, "out", "build/release", "directory for the archives")
+	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/arm64", "platforms, separated by commas")
+	flag.Parse()
+	o.Platforms = strings.Split(*platforms, ",")
+	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("SOURCE_DATE_EPOCH %q is no number of seconds", text)
+		}
+		o.Date = time.Unix(seconds, 0)
+	}
+	names, err := release.Make(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(names, "SHA256SUMS") {
+		fmt.Printf("%s/%s\n", o.Out, name)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package secured
+
+import (
+	"testing"
+
+	"bulkload/internal/test/testcluster"
+)
+
+// Kinds of clusters. Privacy with AES is the one of the quick part.
+var (
+	sealed         = testcluster.AtLevel(testcluster.Privacy)
+	authentication = testcluster.AtLevel(testcluster.Authentication)
+	integrity      = testcluster.AtLevel(testcluster.Integrity)
+	withoutAES     = testcluster.Security{Kerberos: true, RPC: testcluster.Privacy, Data: testcluster.Privacy, HBase: testcluster.Privacy}
+	encrypted      = testcluster.Security{EncryptData: true, AES: true}
+	encryptedToo   = testcluster.Security{Kerberos: true, RPC: testcluster.Integrity, HBase: testcluster.Privacy, EncryptData: true, AES: true}
+)
+
+// part is a test of a site.
+type part struct {
+	name string
+	test func(*testing.T, *site)
+	full bool // in the full suite only
+}
+
+// TestLevels goes through the kinds of clusters, one after the other, and does with each what its level calls for.
+func TestLevels(t *testing.T) {
+	var p paces
+	jobs, afterwards := part{"jobs", testJobs, true}, part{"afterwards", testAfterwards, true}
+	for _, kind := range []struct {
+		name     string
+		security testcluster.Security
+		parts    []part
+	}{
+		{"privacy with AES", sealed, []part{
+			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"state", testState, false}, {"commands", testCommands, true}, {"afterwards", testAfterwards, false},
+			{"sealed", testSealed, true},
+		}},
+		{"simple", testcluster.Security{}, []part{{"clients with Kerberos", testKerberosRefused, true}}},
+		{"authentication", authentication, []part{jobs, {"seen", testSeen, true}, afterwards}},
+		{"integrity", integrity, []part{jobs, {"flipped", testFlipped, true}, afterwards}},
+		{"privacy without AES", withoutAES, []part{jobs, {"sealed", testSealed, true}, afterwards}},
+		{"encrypted data", encrypted, []part{jobs}},
+		{"Kerberos with encrypted data", encryptedToo, []part{jobs}},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			if kind.security != sealed {
+				testcluster.SecuredAll(t)
+			}
+			s := at(t, kind.security)
+			for _, part := range append(kind.parts, part{"pace", func(t *testing.T, s *site) { p.measure(t, kind.name, s) }, true}) {
+				t.Run(part.name, func(t *testing.T) {
+					if part.full {
+						testcluster.SecuredAll(t)
+					}
+					part.test(t, s.at(t))
+				})
+			}
+		})
+	}
+	for _, line := range p.lines {
+		t.Log(line)
+	}
+}

@@ -1,0 +1,72 @@
+package secured
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/bench/data"
+)
+
+// paces are the medians of the runs at each kind of cluster, in the order in which they were taken.
+type paces struct{ lines []string }
+
+// measures is how often a job is run for its median; one before that does not count.
+const measures = 5
+
+// measure runs the same job time after time, each time into a new table, and notes the medians of the whole and of each phase.
+// It holds nothing to a time: what the ratio of two kinds is, is for the reader. Next to it is how long HBase's Java client takes to
+// scan the same table, in a JVM that runs already.
+func (p *paces) measure(t *testing.T, kind string, s *site) {
+	e := made(t, data.Opinion, data.Parquet, 10, rowsEach)
+	var whole []time.Duration
+	phases := map[string][]time.Duration{}
+	for i := range measures + 1 {
+		table := fmt.Sprintf("pace_%d", i)
+		s.create(t, table, e.salts)
+		r := s.load(t, e, table)
+		begun := time.Now()
+		s.digest(t, table)
+		scanned := time.Since(begun)
+		s.adm(t, "drop", table)
+		if i == 0 {
+			continue
+		}
+		whole = append(whole, r.took)
+		for name, took := range phasesOf(r.err) {
+			phases[name] = append(phases[name], took)
+		}
+		phases["java_scan"] = append(phases["java_scan"], scanned)
+	}
+	line := fmt.Sprintf("%-30s %6.2f s", kind, median(whole).Seconds())
+	for _, name := range slices.Sorted(maps.Keys(phases)) {
+		line += fmt.Sprintf("  %s %.2f", name, median(phases[name]).Seconds())
+	}
+	t.Log(line)
+	p.lines = append(p.lines, line)
+}
+
+func median(of []time.Duration) time.Duration {
+	of = slices.Sorted(slices.Values(of))
+	return of[len(of)/2]
+}
+
+// phasesOf reads from a log how long each phase took.
+func phasesOf(log string) map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, `msg="phase ended"`) {
+			continue
+		}
+		_, rest, _ := strings.Cut(line, " phase=")
+		name, rest, _ := strings.Cut(rest, " took=")
+		took, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if d, err := time.ParseDuration(took); err == nil {
+			all[name] = d
+		}
+	}
+	return all
+}

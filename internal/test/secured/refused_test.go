@@ -1,0 +1,134 @@
+package secured
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/testcluster"
+)
+
+// notFit is the exit code for a cluster or a table that is not fit for a job.
+const notFit = 3
+
+// soon is within what time a mistake in the settings is reported: nothing is to be waited for. The limit is wide, since the
+// machine may be busy with much else.
+const soon = 3 * time.Minute
+
+// testRefused runs the job as users who may not, and by clients that do not fit the cluster: each is refused by name before
+// anything of the input is read or anything is written.
+func testRefused(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "refused"
+	s.create(t, table, e.salts)
+	e.input = filepath.Join(t.TempDir(), "no-such-input.csv") // who reads it fails, with another exit code
+	for _, c := range []struct {
+		name  string
+		site  *site
+		names []string
+	}{
+		{"nobody", s.as(testcluster.Nobody), []string{"CREATE", table, testcluster.Nobody}},
+		{"nocreate", s.as(testcluster.NoCreate), []string{"CREATE", table, testcluster.NoCreate}},
+		{"a simple client", s.with(s.conf(t, "kerberos", "simple")...), []string{"hbase.security.authentication", "kerberos"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := s.written(t, c.site.user)
+			r := c.site.do(t, c.site.loading(e, table)...)
+			refusedWith(t, r, c.names...)
+			if n := s.written(t, c.site.user); n != before {
+				t.Errorf("%d calls at the NameNode have written as %s", n-before, c.site.user)
+			}
+		})
+	}
+}
+
+// testKerberosRefused runs the job on a cluster without security by clients that log in, at HDFS, at HBase, at both: nothing is built
+// before it is refused.
+func testKerberosRefused(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "refused"
+	s.create(t, table, e.salts)
+	kdc := testcluster.StartKDC(t, testcluster.AtLevel(testcluster.Privacy))
+	login := s.with("KRB5_CONFIG="+kdc.Krb5Conf(), "BULKLOAD_PRINCIPAL="+testcluster.Principal(testcluster.Loader), "BULKLOAD_KEYTAB="+kdc.Keytab(testcluster.Loader))
+	hadoop := map[string]string{"hadoop.security.authentication": "kerberos", "dfs.namenode.kerberos.principal": testcluster.Principal("nn/_HOST")}
+	hbase := map[string]string{"hbase.security.authentication": "kerberos", "hbase.master.kerberos.principal": testcluster.Principal("hbase/_HOST"),
+		"hbase.regionserver.kerberos.principal": testcluster.Principal("hbase/_HOST")}
+	for _, c := range []struct {
+		name        string
+		core, hbase map[string]string
+		names       []string
+	}{
+		{"at HDFS", hadoop, nil, []string{"hadoop.security.authentication", "simple"}},
+		{"at HBase", nil, hbase, []string{"hbase.security.authentication", "simple"}},
+		{"at both", hadoop, hbase, []string{"security.authentication", "simple"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conf := s.confWith(t, map[string]map[string]string{"core-site.xml": c.core, "hdfs-site.xml": nil, "hbase-site.xml": c.hbase})
+			own := login.with(conf...)
+			r := own.do(t, own.loading(e, table)...)
+			refusedWith(t, r, c.names...)
+			if strings.Contains(r.err, "phase=read") {
+				t.Errorf("the input was read: %s", r.err)
+			}
+		})
+	}
+}
+
+// confWith is the environment with a configuration that has more properties.
+func (s *site) confWith(t testing.TB, more map[string]map[string]string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, properties := range more {
+		var added strings.Builder
+		for key, value := range properties {
+			fmt.Fprintf(&added, "<property><name>%s</name><value>%s</value></property>", key, value)
+		}
+		text := strings.Replace(read(t, filepath.Join(s.c.ConfDir(), name)), "</configuration>", added.String()+"</configuration>", 1)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"HADOOP_CONF_DIR=" + dir, "HBASE_CONF_DIR=" + dir}
+}
+
+// refusedWith holds a command to a refusal that names these.
+func refusedWith(t *testing.T, r ended, names ...string) {
+	t.Helper()
+	t.Logf("exit code %d after %.1f s: %s", r.code, r.took.Seconds(), r.message())
+	if r.code != notFit {
+		t.Errorf("exit code %d, want %d", r.code, notFit)
+	}
+	if r.took > soon {
+		t.Errorf("refused after %s", r.took)
+	}
+	for _, name := range names {
+		if !strings.Contains(r.message(), name) {
+			t.Errorf("the message does not name %s", name)
+		}
+	}
+}
+
+// conf is the environment with a configuration in which one value is another in all files.
+func (s *site) conf(t testing.TB, from, to string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"core-site.xml", "hdfs-site.xml", "hbase-site.xml"} {
+		text := strings.ReplaceAll(read(t, filepath.Join(s.c.ConfDir(), name)), "<value>"+from+"</value>", "<value>"+to+"</value>")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"HADOOP_CONF_DIR=" + dir, "HBASE_CONF_DIR=" + dir}
+}
+
+// written counts the calls of a user at the NameNode that make, change or remove something.
+func (s *site) written(t testing.TB, user string) (n int) {
+	t.Helper()
+	for _, command := range []string{"create", "mkdirs", "rename", "setPermission", "delete", "getDelegationToken"} {
+		n += len(s.audited(t, user, command))
+	}
+	return n
+}

@@ -1,0 +1,111 @@
+package secured
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/bench/data"
+	"bulkload/internal/test/testcluster"
+)
+
+// TestTickets has jobs that take several times as long as a ticket lives: by a keytab, by a ticket cache that another
+// program renews, and by one that is not renewed. When all their first tickets have expired the region server starts again,
+// so that each has to log in again: a connection that is open outlives its tickets.
+func TestTickets(t *testing.T) {
+	testcluster.SecuredAll(t)
+	kind := testcluster.AtLevel(testcluster.Privacy)
+	kind.TicketLife, kind.RenewLife = time.Minute, time.Minute // the program renews a ticket as long as the KDC allows
+	s := at(t, kind)
+	e := made(t, data.Check, data.CSV, 10, 80_000)
+	// About 14 MiB take four minutes.
+	slow := []string{"--upload-limit", "64KiB", "--upload-streams", "1"}
+	tables := []string{"tickets_keytab", "tickets_renewed", "tickets_expired"}
+	sites := []*site{s.at(t), s.at(t).cached(t), s.at(t).cached(t)}
+	for _, table := range tables {
+		s.create(t, table, e.salts)
+	}
+	sites[1].kinit(t)
+	sites[2].kinit(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(20 * time.Second):
+				sites[1].kinit(t)
+			}
+		}
+	}()
+	before, began := s.issued(t), time.Now()
+	results := make([]ended, len(sites))
+	var jobs sync.WaitGroup
+	for i, own := range sites {
+		jobs.Go(func() { results[i] = own.do(t, own.loading(e, tables[i], slow...)...) })
+	}
+	select {
+	case <-time.After(kind.TicketLife + testcluster.ShortSkew + 10*time.Second):
+	case <-t.Context().Done():
+	}
+	s.restart(t, testcluster.RegionServer)
+	jobs.Wait()
+	stop()
+	t.Logf("%.0f s, %d tickets issued to all", time.Since(began).Seconds(), s.issued(t)-before)
+	for i, r := range results[:2] {
+		if r.code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", tables[i], r.code, r.err)
+		}
+		if r.took < 3*kind.TicketLife {
+			t.Errorf("the job of %s took %s: it shows nothing about renewal", tables[i], r.took)
+		}
+	}
+	r := results[2]
+	t.Logf("exit code %d after %.0f s: %s", r.code, r.took.Seconds(), r.message())
+	if r.code == 0 || !strings.Contains(r.message(), "kinit") {
+		t.Error("a job logs in by tickets that have expired, or does not say how to renew them")
+	}
+	sites[2].kinit(t)
+	sites[2].load(t, e, tables[2])
+	for i, table := range tables {
+		s.holds(t, e, table)
+		sites[i].loadedOnce(t, table)
+	}
+}
+
+// at is the site with a state of its own.
+func (s *site) at(t *testing.T) *site {
+	other := *s
+	other.dir = t.TempDir()
+	return &other
+}
+
+// cached is the site with a ticket cache instead of a keytab.
+func (s *site) cached(t *testing.T) *site {
+	return s.with("BULKLOAD_PRINCIPAL=", "BULKLOAD_KEYTAB=", "KRB5CCNAME=FILE:"+filepath.Join(s.dir, "ccache"))
+}
+
+// kinit has MIT's client fill the ticket cache of the site.
+func (s *site) kinit(t *testing.T) {
+	cmd := exec.Command("kinit", "-k", "-t", s.c.Keytab(s.user), testcluster.Principal(s.user))
+	cmd.Env = append(os.Environ(), "KRB5_CONFIG="+s.c.Krb5Conf(), "KRB5CCNAME=FILE:"+filepath.Join(s.dir, "ccache"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("kinit: %v\n%s", err, out)
+	}
+}
+
+// issued counts the ticket-granting tickets that the KDC has given to the user.
+func (s *site) issued(t testing.TB) (n int) {
+	for line := range strings.Lines(read(t, s.c.Daemon(testcluster.KDC).LogPath())) {
+		if strings.Contains(line, "AS_REQ") && strings.Contains(line, "ISSUE") && strings.Contains(line, s.user+"@") {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,280 @@
+// Command cluster starts and stops a test cluster that outlives it: a real HDFS, ZooKeeper and HBase on
+// this machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bulkload/internal/test/testcluster"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := newCommand().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	dir           string
+	port          int
+	regionServers int
+	dataNodes     int
+	ha            bool
+	yarn          bool
+	nodeManagers  int
+	measured      bool
+	hbase         string
+	secure        secureOptions
+	verbose       bool
+}
+
+func newCommand() *cobra.Command {
+	var o options
+	root := &cobra.Command{
+		Use:          "cluster",
+		Short:        "A real HDFS, ZooKeeper and HBase on this machine, for tests and for trying things out",
+		SilenceUsage: true,
+		// Else the flags before "adm" would be given to Adm, those before "hfile" to HFileJudge.
+		TraverseChildren: true,
+		SilenceErrors:    true,
+		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+			o.dir, err = o.absoluteDir()
+			return err
+		},
+	}
+	root.PersistentFlags().StringVar(&o.dir, "dir", "", "the cluster's directory (default build/cluster in the checkout)")
+	root.PersistentFlags().BoolVarP(&o.verbose, "verbose", "v", false, "say what is done")
+
+	up := &cobra.Command{
+		Use: "up", Short: "Start the cluster, or find it running", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runUp(cmd.Context(), cmd.OutOrStdout(), o) },
+	}
+	up.Flags().IntVar(&o.port, "port", 0, "first of the consecutive ports (default: a free range)")
+	up.Flags().IntVar(&o.regionServers, "region-servers", 1, "number of region servers")
+	up.Flags().IntVar(&o.dataNodes, "data-nodes", 1, "number of data nodes")
+	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
+	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server in addition to the others")
+	up.Flags().IntVar(&o.nodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
+	up.Flags().BoolVar(&o.measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
+	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
+	o.secure.register(up.Flags())
+	root.AddCommand(up,
+		&cobra.Command{
+			Use: "down", Short: "Stop the cluster and remove its data", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return testcluster.Down(cmd.Context(), o.dir) },
+		},
+		&cobra.Command{
+			Use: "down-pool DIR", Short: "Stop the clusters that tests have handed on in a directory, and remove their data", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return testcluster.DownPool(cmd.Context(), args[0]) },
+		},
+		&cobra.Command{
+			Use: "tend-pool DIR", Short: "Stop the clusters of such a directory that no test has used for five minutes, until interrupted", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return testcluster.TendPool(cmd.Context(), args[0], 5*time.Minute)
+			},
+		},
+		&cobra.Command{
+			Use: "status", Short: "Show the daemons; the exit code is 1 when one does not serve", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), cmd.OutOrStdout(), o) },
+		},
+		&cobra.Command{
+			Use: "env", Short: "Print the lines for eval in a shell", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return runEnv(cmd.Context(), cmd.OutOrStdout(), o) },
+		},
+		&cobra.Command{
+			Use: "restart ROLE", Short: "Kill one daemon, if it runs, and start it again", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return runRestart(cmd.Context(), o, args[0]) },
+		},
+		&cobra.Command{
+			Use: "grant TABLE...", Short: "Give the users of a cluster with Kerberos their rights: loader RWC, nocreate RW, nobody none",
+			Args: cobra.MinimumNArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return runGrant(cmd.Context(), o, args) },
+		},
+		&cobra.Command{
+			Use: "adm COMMAND [ARG]...", Short: "Ask the cluster by HBase's own client, \"adm --as USER\" as a user of one with Kerberos; \"adm help\" lists the commands",
+			DisableFlagParsing: true, // "create" has flags of its own.
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return runAdm(cmd.Context(), cmd.OutOrStdout(), o, args)
+			},
+		},
+		&cobra.Command{
+			Use: "hfile COMMAND [ARG]...", Short: "Write, read or check HFiles by HBase's own classes (testdata/hfile/judge/HFileJudge.java lists the commands)",
+			DisableFlagParsing: true, // "write" has flags of its own.
+			RunE: func(cmd *cobra.Command, args []string) error {
+				out, err := testcluster.JudgeInput(cmd.Context(), cmd.InOrStdin(), args...)
+				fmt.Fprint(cmd.OutOrStdout(), out)
+				return err
+			},
+		},
+		&cobra.Command{
+			Use: "jars", Short: "Fetch the jars, if need be, and print their directory", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				lib, err := testcluster.Jars(cmd.Context())
+				if err == nil {
+					fmt.Fprintln(cmd.OutOrStdout(), lib)
+				}
+				return err
+			},
+		})
+	return root
+}
+
+// absoluteDir is the given directory, or build/cluster next to the nearest go.mod.
+func (o options) absoluteDir() (string, error) {
+	if o.dir != "" {
+		return filepath.Abs(o.dir)
+	}
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "build", "cluster"), nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod in %s or above it: run inside the checkout or give --dir", start)
+		}
+	}
+}
+
+func (o options) attach(ctx context.Context) (*testcluster.Cluster, error) {
+	return testcluster.Attach(ctx, filepath.Join(o.dir, "conf"))
+}
+
+func runUp(ctx context.Context, out io.Writer, o options) error {
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	security, err := o.secure.security()
+	if err != nil {
+		return err
+	}
+	c, started, err := testcluster.Up(ctx, testcluster.Options{
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, Measured: o.measured, HBase: o.hbase, Security: security,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if !started {
+		fmt.Fprintln(out, "# It runs already.")
+	}
+	printEnvironment(out, c)
+	fmt.Fprintf(out, "# HBase:       %s\n", c.Version())
+	fmt.Fprintf(out, "# NameNode:    http://localhost:%d/jmx\n", c.Ports().NameNodeHTTP)
+	fmt.Fprintf(out, "# ZooKeeper:   %s\n", c.ZooKeeper())
+	fmt.Fprintf(out, "# HDFS:        %s\n", c.HDFS())
+	if c.HadoopHome() != "" {
+		fmt.Fprintf(out, "# YARN:        http://%s/cluster\n", c.YARNEnd())
+		fmt.Fprintf(out, "# History:     http://%s/jobhistory\n", c.HistoryEnd())
+	}
+	fmt.Fprintf(out, "# Logs:        %s\n", filepath.Join(c.Dir(), "logs"))
+	fmt.Fprintf(out, "# Look:        go run ./internal/test/testcluster/cmd/cluster --dir %s adm help\n", c.Dir())
+	fmt.Fprintf(out, "# Stop:        go run ./internal/test/testcluster/cmd/cluster --dir %s down\n", c.Dir())
+	return nil
+}
+
+func printEnvironment(out io.Writer, c *testcluster.Cluster) {
+	for _, kv := range c.Environment() {
+		fmt.Fprintln(out, "export", kv)
+	}
+	for _, name := range c.Unset() {
+		fmt.Fprintln(out, "unset", name)
+	}
+}
+
+func runEnv(ctx context.Context, out io.Writer, o options) error {
+	c, err := o.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	printEnvironment(out, c)
+	return nil
+}
+
+func runStatus(ctx context.Context, out io.Writer, o options) error {
+	c, err := o.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var missing int
+	for _, role := range c.Roles() {
+		d := c.Daemon(role)
+		state := "serves"
+		switch err := d.Probe(ctx); {
+		case errors.Is(err, os.ErrProcessDone):
+			state = "does not run"
+			missing++
+		case err != nil:
+			state = err.Error()
+			missing++
+		}
+		fmt.Fprintf(out, "%-16s pid %-8d %s\n", role, d.Pid(), state)
+	}
+	if missing > 0 {
+		return fmt.Errorf("%d of %d daemons do not serve; logs in %s", missing, len(c.Roles()), filepath.Join(c.Dir(), "logs"))
+	}
+	return nil
+}
+
+func runRestart(ctx context.Context, o options, role string) error {
+	c, err := o.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	d := c.Daemon(testcluster.Role(role))
+	if d == nil {
+		return fmt.Errorf("no daemon %q; there are %v", role, c.Roles())
+	}
+	if err := d.Restart(ctx); err != nil {
+		return err
+	}
+	return d.WaitReady(ctx)
+}
+
+func runGrant(ctx context.Context, o options, tables []string) error {
+	c, err := o.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Grant(ctx, tables...)
+}
+
+func runAdm(ctx context.Context, out io.Writer, o options, args []string) error {
+	c, err := o.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var text string
+	if len(args) > 1 && args[0] == "--as" {
+		text, err = c.JavaClassAs(ctx, args[1], "Adm", args[2:]...)
+	} else {
+		text, err = c.Java(ctx, args...)
+	}
+	fmt.Fprint(out, text)
+	return err
+}

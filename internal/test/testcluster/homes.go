@@ -1,0 +1,120 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+
+	"bulkload/internal/base/retry"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+)
+
+// makeHomes makes what the users of an HDFS expect to find: /tmp for all, and a home for the user that
+// this process is and for the one that HADOOP_USER_NAME says.
+func (c *Cluster) makeHomes(ctx context.Context) error {
+	users := []string{os.Getenv("HADOOP_USER_NAME")}
+	if u, err := user.Current(); err == nil {
+		users = append(users, u.Username)
+	}
+	users = slices.DeleteFunc(users, func(name string) bool { return name == "" })
+	options := hdfs.ClientOptions{Addresses: c.nameNodes(), User: daemonUser}
+	if c.state.Security.Kerberos {
+		users = append(users, Loader, NoCreate, Nobody)
+		var err error
+		if options.KerberosClient, err = c.login(HDFSAdmin); err != nil {
+			return err
+		}
+		options.KerberosServicePrincipleName = "nn/_HOST"
+	}
+	dfs, err := hdfs.NewClient(options)
+	if err != nil {
+		return fmt.Errorf("home directories on the test cluster: %w", err)
+	}
+	defer dfs.Close()
+	// The client takes no context; these are a few calls to a NameNode that has just answered.
+	stop := context.AfterFunc(ctx, func() { dfs.Close() })
+	defer stop()
+	// A NameNode is operational a moment before it takes calls (NameNodeRpcServer.checkNNStartup, 3.4).
+	for err = makeDir(dfs, "/tmp"); err != nil && strings.Contains(err.Error(), "RetriableException"); err = makeDir(dfs, "/tmp") {
+		if late := retry.Sleep(ctx, pollEvery); late != nil {
+			return errors.Join(late, err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := makeDir(dfs, "/user"); err != nil {
+		return err
+	}
+	if err := dfs.Chmod("/tmp", 0o1777); err != nil {
+		return err
+	}
+	if c.state.Security.Kerberos {
+		// HBase is no superuser, and others must reach the staging directory below.
+		if err := makeDir(dfs, "/hbase"); err != nil {
+			return err
+		}
+		if err := dfs.Chmod("/hbase", 0o711); err != nil {
+			return err
+		}
+		if err := dfs.Chown("/hbase", daemonUser, daemonUser); err != nil {
+			return err
+		}
+	}
+	if c.hasYARN() {
+		for dir, owner := range map[string]string{appLogs: yarnUser, jobHistory: mapredUser} {
+			if err := makeDir(dfs, dir); err != nil {
+				return err
+			}
+			if err := dfs.Chmod(dir, 0o1777); err != nil {
+				return err
+			}
+			if err := dfs.Chown(dir, owner, yarnGroup); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Sort(users)
+	for _, name := range slices.Compact(users) {
+		if err := makeDir(dfs, "/user/"+name); err != nil {
+			return err
+		}
+		if err := dfs.Chown("/user/"+name, name, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// login gives the Kerberos client of a daemon or user.
+func (c *Cluster) login(name string) (*client.Client, error) {
+	conf, err := config.Load(c.layout.krb5Conf())
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keytab.Load(c.Keytab(name))
+	if err != nil {
+		return nil, err
+	}
+	k := client.NewWithKeytab(name, Realm, keys, conf, client.DisablePAFXFAST(true))
+	if err := k.Login(); err != nil {
+		return nil, fmt.Errorf("login as %s: %w", name, err)
+	}
+	return k, nil
+}
+
+func makeDir(dfs *hdfs.Client, dir string) error {
+	if err := dfs.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("home directories on the test cluster: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package testrun
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/test/race"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Options say what to run. The zero value runs all tests of the module in the working directory.
+type Options struct {
+	Dir      string        // of the module; default: the working directory
+	Packages []string      // patterns; default: ./...
+	First    []string      // import paths of packages that take long, which start before the others
+	Jobs     int           // runs of go test at a time, the one with the race detector among them; default 3
+	Timeout  time.Duration // of a package's tests; default 30 minutes
+	Out      io.Writer     // gets a line for each package, what failed, and a summary; default: nothing is printed
+	Events   io.Writer     // gets the events of go test -json, if not nil
+}
+
+// ErrFailed says that a test failed. What failed was printed.
+var ErrFailed = errors.New("tests failed")
+
+// A runner is a run of all tests.
+type runner struct {
+	o     Options
+	queue *queue
+
+	mu     sync.Mutex
+	totals totals
+}
+
+// Run runs the tests and returns when all have ended. The error is ErrFailed, or says that tests could not be run.
+func Run(ctx context.Context, o Options) error {
+	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 3), cmp.Or(o.Timeout, 30*time.Minute)
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if len(o.Packages) == 0 {
+		o.Packages = []string{"./..."}
+	}
+	all, err := packages(ctx, o.Dir, o.Packages...)
+	if err != nil {
+		return err
+	}
+	rank := func(p pkg) int {
+		if i := slices.Index(o.First, p.path); i >= 0 {
+			return i
+		}
+		return len(o.First)
+	}
+	slices.SortStableFunc(all, func(a, b pkg) int { return cmp.Compare(rank(a), rank(b)) })
+	r := &runner{o: o, queue: newQueue(), totals: totals{start: time.Now()}}
+	var concurrent []pkg
+	for i, p := range all {
+		if p.rank = i; p.concurrent {
+			concurrent = append(concurrent, p)
+		} else {
+			r.queue.add(run{pkg: p})
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range o.Jobs {
+		g.Go(func() error {
+			if i == 0 {
+				err := r.raced(ctx, concurrent)
+				r.queue.close()
+				if err != nil {
+					return err
+				}
+			}
+			for x, ok := r.queue.next(); ok; x, ok = r.queue.next() {
+				if err := r.alone(ctx, x); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	r.totals.print(o.Out)
+	if len(r.totals.failed) > 0 {
+		return ErrFailed
+	}
+	return nil
+}
+
+// raced runs the tests of packages with the race detector and -short, and has the tests of each package that were left out or made smaller
+// run again without it as soon as the package's others have ended.
+func (r *runner) raced(ctx context.Context, all []pkg) error {
+	if len(all) == 0 {
+		return nil
+	}
+	byPath := map[string]pkg{}
+	args := []string{"-race", "-short", "-p", "1"}
+	for _, p := range all {
+		byPath[p.path] = p
+		args = append(args, p.path)
+	}
+	return r.test(ctx, args, "race", func(done *result) {
+		if len(done.reduced) == 0 {
+			return
+		}
+		names := slices.Sorted(maps.Keys(done.reduced))
+		r.queue.add(run{byPath[done.path], []string{"-run", "^(" + strings.Join(names, "|") + ")$"}})
+	})
+}
+
+// alone runs the tests of one package without the race detector.
+func (r *runner) alone(ctx context.Context, x run) error {
+	args := x.args
+	if x.pkg.cluster {
+		args = append(args, "-count=1", "-parallel=3")
+	}
+	return r.test(ctx, append(args, x.pkg.path), "", func(*result) {})
+}
+
+// test is one run of go test. done is called for each package, before the next one's events are read.
+func (r *runner) test(ctx context.Context, args []string, mode string, done func(*result)) error {
+	// make check vets all, and here that would be done twice: with the race detector and without.
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.o.Timeout.String()}, args...)...)
+	cmd.Dir = r.o.Dir
+	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a thousand.
+	cmd.Env = append(os.Environ(), strings.TrimSpace("GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE")))
+	// The race detector needs cgo. Without it programs are static, as YARN's nodes need them: they and the tests are of one compilation.
+	cgo := "CGO_ENABLED=0"
+	if mode == "race" {
+		cgo = "CGO_ENABLED=1"
+	}
+	cmd.Env = append(cmd.Env, cgo)
+	// An interrupt reaches go test by the terminal too, and lets tests take back what they started.
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	results := map[string]*result{}
+	failed := false
+	for s := bufio.NewScanner(out); s.Scan(); {
+		var e event
+		if json.Unmarshal(s.Bytes(), &e) != nil {
+			fmt.Fprintln(&stderr, s.Text()) // of the compiler
+			continue
+		}
+		path := cmp.Or(e.Package, strings.Fields(e.ImportPath + " -")[0])
+		p := results[path]
+		if p == nil {
+			p = &result{path: path, mode: mode, reduced: map[string]bool{}, output: map[string][]string{}}
+			results[path] = p
+		}
+		r.mu.Lock()
+		if r.o.Events != nil {
+			fmt.Fprintln(r.o.Events, s.Text())
+		}
+		ended := p.add(&e)
+		if ended {
+			failed = failed || p.failed
+			p.print(r.o.Out)
+			r.totals.add(p)
+		}
+		r.mu.Unlock()
+		if ended {
+			done(p)
+		}
+	}
+	err = cmd.Wait()
+	if err != nil && !failed && ctx.Err() == nil {
+		return fmt.Errorf("go test %s: %w: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return ctx.Err()
+}
+
+// An event is what go test -json prints on a line.
+type event struct {
+	Action, Package, ImportPath, Test, Output, FailedBuild string
+	Elapsed                                                float64
+}
+
+// A result is that of a package's tests in one run of go test.
+type result struct {
+	path, mode string
+	failed     bool
+	seconds    float64
+	cached     bool
+	tests      []timed
+	failures   []string
+	reduced    map[string]bool     // top-level tests that skipped or said that they do less
+	output     map[string][]string // by test, "" for the package, of those that have not passed
+}
+
+type timed struct {
+	name    string
+	seconds float64
+}
+
+// add takes an event, and says that it was the package's last one.
+func (p *result) add(e *event) (ended bool) {
+	top, _, sub := strings.Cut(e.Test, "/")
+	switch e.Action {
+	case "output", "build-output":
+		p.output[e.Test] = append(p.output[e.Test], e.Output)
+		p.cached = p.cached || e.Test == "" && strings.Contains(e.Output, "(cached)")
+		if e.Test != "" && strings.Contains(e.Output, race.ReducedMark) {
+			p.reduced[top] = true
+		}
+	case "skip", "pass", "fail":
+		if e.Test == "" {
+			p.failed, p.seconds = e.Action == "fail", e.Elapsed
+			return true
+		}
+		if e.Action == "skip" {
+			p.reduced[top] = true
+		}
+		if e.Action == "fail" {
+			p.failures = append(p.failures, e.Test)
+		} else {
+			delete(p.output, e.Test)
+		}
+		if !sub {
+			p.tests = append(p.tests, timed{p.path + " " + e.Test, e.Elapsed})
+		}
+	}
+	return false
+}
+
+// print prints the package's line, and the output of what failed.
+func (p *result) print(out io.Writer) {
+	word, time := "ok", strconv.FormatFloat(p.seconds, 'f', 1, 64)+" s"
+	if p.failed {
+		word = "FAIL"
+	}
+	if p.cached {
+		time = "cached"
+	}
+	fmt.Fprintf(out, "%-4s %-50s %8s %s\n", word, p.path, time, p.mode)
+	if !p.failed {
+		return
+	}
+	for _, name := range append(slices.Clone(p.failures), "") {
+		for _, line := range p.output[name] {
+			fmt.Fprint(out, "     ", line)
+		}
+	}
+}

@@ -1,9 +1,0 @@
-package query
-
-import (
-	"testing"
-
-	"bulkload/internal/testcluster"
-)
-
-func TestMain(m *testing.M) { testcluster.Main(m) }

@@ -1,9 +1,0 @@
-package undo
-
-import (
-	"testing"
-
-	"bulkload/internal/testcluster"
-)
-
-func TestMain(m *testing.M) { testcluster.Main(m) }
