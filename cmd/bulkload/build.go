@@ -124,7 +124,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	if !g.logs.quiet && !g.json() {
 		for i, t := range js.Targets() {
-			printFiles(cmd.OutOrStdout(), m[i], path.Join(o.out, t.Dir))
+			printFiles(cmd.OutOrStdout(), m[i], below(o.out, t.Dir))
 		}
 	}
 	return g.summarize(cmd.OutOrStdout(), r)
@@ -207,7 +207,15 @@ func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
 
 func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	for _, f := range m.Files {
-		fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", path.Join(out, f.Name), setting.Count(f.Rows, "row"), ui.Bytes(f.Bytes),
+		fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", below(out, f.Name), setting.Count(f.Rows, "row"), ui.Bytes(f.Bytes),
 			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
 	}
+}
+
+// below is what is at a name in a directory, local or a URI.
+func below(dir, name string) string {
+	if scheme, path, ok := strings.Cut(dir, "://"); ok {
+		return scheme + "://" + below(path, name)
+	}
+	return path.Join(dir, name)
 }

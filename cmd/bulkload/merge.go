@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/result"
@@ -111,7 +110,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	if !g.logs.quiet && !g.json() {
 		for i, t := range job.Targets() {
-			printFiles(cmd.OutOrStdout(), made.Manifests[i], path.Join(o.out, t.Dir))
+			printFiles(cmd.OutOrStdout(), made.Manifests[i], below(o.out, t.Dir))
 		}
 	}
 	return g.summarize(cmd.OutOrStdout(), r)
