@@ -373,6 +373,7 @@ func TestSharesKilledAndDoubled(t *testing.T) {
 	twice(mergeArgs(2, 2))
 	j.hold(files, manifest)
 }
+
 // TestBelow: a URI keeps both slashes after its scheme.
 func TestBelow(t *testing.T) {
 	for dir, want := range map[string]string{"out": "out/f/x", "./out/": "out/f/x", "/out": "/out/f/x", "hdfs:///tmp/out/": "hdfs:///tmp/out/f/x", "hdfs://nn:8020/out": "hdfs://nn:8020/out/f/x"} {
