@@ -42,7 +42,7 @@ func newTableAdviseCmd(g *globals) *cobra.Command {
 		Short: "Advise a number of regions, with reasons and the statement that makes the table",
 		Long: `Advise turns size, growth, servers and the way of reading into a number of regions
 for a table that is to be made. Sizes are those of HFiles: take them from bulkload
-plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\n" + exitHelp,
+plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.`,
 		Example: `  bulkload plan --job examples/check.yaml --input check.csv --splits salt:10 --output json > plan.json
   bulkload table advise --job examples/check.yaml --plan plan.json --rows 50000000 --rows-per-day 500000 --servers 5
   bulkload table advise --table orders --key 'md5hex(id) + id' --bytes 100GiB --access throughput --servers 12`,

@@ -50,7 +50,7 @@ further tables, each has its files in DIR/TABLE/FAMILY, all of one reading.
 
 With --plan and --share it reads one of N shares of the input, and leaves its sorted
 rows in DIR, which all shares have in common. Merge makes the HFiles of them. A share
-that failed, or was killed, is built again by the same command.` + "\n" + exitHelp,
+that failed, or was killed, is built again by the same command.`,
 		Example: `  bulkload build --job examples/check.yaml --input check.csv --out hfiles --splits 1,2,3,4,5,6,7,8,9
   bulkload build --plan /shared/check.plan --share 3/7 --out /shared/check.rows`,
 		Args: noArgs,

@@ -32,7 +32,7 @@ func newCheckCmd(g *globals) *cobra.Command {
 staging directory on HDFS, clocks, quotas, the inputs and this machine, and says
 for each what is wrong and what to do. It loads nothing; in the staging directory
 it makes a file and removes it again. A warning does not fail the check. Run does
-the same before it begins.` + "\n" + exitHelp,
+the same before it begins.`,
 		Example: `  bulkload check --table test:check
   bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json`,
 		Args: noArgs,

@@ -37,7 +37,7 @@ directory on HDFS, and says which it would remove; with --yes it removes them.
 A job that runs, one that changed lately, and one with files where it is not
 known whether HBase has taken them stay. What the program did not
 make itself is not touched. A finished job whose state is gone is a new one when
-its command is run again.` + "\n" + exitHelp,
+its command is run again.`,
 		Example: `  bulkload clean
   bulkload clean --older-than 30d --yes
   bulkload clean --job check-0123456789ab --yes`,

@@ -20,7 +20,7 @@ func newConfigCmd(g *globals) *cobra.Command {
 		Short: "Where settings come from, and the schema of files for editors",
 		Long: `A setting is a flag, else an environment variable (BULKLOAD_ and the flag's name
 in capitals, with underscores), else what the job file says, else what the
-configuration file says, else its default.` + "\n" + exitHelp,
+configuration file says, else its default.`,
 	}
 	cmd.AddCommand(newConfigShowCmd(g), newConfigSchemaCmd(g))
 	return cmd
@@ -32,7 +32,7 @@ func newConfigShowCmd(g *globals) *cobra.Command {
 		Short: "Print every setting of run with its value and where it is from",
 		Long: `Show prints what a run with the same flags, environment, job file and
 configuration file would work with. Dates in paths are filled in. Passwords and
-tokens are not shown. No cluster is asked, and inputs are not opened.` + "\n" + exitHelp,
+tokens are not shown. No cluster is asked, and inputs are not opened.`,
 		Example: `  bulkload config show --job examples/check.yaml --date 2017-10-12
   bulkload config show --job examples/check.yaml --output json`,
 		Args: noArgs,
@@ -75,7 +75,7 @@ func newConfigSchemaCmd(*globals) *cobra.Command {
 		Long: `Schema prints a JSON schema (draft 2020-12) with which editors complete and check
 job files: put it into a file, and as the first line into a job file
 
-  # yaml-language-server: $schema=bulkload.schema.json` + "\n" + exitHelp,
+  # yaml-language-server: $schema=bulkload.schema.json`,
 		Example: `  bulkload config schema > bulkload.schema.json
   bulkload config schema config > bulkload-config.schema.json`,
 		ValidArgs: []string{"job", "config"},

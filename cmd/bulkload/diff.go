@@ -33,7 +33,7 @@ has dropped is not seen: where a family keeps one version, rows that were overwr
 may count as added then, and the answer says how many cells that may be. Of a job of several tables it says so
 of each.
 
---limit names rows, with --show-data only: row keys are data.` + "\n" + exitHelp,
+--limit names rows, with --show-data only: row keys are data.`,
 		Example: `  bulkload diff --job check-0123456789ab-cdef01234567
   bulkload diff --job check-0123456789ab-cdef01234567 --show-data --limit 20`,
 		Args: noArgs,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ type exitStatus struct {
 	next    string // what its caller does then
 }
 
-// exitTable is the one list of exit codes: help texts, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
+// exitTable is the one list of exit codes: help exit-codes, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
 var exitTable = exits()
 
 func exits() []exitStatus {
@@ -40,21 +39,6 @@ func exits() []exitStatus {
 	}
 	slices.SortFunc(list, func(a, b exitStatus) int { return a.code - b.code })
 	return list
-}
-
-// exitHelp is the part of every command's help that lists them.
-var exitHelp = exitText(exitTable)
-
-// exitHeading is the line above the list, by which the documentation finds it in a help text.
-const exitHeading = "Exit status:"
-
-func exitText(table []exitStatus) string {
-	var b strings.Builder
-	b.WriteString("\n" + exitHeading)
-	for _, s := range table {
-		fmt.Fprintf(&b, "\n  %-4d %s", s.code, s.meaning)
-	}
-	return b.String()
 }
 
 // usageError marks what the caller of the program got wrong.

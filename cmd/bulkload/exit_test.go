@@ -78,8 +78,5 @@ func TestExitTable(t *testing.T) {
 		if s.meaning == "" || s.next == "" {
 			t.Errorf("%d has no meaning, or says not what to do", s.code)
 		}
-		if !strings.Contains(exitHelp, fmt.Sprintf("\n  %-4d %s", s.code, s.meaning)) {
-			t.Errorf("the help text lacks %d", s.code)
-		}
 	}
 }

@@ -55,7 +55,7 @@ What the format or the job could not bring back, such as a separator in a value 
 dialect without quotes, ends the command with the row's place. The directory must be
 empty or missing. When it is complete it has _manifest.json, with how many rows and
 bytes each file has, its SHA-256, and the fields of a job file that reads it; after an
-error nothing is left in it.` + "\n" + exitHelp,
+error nothing is left in it.`,
 		Example: `  bulkload export check --to hdfs:///exports/check --format parquet --job examples/check.yaml
   bulkload export snapshot:nightly --to /data/check --format csv --job examples/check.yaml --columns id,check_id
   bulkload export ns:orders --to orders --format jsonl

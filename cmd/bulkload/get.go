@@ -23,7 +23,7 @@ the salt cannot be computed from them, the rows of every salt are read and merge
 
 With --by the values are those of an index that the job file lists under tables. Each
 entry is compared with its row: one whose row is gone, or has other values by now, is
-passed over.` + "\n\n" + formatHelp + "\n" + exitHelp,
+passed over.` + "\n\n" + formatHelp,
 		Example: `  bulkload get --job examples/check.yaml A208848994
   bulkload get --job examples/opinion.yaml BN20170901001 02 --format table --columns id,opinion
   bulkload get --job examples/check.yaml A208848994 --explain

@@ -97,13 +97,12 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAbout a command: bulkload COMMAND --help, or bulkload help COMMAND. Exit codes: bulkload help exit-codes.\n")
 }
 
-// about is the text of a command without the list of exit codes.
+// about is the text of a command.
 func about(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
 		text = cmd.Short
 	}
-	text, _, _ = strings.Cut(text, "\n"+exitHeading)
 	return strings.TrimSpace(text)
 }
 
@@ -127,7 +126,7 @@ func usage(out io.Writer, cmd *cobra.Command) {
 
 // exitCodes prints what exit codes mean.
 func exitCodes(out io.Writer) {
-	fmt.Fprintln(out, exitHeading)
+	fmt.Fprintln(out, "Exit codes:")
 	for _, s := range exitTable {
 		fmt.Fprintf(out, "  %-4d %s: %s\n", s.code, s.meaning, s.next)
 	}

@@ -38,7 +38,7 @@ columns could be a key, and what a job would refuse. --write makes a job file of
 If the sample is ambiguous, inspect lists the readings and the first place where
 they differ, writes no job file and ends with exit code 2. The flags that say how
 text is written decide: give those, and inspect again. Refused files end with exit code 5. Values are shown with --values
-only. What is found holds for the sample.` + "\n" + exitHelp,
+only. What is found holds for the sample.`,
 		Example: `  bulkload inspect /exports/check/20171012
   bulkload inspect hdfs://nn/warehouse/check --write check.yaml
   bulkload inspect check.txt --dialect mysql --null-value '\N' --write check.yaml`,

@@ -39,7 +39,7 @@ func newKeyCmd(g *globals) *cobra.Command {
 ASCII as it is, other bytes as \xNN, the backslash too. With --explain it shows
 what is known of the keys without a record, and of each key its parts, their
 bytes and the region it falls in. Without columns, here or in the job file, the
-first record holds their names. The language is that of docs/keys.md.` + "\n" + exitHelp,
+first record holds their names. The language is that of docs/keys.md.`,
 		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --salt-buckets 10
   bulkload key --recipe twits --columns user,ts --explain < twits.csv
   bulkload key --job examples/check.yaml --splits 1,2,3,4,5,6,7,8,9 --unique id --explain < check.csv`,

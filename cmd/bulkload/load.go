@@ -37,7 +37,7 @@ build's or merge's manifest; with --into TABLE too, a new table is made like it 
 loaded instead: see run.
 
 The same command after a crash resumes, and after a success does nothing until
-there is something else in DIR.` + "\n" + exitHelp,
+there is something else in DIR.`,
 		Example: `  bulkload load --table test:check hfiles
   bulkload load --table test:check hdfs:///tmp/check-hfiles
   bulkload load --table test:check --replace --max-deletes 2% hdfs:///tmp/check-hfiles`,

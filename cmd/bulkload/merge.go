@@ -37,7 +37,7 @@ and an input that is not what it was when the plan was made. Bad records of all
 shares together count against the job's budget.
 
 With --share K/M it writes a part of the regions; the merge that is done last writes
-the manifest. A merge that failed, or was killed, is made again by the same command.` + "\n" + exitHelp,
+the manifest. A merge that failed, or was killed, is made again by the same command.`,
 		Example: `  bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles
   bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles --share 1/2`,
 		Args: noArgs,

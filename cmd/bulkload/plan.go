@@ -73,7 +73,7 @@ With --engine yarn it also says what run --engine yarn would take of YARN.
 
 With --out the plan is written to a file, by which several processes build the
 HFiles together: build --plan FILE --share K/N, and merge. It holds the job, the
-regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
+regions, the timestamp and the input files as they are.`,
 		Example: `  bulkload plan --job examples/check.yaml --input /exports/check/20171012
   bulkload plan --job examples/check.yaml --input check.csv --splits 1,2,3,4,5,6,7,8,9 --svg regions.svg
   bulkload plan --key 'check_id + id' --input check.csv --suggest 20 > splits.txt

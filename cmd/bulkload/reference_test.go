@@ -33,7 +33,7 @@ func referenceExits() []reference.Exit {
 // TestCommandsDoc: docs/commands.md is what the commands say of themselves.
 func TestCommandsDoc(t *testing.T) {
 	const file = "../../docs/commands.md"
-	got := reference.Commands(newRootCmd(&globals{}), referenceExits(), exitHeading)
+	got := reference.Commands(newRootCmd(&globals{}), referenceExits())
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestManPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = reference.Man(newRootCmd(&globals{}), referenceExits(), exitHeading, dir, reference.ManOptions{Version: *manFor, Date: date.UTC()})
+	err = reference.Man(newRootCmd(&globals{}), referenceExits(), dir, reference.ManOptions{Version: *manFor, Date: date.UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ or with --suggest N, N regions of about the same bytes.
 With --plan --out FILE several processes build the HFiles: the snapshot is taken, the
 table made, and the plan written, by which build --share and merge work. The same
 command without --plan and --out loads their files, and verifies the table. With
---engine yarn one MapReduce job builds them.` + "\n" + exitHelp,
+--engine yarn one MapReduce job builds them.`,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
   bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
   bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'

@@ -58,7 +58,7 @@ switched by the name in their job files, and --drop-old drops it then.
 
 SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
 Years of history are loaded with --split-by directory and the limits of uploads,
-loading calls and hours below.` + "\n" + exitHelp,
+loading calls and hours below.`,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
   bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full
   bulkload run --job examples/check.yaml --input /exports/check/20171012 --replace --into check_20171012

@@ -40,7 +40,7 @@ need no key.
 
 When --limit leaves rows, the last line of standard error is their page token:
 the same command with --page TOKEN resumes after the last row, whatever became
-of the regions. With --output json it is in the last object.` + "\n\n" + formatHelp + "\n" + exitHelp,
+of the regions. With --output json it is in the last object.` + "\n\n" + formatHelp,
 		Example: `  bulkload scan --job orders.yaml --from 20150524 --to 20150525 --limit 50
   bulkload scan --table orders --key 'salt(ts, 10) + ts + id' --prefix 20150524 --format csv --columns ts,id
   bulkload scan --table orders --start-row '320150524\x00' --limit 10 --format table`,

@@ -48,7 +48,7 @@ service: it is no more ready, answers what is under way, and ends with 0.
 
 On a loopback address callers need not be known. Another address needs --clients,
 which names who may read what, by token, certificate or Kerberos ticket, and --tls-cert; --insecure
-does without. --audit has a line for each request: who read how much of what.` + "\n" + exitHelp,
+does without. --audit has a line for each request: who read how much of what.`,
 		Example: `  bulkload serve --jobs /etc/bulkload/jobs
   curl 'http://127.0.0.1:8091/v1/check/rows?check_id=A208848994'
   bulkload serve --jobs jobs --compat --deadline 5s --max-in-flight 64

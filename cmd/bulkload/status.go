@@ -36,7 +36,7 @@ and asks no cluster but for --state hbase:TABLE: then it lists the jobs of all h
 interrupted (killed, or its machine was); the same command that began a failed,
 stopped or interrupted job resumes it. The exit status is 0 whenever the
 question could be answered: what became of the job is in the field "state" of
---output json. A job that is not known is exit status 5.` + "\n" + exitHelp,
+--output json. A job that is not known is exit status 5.`,
 		Example: `  bulkload status
   bulkload status --job check-0123456789ab --output json
   bulkload status --job scheduled__2017-10-12 --watch`,

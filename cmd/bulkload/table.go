@@ -25,7 +25,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "splits PLAN",
 		Short: "Print split points, one a line",
-		Long:  "Splits prints the split points that " + settings.SplitsHelp + " stand for." + "\n" + exitHelp,
+		Long:  "Splits prints the split points that " + settings.SplitsHelp + " stand for.",
 		Example: `  bulkload table splits hex:16
   bulkload table splits salt:50 > splits.txt`,
 		Args: exactArgs("PLAN"),

@@ -45,7 +45,7 @@ func newTableCreateCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Long: `Create makes a table, split at the given points. What is set for all families can
 be set for one after its name: --family 'g:compression=GZ,bloom=NONE,ttl=86400'
 (compression, encoding, bloom, block-size, versions, ttl). With --like the table
-gets families, attributes and split points of another one.` + "\n" + exitHelp,
+gets families, attributes and split points of another one.`,
 		Example: `  bulkload table create check --splits salt:10
   bulkload table create users --splits hex:32 --family f --family 'log:compression=GZ,ttl=604800'
   bulkload table create test:check --like check

@@ -48,7 +48,7 @@ what they had overwritten. Then a snapshot of before the load, if run --snapshot
 one, is the way back, and the message says how.
 
 The same command after a crash resumes. The timestamp is never used again for the
-table: run refuses it.` + "\n" + exitHelp,
+table: run refuses it.`,
 		Example: `  bulkload undo --job check-0123456789ab-cdef01234567 --dry-run
   bulkload undo --job check-0123456789ab-cdef01234567`,
 		Args: noArgs,

@@ -12,7 +12,7 @@ import (
 )
 
 // Commands is docs/commands.md: every command with its flags, and the exit codes.
-func Commands(root *cobra.Command, exits []Exit, exitHeading string) []byte {
+func Commands(root *cobra.Command, exits []Exit) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Commands
 
@@ -31,7 +31,7 @@ func Commands(root *cobra.Command, exits []Exit, exitHeading string) []byte {
 	flagTable(&b, root.PersistentFlags())
 	for _, cmd := range all[1:] {
 		level := 1 + strings.Count(cmd.CommandPath(), " ")
-		fmt.Fprintf(&b, "\n%s %s\n\n%s\n", strings.Repeat("#", level), cmd.CommandPath(), about(cmd, exitHeading))
+		fmt.Fprintf(&b, "\n%s %s\n\n%s\n", strings.Repeat("#", level), cmd.CommandPath(), about(cmd))
 		if !cmd.HasSubCommands() {
 			fmt.Fprintf(&b, "\n```\n%s\n```\n", cmd.UseLine())
 		}

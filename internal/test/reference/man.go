@@ -21,9 +21,9 @@ type ManOptions struct {
 
 // Man writes a page of section 1 for each command into a directory. Cobra's own
 // writer of man pages is not used: it sets options in tabs, and mandoc warns of that.
-func Man(root *cobra.Command, exits []Exit, exitHeading, dir string, o ManOptions) error {
+func Man(root *cobra.Command, exits []Exit, dir string, o ManOptions) error {
 	for _, cmd := range shown(root) {
-		page := md2man.Render(manPage(cmd, exits, exitHeading, o))
+		page := md2man.Render(manPage(cmd, exits, o))
 		if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), page, 0o644); err != nil {
 			return fmt.Errorf("man page of %s: %w", cmd.CommandPath(), err)
 		}
@@ -34,7 +34,7 @@ func Man(root *cobra.Command, exits []Exit, exitHeading, dir string, o ManOption
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // manPage is a page as the Markdown that go-md2man takes.
-func manPage(cmd *cobra.Command, exits []Exit, exitHeading string, o ManOptions) []byte {
+func manPage(cmd *cobra.Command, exits []Exit, o ManOptions) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%% %q \"1\" %q %q \"bulkload\"\n", strings.ToUpper(manName(cmd)), o.Date.UTC().Format(time.DateOnly), "bulkload "+o.Version)
 	fmt.Fprintf(&b, "# NAME\n%s \\- %s\n\n# SYNOPSIS\n", manName(cmd), escape(cmd.Short))
@@ -43,7 +43,7 @@ func manPage(cmd *cobra.Command, exits []Exit, exitHeading string, o ManOptions)
 	if cmd.HasAvailableSubCommands() {
 		rest = "COMMAND [flags]"
 	}
-	fmt.Fprintf(&b, "**%s** %s\n\n# DESCRIPTION\n%s\n\n", use, escape(rest), about(cmd, exitHeading))
+	fmt.Fprintf(&b, "**%s** %s\n\n# DESCRIPTION\n%s\n\n", use, escape(rest), about(cmd))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("# COMMANDS\n")
 		for _, c := range cmd.Commands() {
@@ -60,7 +60,7 @@ func manPage(cmd *cobra.Command, exits []Exit, exitHeading string, o ManOptions)
 		b.WriteString("# OPTIONS OF EVERY COMMAND\n")
 		manFlags(&b, flags)
 	}
-	if strings.Contains(cmd.Long, exitHeading) || !cmd.HasParent() {
+	if cmd.Runnable() || !cmd.HasParent() {
 		b.WriteString("# EXIT STATUS\n")
 		for _, e := range exits {
 			fmt.Fprintf(&b, "**%d**\n: %s\n\n", e.Code, escape(sentence(e.Meaning)))

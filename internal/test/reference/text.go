@@ -14,14 +14,12 @@ type Exit struct {
 	Next    string // what the caller of the program does then, in Markdown
 }
 
-// about is a command's long help as Markdown, up to the heading of the exit
-// codes, which every command has alike. Indented lines become a block of code.
-func about(cmd *cobra.Command, exitHeading string) string {
+// about is a command's long help as Markdown. Indented lines become a block of code.
+func about(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
 		text = sentence(cmd.Short)
 	}
-	text, _, _ = strings.Cut(text, exitHeading)
 	var out []string
 	for _, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if strings.HasPrefix(paragraph, "  ") {
