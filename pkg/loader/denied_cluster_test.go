@@ -13,38 +13,31 @@ import (
 // is enough, and who lacks it learns the grant.
 func TestRightsToCreate(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("needs a cluster with access control, which -short leaves out")
-	}
-	const access = "org.apache.hadoop.hbase.security.access.AccessController"
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
-		"hbase.security.authorization": "true", "hbase.superuser": "hbase,root",
-		"hbase.coprocessor.master.classes": access, "hbase.coprocessor.regionserver.classes": access, "hbase.coprocessor.region.classes": access,
-	}})
-	testcheck.Must(t, err)
-	t.Cleanup(func() { testcheck.Must(t, cluster.Stop()) })
+	cluster := testcluster.Own(t, testcluster.Guarded())
+	team := testcheck.Name(t)
+	others := team + "_others"
 	as := func(user string) *bench { return newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user }) }
 	spec := func(namespace, name string) TableSpec {
 		return TableSpec{Name: TableName{namespace, name}, CreateNamespace: true, Families: testFamilies}
 	}
 	hbase := as("hbase")
-	testcheck.Must(t, hbase.CreateTable(t.Context(), spec("team", "first"))) // makes the namespace
+	testcheck.Must(t, hbase.CreateTable(t.Context(), spec(team, "first"))) // makes the namespace
 	admin, err := cluster.Admin(t.Context())
 	testcheck.Must(t, err)
-	_, err = admin.Run(t.Context(), "grant", "@team", "tina", "RWC")
+	_, err = admin.Run(t.Context(), "grant", "@"+team, "tina", "RWC")
 	testcheck.Must(t, err)
 
 	tina := as("tina")
-	testcheck.Must(t, tina.CreateTable(t.Context(), spec("team", "second")))
-	if _, err := tina.Describe(t.Context(), TableName{"team", "second"}); err != nil {
+	testcheck.Must(t, tina.CreateTable(t.Context(), spec(team, "second")))
+	if _, err := tina.Describe(t.Context(), TableName{team, "second"}); err != nil {
 		t.Error(err)
 	}
 	nobody := as("nobody")
 	for what, err := range map[string]error{
-		"user nobody needs the right CREATE: grant 'nobody', 'C', '@team' in HBase's shell": nobody.CreateTable(t.Context(), spec("team", "third")),
-		"user tina needs the right ADMIN: grant 'tina', 'A' in HBase's shell":               tina.CreateTable(t.Context(), spec("others", "x")),
-		"user nobody needs the right CREATE: grant 'nobody', 'RWC', 'team:second' in HBase's shell": func() error {
-			_, err := nobody.Describe(t.Context(), TableName{"team", "second"})
+		"user nobody needs the right CREATE: grant 'nobody', 'C', '@" + team + "' in HBase's shell": nobody.CreateTable(t.Context(), spec(team, "third")),
+		"user tina needs the right ADMIN: grant 'tina', 'A' in HBase's shell":                       tina.CreateTable(t.Context(), spec(others, "x")),
+		"user nobody needs the right CREATE: grant 'nobody', 'RWC', '" + team + ":second' in HBase's shell": func() error {
+			_, err := nobody.Describe(t.Context(), TableName{team, "second"})
 			return err
 		}(),
 	} {
@@ -52,7 +45,7 @@ func TestRightsToCreate(t *testing.T) {
 			t.Errorf("%v, want %q", err, what)
 		}
 	}
-	if _, err := nobody.Prepare(t.Context(), TableName{"team", "second"}); err == nil || !strings.Contains(err.Error(), "grant 'nobody', 'RWC', 'team:second'") {
+	if _, err := nobody.Prepare(t.Context(), TableName{team, "second"}); err == nil || !strings.Contains(err.Error(), "grant 'nobody', 'RWC', '"+team+":second'") {
 		t.Errorf("prepare: %v", err)
 	}
 }

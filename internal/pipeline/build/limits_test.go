@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -24,6 +25,7 @@ const (
 // TestLimits builds in processes that have less of something than they need.
 // The error says what, and what to do.
 func TestLimits(t *testing.T) {
+	race.Plain(t)
 	input := jobtest.WideInput(t, 100_000)
 	for _, c := range []struct {
 		limit string

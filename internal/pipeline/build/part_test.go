@@ -133,12 +133,13 @@ func repeated(t *testing.T) string {
 func partCases(t *testing.T) map[string]partCase {
 	t.Helper()
 	cases := map[string]partCase{}
-	tables := map[string]int{"check": 10, "opinion": 50}
+	tables, formats := map[string]int{"check": 10, "opinion": 50}, []string{"csv", "dump", "parquet"}
 	if race.Reduced(t) {
 		delete(tables, "opinion")
+		formats = formats[:1]
 	}
 	for table, salts := range tables {
-		for _, ext := range []string{"csv", "dump", "parquet"} {
+		for _, ext := range formats {
 			name := jobtest.Export(t, table+"."+ext)
 			if _, err := os.Stat(name); err != nil {
 				continue

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
 	"bulkload/pkg/partition"
 )
 
@@ -70,6 +71,10 @@ func buildOf(t testing.TB, s spec.Spec, w WorkOptions) (map[string]string, error
 // TestStreamsGiveTheSameFiles reads each format from standard input, from a named pipe and by a descriptor, and compares the
 // HFiles with those of the file.
 func TestStreamsGiveTheSameFiles(t *testing.T) {
+	workers := []int{1, 2, 7}
+	if race.Reduced(t) {
+		workers = workers[2:]
+	}
 	check := jobtest.Spec(t, "check")
 	columns := []string{"id", "check_id", "name", "amount", "n", "d", "ts", "flag", "remark"}
 	dialect := func(name string, columns ...string) spec.Spec {
@@ -123,7 +128,7 @@ func TestStreamsGiveTheSameFiles(t *testing.T) {
 					t.Errorf("%s leaves %v %v", how, left, err)
 				}
 			}
-			for _, w.Workers = range []int{1, 2, 7} {
+			for _, w.Workers = range workers {
 				w.Stdin, s.Inputs = piped(t, sent), []string{"-"}
 				same("standard input", w)
 			}

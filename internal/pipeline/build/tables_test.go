@@ -175,7 +175,7 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 func TestTablesEqualSeparateBuilds(t *testing.T) {
 	runs, reduced := 0, race.Reduced(t)
 	testcheck.Check(t, func(rt *rapid.T) {
-		if runs++; reduced && runs > 25 {
+		if runs++; reduced && runs > 8 {
 			return // each builds six times
 		}
 		input := writeTablesInput(t, t.TempDir(), rapid.IntRange(1, 400).Draw(rt, "records"), rapid.Uint64().Draw(rt, "seed"), false)
