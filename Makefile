@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-faults test-kills soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-release test-faults test-kills soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,7 +74,7 @@ test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the 
 test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, two minutes
 	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/test/callers
 
-test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
+test-examples: ## systemd units and Kubernetes manifests
 	go test -count=1 -run TestSystemd ./internal/test/callers
 	cd internal/test/manifests && go vet . && go test -count=1 .
 
@@ -156,8 +156,12 @@ man: ## write the man pages: build/man/bulkload.1 and one for each command
 	go test -count=1 ./cmd/bulkload -run '^TestManPages$$' -man $(CURDIR)/build/man -man-version $(VERSION) -man-date $$(date -u +%FT%TZ)
 
 PLATFORMS ?= linux/amd64,linux/arm64,darwin/arm64
-release: ## archives with SHA256SUMS in build/release: PLATFORMS=linux/amd64,… VERSION=…
-	go run ./internal/test/release/cmd/release --version $(VERSION) --platforms $(PLATFORMS)
+release: ## archives, packages, images, bill of materials and SHA256SUMS in build/release: PLATFORMS=linux/amd64,… VERSION=…
+	go run -C internal/release ./cmd/release --root $(CURDIR) --out $(CURDIR)/build/release --version $(VERSION) --platforms $(PLATFORMS)
+
+test-release: build ## install, upgrade and remove packages in a root directory of Debian, run the image in namespaces; needs root, debootstrap, rpm, a JDK and Maven
+	@dir=$$(mktemp -d); trap '$(CLUSTER) --dir $$dir/cluster down; rm -rf $$dir' EXIT; $(CLUSTER) --dir $$dir/cluster up >/dev/null; \
+	  eval "$$($(CLUSTER) --dir $$dir/cluster env)"; BULKLOAD_RELEASE=1 go test -C internal/release -count=1 -v -timeout 30m .
 
 clean: ## remove what was built; the cluster's jars stay in the cache
 	rm -rf build

@@ -51,7 +51,7 @@ func TestRetry(t *testing.T) {
 	slices.Sort(never)
 	for file, text := range map[string]string{
 		"examples/airflow/bulkload_operator.py":   "FATAL = {" + strings.Join(never, ", ") + "}\n",
-		"examples/systemd/bulkload-check.service": "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
+		"examples/systemd/bulkload@.service": "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
 	} {
 		if b, err := os.ReadFile("../../" + file); err != nil || !strings.Contains(string(b), text) {
 			t.Errorf("%s lacks %q: %v", file, text, err)

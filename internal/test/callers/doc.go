@@ -3,5 +3,5 @@
 // environments of both versions (make test-airflow), the cron daemon of Debian in a mount namespace of its
 // own (make test-cron), and systemd-analyze. Loads go into tables of the test cluster.
 //
-// Kubernetes manifests and the Dockerfile are tried in internal/test/manifests, a module of its own.
+// Kubernetes manifests are tried in internal/test/manifests, a module of its own.
 package callers

@@ -20,7 +20,7 @@ func TestSystemdUnits(t *testing.T) {
 		t.Skip("systemd-analyze is not installed")
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"bulkload-check.service", "bulkload-check.timer"} {
+	for _, name := range []string{"bulkload@.service", "bulkload@.timer"} {
 		b, err := os.ReadFile(root + "/examples/systemd/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestSystemdUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dropIn := filepath.Join(dir, "bulkload-check.service.d")
+	dropIn := filepath.Join(dir, "bulkload@.service.d")
 	if err := errors.Join(os.Mkdir(dropIn, 0o755), os.WriteFile(filepath.Join(dropIn, "secured.conf"), secured, 0o644)); err != nil {
 		t.Fatal(err)
 	}
@@ -45,14 +45,14 @@ func TestSystemdUnits(t *testing.T) {
 		out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
 		return string(out), err
 	}
-	for _, name := range []string{"bulkload-check.service", "bulkload-check.timer"} {
+	for _, name := range []string{"bulkload@.service", "bulkload@.timer"} {
 		out, err := run("verify", "--man=no", filepath.Join(dir, name))
 		// Units of the machine that verify loads along the way may have faults of their own.
 		if err != nil || strings.Contains(out, "bulkload") {
 			t.Errorf("verify %s: %v: %s", name, err, out)
 		}
 	}
-	timer, err := os.ReadFile(filepath.Join(dir, "bulkload-check.timer"))
+	timer, err := os.ReadFile(filepath.Join(dir, "bulkload@.timer"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestSystemdUnits(t *testing.T) {
 		t.Errorf("calendar %s: %v: %s", calendar[1], err, out)
 	}
 	// 0 is the least exposed, 10 the most; above 2 a setting that confines the service is missing.
-	out, err = run("security", "--offline=true", "--threshold=20", "--no-pager", filepath.Join(dir, "bulkload-check.service"))
+	out, err = run("security", "--offline=true", "--threshold=20", "--no-pager", filepath.Join(dir, "bulkload@.service"))
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil {
 		t.Errorf("security: %v: %s", err, out)
 	} else {

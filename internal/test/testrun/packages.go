@@ -21,9 +21,10 @@ const clusters = "bulkload/internal/test/testcluster"
 // A pkg is a package with tests.
 type pkg struct {
 	path       string
-	concurrent bool // its code starts goroutines
-	cluster    bool // its tests use a cluster
-	rank       int  // its place in the order of the runs
+	dir        string // of its module
+	concurrent bool   // its code starts goroutines
+	cluster    bool   // its tests use a cluster
+	rank       int    // its place in the order of the runs
 }
 
 // listed is what go list says of a package.
@@ -54,7 +55,7 @@ func packages(ctx context.Context, dir string, patterns ...string) ([]pkg, error
 		if len(l.TestGoFiles)+len(l.XTestGoFiles) == 0 {
 			continue
 		}
-		p := pkg{path: l.ImportPath, cluster: l.ImportPath == clusters || slices.Contains(slices.Concat(l.Imports, l.TestImports, l.XTestImports), clusters)}
+		p := pkg{path: l.ImportPath, dir: dir, cluster: l.ImportPath == clusters || slices.Contains(slices.Concat(l.Imports, l.TestImports, l.XTestImports), clusters)}
 		for _, name := range l.GoFiles {
 			starts, err := startsGoroutines(filepath.Join(l.Dir, name))
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ import (
 // Options say what to run. The zero value runs all tests of the module in the working directory.
 type Options struct {
 	Dir      string        // of the module; default: the working directory
-	Packages []string      // patterns; default: ./...
+	Packages []string      // patterns; default: ./... of the module, and of each of Modules
+	Modules  []string      // directories of other modules in the tree, relative to Dir
 	First    []string      // import paths of packages that take long, which start before the others
 	Jobs     int           // runs of go test at a time, the one with the race detector among them; default 3
 	Timeout  time.Duration // of a package's tests; default 30 minutes
@@ -51,12 +53,17 @@ func Run(ctx context.Context, o Options) error {
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
+	modules := []string{"."}
 	if len(o.Packages) == 0 {
-		o.Packages = []string{"./..."}
+		o.Packages, modules = []string{"./..."}, append(modules, o.Modules...)
 	}
-	all, err := packages(ctx, o.Dir, o.Packages...)
-	if err != nil {
-		return err
+	var all []pkg
+	for _, m := range modules {
+		found, err := packages(ctx, filepath.Join(o.Dir, m), o.Packages...)
+		if err != nil {
+			return err
+		}
+		all = append(all, found...)
 	}
 	rank := func(p pkg) int {
 		if i := slices.Index(o.First, p.path); i >= 0 {
@@ -114,7 +121,7 @@ func (r *runner) raced(ctx context.Context, all []pkg) error {
 		byPath[p.path] = p
 		args = append(args, p.path)
 	}
-	return r.test(ctx, args, "race", func(done *result) {
+	return r.test(ctx, r.o.Dir, args, "race", func(done *result) {
 		if len(done.reduced) == 0 {
 			return
 		}
@@ -129,14 +136,14 @@ func (r *runner) alone(ctx context.Context, x run) error {
 	if x.pkg.cluster {
 		args = append(args, "-count=1", "-parallel=3")
 	}
-	return r.test(ctx, append(args, x.pkg.path), "", func(*result) {})
+	return r.test(ctx, x.pkg.dir, append(args, x.pkg.path), "", func(*result) {})
 }
 
 // test is one run of go test. done is called for each package, before the next one's events are read.
-func (r *runner) test(ctx context.Context, args []string, mode string, done func(*result)) error {
+func (r *runner) test(ctx context.Context, dir string, args []string, mode string, done func(*result)) error {
 	// make check vets all, and here that would be done twice: with the race detector and without.
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.o.Timeout.String()}, args...)...)
-	cmd.Dir = r.o.Dir
+	cmd.Dir = dir
 	// A program with the race detector sleeps for a second before it ends (its atexit_sleep_ms), and tests start a thousand.
 	cmd.Env = append(os.Environ(), strings.TrimSpace("GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE")))
 	// The race detector needs cgo. Without it programs are static, as YARN's nodes need them: they and the tests are of one compilation.

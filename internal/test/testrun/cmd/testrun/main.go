@@ -29,6 +29,7 @@ func main() {
 func run(ctx context.Context) (err error) {
 	o := testrun.Options{Out: os.Stdout}
 	first := flag.String("first", "", "import paths of packages that take long, comma-separated")
+	modules := flag.String("modules", "", "directories of other modules whose tests run too, comma-separated")
 	events := flag.String("events", "", "file that gets the events of go test -json")
 	flag.IntVar(&o.Jobs, "jobs", 0, "runs of go test at a time, the one with the race detector among them (default 3)")
 	flag.DurationVar(&o.Timeout, "timeout", 30*time.Minute, "of a package's tests")
@@ -36,6 +37,9 @@ func run(ctx context.Context) (err error) {
 	o.Packages = flag.Args()
 	if *first != "" {
 		o.First = strings.Split(*first, ",")
+	}
+	if *modules != "" {
+		o.Modules = strings.Split(*modules, ",")
 	}
 	if *events != "" {
 		f, err := os.Create(*events)

@@ -1,4 +1,4 @@
-// Command release makes the archives of a release; make release runs it.
+// Command release makes the files of a release; make release runs it.
 package main
 
 import (
@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"bulkload/internal/test/release"
+	"bulkload/internal/release"
 )
 
 func main() {
@@ -25,9 +26,10 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	o := release.Options{Root: "."}
+	var o release.Options
+	flag.StringVar(&o.Root, "root", ".", "checkout")
 	flag.StringVar(&o.Version, "version", "", "version, such as 0.3.0")
-	flag.StringVar(&o.Out, "out", "build/release", "directory for the archives")
+	flag.StringVar(&o.Out, "out", "build/release", "directory for the files")
 	platforms := flag.String("platforms", "linux/amd64,linux/arm64,darwin/arm64", "platforms, separated by commas")
 	flag.Parse()
 	o.Platforms = strings.Split(*platforms, ",")
@@ -42,8 +44,8 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range append(names, "SHA256SUMS") {
-		fmt.Printf("%s/%s\n", o.Out, name)
+	for _, name := range names {
+		fmt.Println(filepath.Join(o.Out, name))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"bulkload/internal/test/reference"
 )
 
 func TestArchive(t *testing.T) {
@@ -41,38 +38,57 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// TestModules: a program has the standard library first, and each of its modules a licence.
 func TestModules(t *testing.T) {
-	self, err := os.Executable()
+	if testing.Short() {
+		t.Skip("builds the program, which -short leaves out")
+	}
+	program := filepath.Join(t.TempDir(), "bulkload")
+	built, err := Options{Root: "../..", Version: "1.2.3"}.build(t.Context(), runtime.GOOS+"/"+runtime.GOARCH, program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(self)
+	modules, err := modulesOf(t.Context(), "../..", built.Data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Modules(program, "1.2.3")
-	if err != nil {
-		t.Fatal(err)
+	if modules[0].path != "stdlib" || modules[0].licence != "BSD-3-Clause" {
+		t.Errorf("the first module is %+v", modules[0])
 	}
-	var bom struct {
-		Format     string      `json:"bomFormat"`
-		Components []component `json:"components"`
+	licences := map[string]string{}
+	for _, m := range modules {
+		licences[m.path] = m.licence
 	}
-	if err := json.Unmarshal(b, &bom); err != nil || bom.Format != "CycloneDX" || len(bom.Components) == 0 || bom.Components[0].Name != "stdlib" {
-		t.Errorf("%v %s", err, b)
+	for path, want := range map[string]string{"github.com/spf13/cobra": "Apache-2.0", "github.com/colinmarc/hdfs/v2": "MIT", withoutLicence: "NOASSERTION"} {
+		if licences[path] != want {
+			t.Errorf("%s is under %q, want %q", path, licences[path], want)
+		}
 	}
-	if _, err := Modules([]byte("no program"), "1"); err == nil {
+	if _, err := modulesOf(t.Context(), "../..", []byte("no program")); err == nil {
 		t.Error("a text file has modules")
+	}
+	if err := (&module{path: "example.org/x", dir: t.TempDir()}).readLicences(); err == nil {
+		t.Error("a module without a licence is taken")
 	}
 }
 
-// TestRelease makes the archive of this platform twice, from two clones of one commit, and uses one as its user would. The commit has what
+func TestChangesOf(t *testing.T) {
+	log := []byte("# Changelog\n\n## Unreleased\n\nnew\n\n## 0.1.0 - 2026-11-26\n\n### Added\n\nall\n\n## 0.0.9\n")
+	for title, want := range map[string]string{"Unreleased": "## Unreleased\n\nnew\n", "0.1.0": "## 0.1.0 - 2026-11-26\n\n### Added\n\nall\n", "0.0.9": "## 0.0.9\n", "0.0": "", "1.0": ""} {
+		got, ok := changesOf(log, title)
+		if string(got) != want || ok != (want != "") {
+			t.Errorf("%s: %q, want %q", title, got, want)
+		}
+	}
+}
+
+// TestRelease makes the files of this platform twice, from two clones of one commit, and uses one as its user would. The commit has what
 // the checkout has not committed: other tests, and people, may write to the checkout while this one runs.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
 	}
-	root, err := filepath.Abs("../../..")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +107,7 @@ func TestRelease(t *testing.T) {
 	git(root, "clone", "-q", root, one)
 	commitChanges(t, git, root, one)
 	git(one, "clone", "-q", one, other)
-	o := Options{Root: one, Out: t.TempDir(), Version: "1.2.3", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
+	o := Options{Root: one, Out: t.TempDir(), Version: "1.2.3-try", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
 	names, err := Make(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -102,16 +118,32 @@ func TestRelease(t *testing.T) {
 	if _, err := Make(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(names, "SHA256SUMS") {
+	for _, name := range names {
 		if !bytes.Equal(read(t, filepath.Join(first, name)), read(t, filepath.Join(o.Out, name))) {
 			t.Errorf("%s differs from build to build", name)
 		}
 	}
-	archive := filepath.Join(first, names[0])
-	if sums := string(read(t, filepath.Join(first, "SHA256SUMS"))); sums != sumLine(names[0], read(t, archive)) {
-		t.Errorf("SHA256SUMS is %q", sums)
+	r := &released{dir: first, names: names}
+	var sums strings.Builder
+	for _, name := range names[:len(names)-1] {
+		sums.WriteString(sumLine(name, read(t, filepath.Join(first, name))))
 	}
-	useArchive(t, unpack(t, archive, t.TempDir()))
+	if got := string(read(t, filepath.Join(first, "SHA256SUMS"))); got != sums.String() {
+		t.Errorf("SHA256SUMS is %q, want %q", got, sums.String())
+	}
+	if notes := string(read(t, r.file(t, "CHANGES-1.2.3-try.md"))); !strings.HasPrefix(notes, "## Unreleased\n") {
+		t.Errorf("the changes begin with %.40q", notes)
+	}
+	dir := unpack(t, r.file(t, ".tar.gz"), t.TempDir())
+	useArchive(t, dir)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-run", "^TestLinks$", "./internal/test/reference")
+	cmd.Dir, cmd.Env = one, append(os.Environ(), "BULKLOAD_LINKS="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("links that lead nowhere in the archive: %v\n%s", err, out)
+	}
+	r.checkBill(t)
+	r.checkPackages(t)
+	r.checkImage(t)
 }
 
 // commitChanges commits in a clone what the checkout has not committed, if anything.
@@ -158,7 +190,7 @@ func useArchive(t *testing.T, dir string) {
 		}
 		return string(out)
 	}
-	if out := run("version"); !strings.HasPrefix(out, "bulkload 1.2.3") {
+	if out := run("version"); !strings.HasPrefix(out, "bulkload 1.2.3-try") {
 		t.Errorf("version: %s", out)
 	}
 	out := run("build", "--log-level", "error", "--job", "examples/check.yaml", "--input", "testdata/exports/check.csv", "--out", "hfiles", "--splits", "1,2,3,4,5,6,7,8,9")
@@ -173,17 +205,10 @@ func useArchive(t *testing.T, dir string) {
 		t.Errorf("meta: %s", out)
 	}
 	for _, name := range []string{"README.md", "docs/commands.md", "completions/bulkload.bash", "completions/_bulkload", "completions/bulkload.fish",
-		"man/man1/bulkload.1", "man/man1/bulkload-run.1", "sbom.cdx.json"} {
+		"man/man1/bulkload.1", "man/man1/bulkload-run.1", "sbom.spdx.json", "THIRD-PARTY-NOTICES"} {
 		if len(read(t, filepath.Join(dir, name))) == 0 {
 			t.Errorf("%s is empty", name)
 		}
-	}
-	if bom := string(read(t, filepath.Join(dir, "sbom.cdx.json"))); !strings.Contains(bom, "pkg:golang/github.com/spf13/cobra@v") || strings.Contains(bom, "md2man") {
-		t.Errorf("the list of modules is not the program's: %s", bom)
-	}
-	broken, _, err := reference.BrokenLinks(dir)
-	if err != nil || len(broken) > 0 {
-		t.Errorf("links that lead nowhere in the archive: %v\n%s", err, strings.Join(broken, "\n"))
 	}
 }
 
@@ -196,33 +221,39 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-// unpack gives the directory that is in the archive.
+// unpack unpacks an archive and returns the directory that is in it.
 func unpack(t *testing.T, archive, to string) string {
+	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(read(t, archive)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := tar.NewReader(z)
-	dir := ""
-	for {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return filepath.Join(to, dir)
+	extract(t, z, to)
+	return filepath.Join(to, strings.TrimSuffix(filepath.Base(archive), ".tar.gz"))
+}
+
+// place writes an entry of a tar file, with its mode, and with its owner if the test may.
+func place(name string, h *tar.Header, content io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if h.Typeflag == tar.TypeDir {
+		if err := os.MkdirAll(name, 0o755); err != nil {
+			return err
 		}
+	} else {
+		b, err := io.ReadAll(content)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir, _, _ = strings.Cut(h.Name, "/")
-		name := filepath.Join(to, filepath.FromSlash(h.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, b, h.FileInfo().Mode()); err != nil {
-			t.Fatal(err)
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			return err
 		}
 	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(name, h.Uid, h.Gid); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(name, h.FileInfo().Mode())
 }

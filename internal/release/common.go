@@ -1,0 +1,67 @@
+package release
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// archived are the files of the repository that an archive has, as git's patterns. The exports are for a first try without data of one's own.
+var archived = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE*", "NOTICE*", "docs", "examples",
+	"testdata/exports/README.md", "testdata/exports/check.*"}
+
+// commonFiles are those of every platform: the repository's, completions and man pages.
+func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
+	list, err := output(ctx, o.Root, nil, "git", append([]string{"ls-files", "-z", "--"}, archived...)...)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for name := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+		f, err := readFile(filepath.Join(o.Root, name), name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	here := filepath.Join(tmp, "bulkload-here")
+	if _, err := o.build(ctx, runtime.GOOS+"/"+runtime.GOARCH, here); err != nil {
+		return nil, err
+	}
+	for shell, name := range map[string]string{"bash": "bulkload.bash", "zsh": "_bulkload", "fish": "bulkload.fish"} {
+		text, err := output(ctx, o.Root, nil, here, "completion", shell)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{Name: "completions/" + name, Data: []byte(text)})
+	}
+	pages, err := manPages(ctx, o, filepath.Join(tmp, "man"))
+	return append(files, pages...), err
+}
+
+// manPages are the manual pages. A test of the program writes them, which alone knows all commands.
+func manPages(ctx context.Context, o Options, dir string) ([]File, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := output(ctx, o.Root, compiling, "go", "test", "-count=1", "-trimpath", "-vet=off", "-run", "^TestManPages$", "./cmd/bulkload",
+		"-man", dir, "-man-version", o.Version, "-man-date", o.Date.UTC().Format(time.RFC3339)); err != nil {
+		return nil, err
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, page := range pages {
+		f, err := readFile(page, "man/man1/"+filepath.Base(page))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}

@@ -1,0 +1,199 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say what is made, and from what sources.
+type Options struct {
+	Root      string    // the checkout
+	Out       string    // where the files go; files of the same names there are replaced
+	Version   string    // such as 0.3.0
+	Platforms []string  // such as linux/amd64
+	Date      time.Time // of all files; zero: the commit's time
+}
+
+// A maker makes one release.
+type maker struct {
+	Options
+	tmp     string
+	licence string // of the program, as SPDX has it
+	common  []File // of every platform
+	legal   []File // licences of the modules in the program, and the bill of materials
+	made    []made // in the order in which they were made
+}
+
+// made is a file of the release.
+type made struct {
+	name string
+	sum  string // its line of SHA256SUMS
+}
+
+// Make makes a release and returns the names of its files, SHA256SUMS last. Packages and images are of platforms with linux.
+func Make(ctx context.Context, o Options) ([]string, error) {
+	if o.Version == "" || strings.ContainsAny(o.Version, "/ \n") {
+		return nil, fmt.Errorf("version %q cannot be in a file's name", o.Version)
+	}
+	tmp, err := os.MkdirTemp("", "bulkload-release-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	m := &maker{Options: o, tmp: tmp}
+	if m.Date.IsZero() {
+		if m.Date, err = commitTime(ctx, o.Root); err != nil {
+			return nil, err
+		}
+	}
+	m.Date = m.Date.UTC().Truncate(time.Second)
+	if err := os.MkdirAll(o.Out, 0o755); err != nil {
+		return nil, err
+	}
+	if err := m.all(ctx); err != nil {
+		return nil, err
+	}
+	var names []string
+	var sums strings.Builder
+	for _, f := range m.made {
+		names = append(names, f.name)
+		sums.WriteString(f.sum)
+	}
+	return append(names, "SHA256SUMS"), os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// commitTime is the time of the checkout's commit.
+func commitTime(ctx context.Context, root string) (time.Time, error) {
+	text, err := output(ctx, root, nil, "git", "log", "-1", "--format=%ct")
+	if err != nil {
+		return time.Time{}, err
+	}
+	seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time of the commit: %w", err)
+	}
+	return time.Unix(seconds, 0), nil
+}
+
+// all makes every file of the release but SHA256SUMS.
+func (m *maker) all(ctx context.Context) error {
+	notes, err := m.notes()
+	if err != nil {
+		return err
+	}
+	if err := m.write("CHANGES-"+m.Version+".md", notes); err != nil {
+		return err
+	}
+	if m.common, err = commonFiles(ctx, m.Options, m.tmp); err != nil {
+		return err
+	}
+	for i, platform := range m.Platforms {
+		program, err := m.build(ctx, platform, filepath.Join(m.tmp, "bulkload"))
+		if err != nil {
+			return err
+		}
+		if i == 0 { // all platforms have the same modules
+			if err := m.materials(ctx, program.Data); err != nil {
+				return err
+			}
+		}
+		if err := m.platform(platform, program); err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
+	}
+	return nil
+}
+
+// materials are the bill of materials and the licences of the modules that are in the program.
+func (m *maker) materials(ctx context.Context, program []byte) error {
+	modules, err := modulesOf(ctx, m.Root, program)
+	if err != nil {
+		return err
+	}
+	notices, err := noticesOf(modules)
+	if err != nil {
+		return err
+	}
+	if m.licence, err = ownLicence(m.Root); err != nil {
+		return err
+	}
+	bill, err := billOf(modules, m.Version, m.licence, m.Date)
+	if err != nil {
+		return err
+	}
+	m.legal = []File{{Name: "THIRD-PARTY-NOTICES", Data: notices}, {Name: "sbom.spdx.json", Data: bill}}
+	return m.write("bulkload-"+m.Version+".spdx.json", bill)
+}
+
+// platform makes the files of one platform.
+func (m *maker) platform(platform string, program File) error {
+	goos, arch, _ := strings.Cut(platform, "/")
+	files := slices.Concat(m.common, m.legal, []File{program})
+	dir := "bulkload-" + m.Version + "-" + goos + "-" + arch
+	archive, err := Archive(dir, files, m.Date)
+	if err != nil {
+		return err
+	}
+	if err := m.write(dir+".tar.gz", archive); err != nil || goos != "linux" {
+		return err
+	}
+	for _, kind := range []string{"deb", "rpm"} {
+		name, data, err := m.pack(kind, arch, files)
+		if err != nil {
+			return err
+		}
+		if err := m.write(name, data); err != nil {
+			return err
+		}
+	}
+	image, err := m.image(arch, program)
+	if err != nil {
+		return err
+	}
+	return m.write(dir+".oci.tar", image)
+}
+
+// write writes a file of the release.
+func (m *maker) write(name string, data []byte) error {
+	m.made = append(m.made, made{name, sumLine(name, data)})
+	return os.WriteFile(filepath.Join(m.Out, name), data, 0o644)
+}
+
+// compiling is the environment of the compiler. What has all of it and -trimpath is compiled once, wherever the checkout is.
+var compiling = []string{"CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
+
+// build compiles the program for a platform, as a static binary.
+func (o Options) build(ctx context.Context, platform, out string) (File, error) {
+	goos, goarch, ok := strings.Cut(platform, "/")
+	if !ok {
+		return File{}, fmt.Errorf("platform %q is not like linux/amd64", platform)
+	}
+	env := append([]string{"GOOS=" + goos, "GOARCH=" + goarch}, compiling...)
+	flags := "-s -w -X main.version=" + o.Version
+	if _, err := output(ctx, o.Root, env, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags", flags, "-o", out, "./cmd/bulkload"); err != nil {
+		return File{}, err
+	}
+	f, err := readFile(out, "bulkload")
+	f.Executable = true
+	return f, err
+}
+
+// output runs a command in a directory and returns what it prints.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.Output()
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return "", fmt.Errorf("%s %s: %w: %s%s", filepath.Base(name), strings.Join(args, " "), err, e.Stderr, out)
+	}
+	return string(out), err
+}
