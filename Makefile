@@ -26,7 +26,7 @@ demo: build ## the main job on an embedded single-node cluster (needs a JDK and 
 	@scripts/demo $(BULKLOAD) $(CLUSTER)
 
 demo-local: build ## build HFiles and look into them, with no JVM at all
-	@scripts/demo-local $(BULKLOAD)
+	@rm -rf build/demo-local; $(BULKLOAD) demo build/demo-local
 
 # Nodes run the program: it is linked statically.
 demo-yarn: export CGO_ENABLED = 0
