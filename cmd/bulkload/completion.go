@@ -1,13 +1,20 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,6 +64,10 @@ func addCompletions(cmd *cobra.Command) {
 			complete = completeJobs
 		case f.Name == "drop-old":
 			complete = completeOld
+		case f.Name == "table":
+			complete = completeTables
+		case f.Name == "columns" || f.Name == "query":
+			complete = completeColumns
 		case dirs:
 			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 		case files && len(words) > 0:
@@ -85,6 +96,53 @@ func completeArgs(cmd *cobra.Command) cobra.CompletionFunc {
 		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	}
 	return cobra.NoFileCompletions
+}
+
+// completionTime bounds how long a shell waits for the names of tables.
+const completionTime = 3 * time.Second
+
+// completeTables offers the cluster's tables. A cluster that does not answer offers nothing: a shell has no place for its error.
+func completeTables(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	g := &globals{log: slog.New(slog.DiscardHandler)}
+	_ = settings.Command(cmd, g.logger) // what the environment and files say; a wrong one does not matter here
+	text := func(name string) string {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	c := clusterFlags{zookeeper: text("zookeeper"), znode: text("znode"), hdfs: text("hdfs"), user: text("user"),
+		identity: cluster.Identity{Principal: text("principal"), Keytab: text("keytab"), Cache: text("ticket-cache")}}
+	var names []cobra.Completion
+	_ = c.withCluster(ctx, g, func(c *loader.Cluster) error {
+		tables, err := c.Tables(ctx)
+		for _, t := range tables {
+			names = append(names, t.String())
+		}
+		return err
+	})
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeColumns offers the columns of the job file: after a comma, those that are not yet named.
+func completeColumns(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	_ = settings.Command(cmd, func() *slog.Logger { return slog.New(slog.DiscardHandler) })
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	var names []cobra.Completion
+	if f := cmd.Flags().Lookup("job"); f != nil {
+		if data, err := os.ReadFile(f.Value.String()); err == nil {
+			if s, err := spec.ParseSpec(f.Value.String(), data); err == nil {
+				for _, c := range s.Columns {
+					if !slices.Contains(strings.Split(before, ","), c) {
+						names = append(names, before+c)
+					}
+				}
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

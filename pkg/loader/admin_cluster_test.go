@@ -38,6 +38,9 @@ func TestTables(t *testing.T) {
 	if err := b.CreateTable(t.Context(), spec); !errors.Is(err, ErrTableExists) {
 		t.Errorf("again: %v", err)
 	}
+	if tables, err := b.Tables(t.Context()); err != nil || !slices.Contains(tables, name) || slices.Contains(tables, TableName{"hbase", "meta"}) {
+		t.Errorf("tables: %v, %v", tables, err)
+	}
 	table, err := b.Describe(t.Context(), name)
 	testcheck.Must(t, err)
 	if table.State != Enabled || table.MaxFileSize != 3221225472 || table.ReadOnly || len(table.Families) != 2 || table.Attributes["a.b"] != "c" {

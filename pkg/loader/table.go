@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
 )
 
 // What a family has where its descriptor is silent (ColumnFamilyDescriptorBuilder, HBase 2.6).
@@ -102,6 +103,19 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 	}
 	t.State, t.StateTime = state, at
 	return t, nil
+}
+
+// Tables lists the tables of users, as far as this user may see them, in the order that the master gives.
+func (c *Cluster) Tables(ctx context.Context) ([]TableName, error) {
+	var resp pb.GetTableNamesResponse
+	if err := c.master(ctx, "GetTableNames", &pb.GetTableNamesRequest{IncludeSysTables: proto.Bool(false)}, &resp); err != nil {
+		return nil, fmt.Errorf("list tables: %w", err)
+	}
+	var all []TableName
+	for _, n := range resp.GetTableNames() {
+		all = append(all, TableName{string(n.GetNamespace()), string(n.GetQualifier())})
+	}
+	return all, nil
 }
 
 // DescribedBy is a table as a descriptor says, such as that of a snapshot. Its state is not known.
