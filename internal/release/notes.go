@@ -6,18 +6,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
-// notes is the section of the changelog about the version. A version with a hyphen or dots beyond three numbers is one for a try: its section is
-// Unreleased, as is that of the version after the last released one.
+// notes is the section of the changelog about the version. One with a hyphen, such as 0.2.0-dev, is not released: it has the section of what follows
+// it, 0.2.0, or else Unreleased.
 func (m *maker) notes() ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(m.Root, "CHANGELOG.md"))
 	if err != nil {
 		return nil, err
 	}
 	section, ok := changesOf(b, m.Version)
-	if !ok && !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(m.Version) {
-		section, ok = changesOf(b, "Unreleased")
+	if next, _, early := strings.Cut(m.Version, "-"); early && !ok {
+		if section, ok = changesOf(b, next); !ok {
+			section, ok = changesOf(b, "Unreleased")
+		}
 	}
 	if !ok {
 		return nil, fmt.Errorf("CHANGELOG.md has no section ## %s: write it, or rename ## Unreleased", m.Version)
