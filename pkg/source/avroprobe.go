@@ -11,11 +11,45 @@ import (
 	"bulkload/internal/formats/avro"
 )
 
-// avroMeta is what is kept of an Avro file's header.
-type avroMeta struct {
+// avroFormat is object container files.
+type avroFormat struct{}
+
+func (avroFormat) facts() facts {
+	return facts{Traits: Traits{Named: true, Blocks: true}, name: FormatAvro, endings: []string{".avro"}, magic: []string{"Obj\x01"}, binary: true, values: true}
+}
+
+func (avroFormat) check(o *Options) error { return withoutDialects(FormatAvro, o) }
+
+func (avroFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	a := &avroFile{f: f}
+	return a, a.probe(ctx, o)
+}
+
+// avroFile is what is kept of an Avro file's header.
+type avroFile struct {
+	f      *inputFile
 	header *avro.Header
-	plan   *avro.Plan // of the file's columns
-	memory int64      // about what a reader's buffers come to hold
+	decode *avro.Plan // of the file's columns
+	holds  int64      // about what a reader's buffers come to hold
+}
+
+func (a *avroFile) offer([]string, string, *Options) error { return nil }
+
+func (a *avroFile) memory(*Options) int64 { return a.holds }
+
+// splits are from the header's marker up to the last of the file, after which there is no block. A file without blocks has none.
+func (a *avroFile) splits(_ context.Context, o *Options, add func(start, end int64, group int)) error {
+	from, to := a.header.Data-16, a.header.Size-16
+	for start := from; start < to; start += o.SplitSize {
+		add(start, min(start+o.SplitSize, to), 0)
+	}
+	return nil
+}
+
+// leads reports whether a path leads to what can be a column.
+func (a *avroFile) leads(path string) bool {
+	_, err := avro.Compile(a.header, []string{path}, avro.Options{})
+	return err == nil
 }
 
 // avroShare is what part of a reader's memory a block may take, packed and unpacked each: in addition, there is the text that
@@ -25,8 +59,9 @@ const avroShare = 4
 // avroBlock is how many bytes a block may take.
 func (o *Options) avroBlock() int64 { return min(o.memory()/avroShare, 1<<30) }
 
-// probeAvro reads the header, and the first block for its size.
-func (f *inputFile) probeAvro(ctx context.Context, o *Options) (err error) {
+// probe reads the header, and the first block for its size.
+func (a *avroFile) probe(ctx context.Context, o *Options) (err error) {
+	f := a.f
 	if f.compression != "" {
 		return fmt.Errorf("%s: a packed Avro file cannot be read: unpack it first", f.path)
 	}
@@ -44,8 +79,8 @@ func (f *inputFile) probeAvro(ctx context.Context, o *Options) (err error) {
 		return fmt.Errorf("read %s: %w", f.path, err)
 	}
 	header.Meta = nil // a schema may be long, and files many
-	f.avro.header, f.headSum, f.dataStart = header, addSum(0, head), header.Data
-	if err := f.avroColumns(o); err != nil {
+	a.header, f.headSum, f.dataStart = header, addSum(0, head), header.Data
+	if err := a.columns(o); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	blocks := avro.NewBlocks(max(o.avroBlock(), 1))
@@ -54,16 +89,17 @@ func (f *inputFile) probeAvro(ctx context.Context, o *Options) (err error) {
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
 		return fmt.Errorf("%s: %w", f.path, avroMemory(e, o))
 	}
-	f.avro.memory = 2 * (block.Size + int64(len(buf))) // damage is for the reader to find
+	a.holds = 2 * (block.Size + int64(len(buf))) // damage is for the reader to find
 	return nil
 }
 
-// avroColumns takes the columns from the header: all fields, and the leaves that are asked for. A field without a text is refused,
+// columns takes the columns from the header: all fields, and the leaves that are asked for. A field without a text is refused,
 // unless it is not asked for.
-func (f *inputFile) avroColumns(o *Options) error {
-	for _, name := range f.avro.header.Columns {
+func (a *avroFile) columns(o *Options) error {
+	f := a.f
+	for _, name := range a.header.Columns {
 		asked := slices.Contains(o.Columns, name)
-		switch _, err := avro.Compile(f.avro.header, []string{name}, avro.Options{}); {
+		switch _, err := avro.Compile(a.header, []string{name}, avro.Options{}); {
 		case err == nil:
 			f.columns = append(f.columns, name)
 		case asked:
@@ -75,10 +111,10 @@ func (f *inputFile) avroColumns(o *Options) error {
 		}
 	}
 	for _, path := range o.Columns {
-		if slices.Contains(f.avro.header.Columns, path) {
+		if slices.Contains(a.header.Columns, path) {
 			continue
 		}
-		_, err := avro.Compile(f.avro.header, []string{path}, avro.Options{})
+		_, err := avro.Compile(a.header, []string{path}, avro.Options{})
 		if errors.Is(err, avro.ErrNoColumn) {
 			continue // a missing column
 		}
@@ -96,15 +132,16 @@ func (f *inputFile) avroColumns(o *Options) error {
 	return checkHeader(f.columns)
 }
 
-// compile plans the decoding of columns.
-func (m *avroMeta) compile(columns []string, o *Options) (err error) {
-	m.plan, err = avro.Compile(m.header, columns, avro.Options{Location: o.Location, MaxText: int(min(int64(o.MaxRecord), max(o.avroBlock(), 1)))})
+// plan plans the decoding of the columns that are wanted.
+func (a *avroFile) plan(_ []string, o *Options) (err error) {
+	f := a.f
+	f.chooseColumns()
+	ignored := f.ignored
+	f.ignored = nil
+	f.passOver(ignored)
+	a.decode, err = avro.Compile(a.header, f.columns, avro.Options{Location: o.Location, MaxText: int(min(int64(o.MaxRecord), max(o.avroBlock(), 1)))})
 	return err
 }
-
-// bounds are where the markers are that stand before blocks: from the header's up to the last of the file, after which
-// there is none. A file without blocks has equal ones.
-func (m *avroMeta) bounds() (from, to int64) { return m.header.Data - 16, m.header.Size - 16 }
 
 // avroMemory is the error of what takes more than a reader's memory, or than any may.
 func avroMemory(e *avro.SizeError, o *Options) error {

@@ -9,41 +9,52 @@ import (
 	"bulkload/internal/formats/avro"
 )
 
-// readAvro reads the blocks of a split. Batches do not reach beyond a block.
-func (r *Reader) readAvro(s Split) (err error) {
+// avroReader reads blocks.
+type avroReader struct {
+	r      *Reader
+	blocks *avro.Blocks
+	plan   *avro.Plan // of the current file
+}
+
+func (avroFormat) reader(r *Reader) splitReader {
+	return &avroReader{r: r, blocks: avro.NewBlocks(max(r.in.opts.avroBlock(), 1))}
+}
+
+// read reads the blocks of a split. Batches do not reach beyond a block.
+func (a *avroReader) read(s Split) (err error) {
+	r, file := a.r, a.r.file.content.(*avroFile)
 	h, raw, err := r.file.open(r.ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = firstError(err, h.Close()) }()
-	if r.avro == nil {
-		r.avro = avro.NewBlocks(max(r.in.opts.avroBlock(), 1))
-	}
-	r.avro.Open(r.file.avro.header, raw, s.Start, s.End)
+	a.plan = file.decode
+	a.blocks.Open(file.header, raw, s.Start, s.End)
 	for {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		buf, block, err := r.avro.Next(r.buf[:0])
+		buf, block, err := a.blocks.Next(r.buf[:0])
 		r.buf = buf[:cap(buf)]
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
-			return r.avroError(err)
+			return a.fail(err)
 		}
 		var count [8]byte
 		binary.LittleEndian.PutUint64(count[:], uint64(block.Records))
 		r.sum = addSum(r.sum, count[:])
 		r.sum = addSum(r.sum, buf[block.At:block.End])
-		if err := r.readBlock(&block); err != nil {
+		if err := a.block(&block); err != nil {
 			return err
 		}
 	}
 }
 
-// readBlock gives out the records of a block in one batch, or several where they are many or the texts made of them long.
-func (r *Reader) readBlock(block *avro.Block) error {
+// block gives out the records of a block in one batch, or several where they are many or the texts made of them long.
+func (a *avroReader) block(block *avro.Block) error {
+	r := a.r
 	cols, most := r.file.cols, int64(batchRows)
 	if cols > 0 {
 		most = int64(wideBatch(cols))
@@ -53,45 +64,32 @@ func (r *Reader) readBlock(block *avro.Block) error {
 		first, k := block.Next, 0
 		for more = block.Next < block.Records; more && block.Next-first < most && r.extra-block.End < r.in.opts.ChunkSize; more = block.Next < block.Records {
 			r.growRow(k, cols)
-			grown, err := r.file.avro.plan.Record(r.buf[:r.extra], block, r.fields[k:k+cols])
+			grown, err := a.plan.Record(r.buf[:r.extra], block, r.fields[k:k+cols])
 			if err != nil {
-				return r.avroError(err)
+				return a.fail(err)
 			}
 			r.buf, r.extra = grown[:cap(grown)], len(grown)
 			k += cols
 		}
-		if err := r.emitBlock(block, first, k); err != nil {
+		if err := a.emit(block, first, k); err != nil {
 			return err
 		}
 	}
 	// What is after the last record is damage.
-	if _, err := r.file.avro.plan.Record(r.buf[:block.End], block, nil); err != io.EOF {
-		return r.avroError(err)
+	if _, err := a.plan.Record(r.buf[:block.End], block, nil); err != io.EOF {
+		return a.fail(err)
 	}
 	return nil
 }
 
-// emitBlock gives out the k fields of the records of a block from the one with the number first on, from 0.
-func (r *Reader) emitBlock(block *avro.Block, first int64, k int) error {
-	rows := int(block.Next - first)
+// emit gives out the k fields of the records of a block from the one with the number first on, from 0.
+func (a *avroReader) emit(block *avro.Block, first int64, k int) error {
+	r := a.r
 	r.offsets = r.offsets[:0]
-	for i := range int64(rows) {
+	for i := range block.Next - first {
 		r.offsets = append(r.offsets, r.records+i)
 	}
-	fields, cols := r.fields[:k], r.file.cols
-	if r.file.order != nil {
-		fields, cols = r.picked(fields, r.offsets, r.extra), len(r.file.order)
-	}
-	r.batch = Batch{
-		Split: r.split, Path: r.file.path, Data: r.buf[:r.extra], Fields: fields, Offsets: r.offsets,
-		Rows: rows, Cols: cols, Bytes: share(block, block.Next) - share(block, first), First: r.records + 1,
-		reader: r, block: block.Offset, number: first + 1,
-	}
-	r.records += int64(rows)
-	if r.quiet {
-		return nil
-	}
-	return r.emit(&r.batch)
+	return r.give(r.fields[:k], r.offsets, r.extra, Batch{Bytes: share(block, block.Next) - share(block, first), block: block.Offset, number: first + 1})
 }
 
 // share is how many of a block's bytes are those of its first n records, all taken for equally long.
@@ -99,10 +97,10 @@ func share(block *avro.Block, n int64) int64 {
 	return int64(float64(block.Size) * (float64(n) / float64(block.Records)))
 }
 
-// avroError names the file, and what takes more than the reader's memory.
-func (r *Reader) avroError(err error) error {
+// fail names the file, and what takes more than the reader's memory.
+func (a *avroReader) fail(err error) error {
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
-		err = avroMemory(e, &r.in.opts)
+		err = avroMemory(e, &a.r.in.opts)
 	}
-	return fmt.Errorf("%s: %w", r.file.path, err)
+	return fmt.Errorf("%s: %w", a.r.file.path, err)
 }

@@ -34,8 +34,8 @@ type Batch struct {
 	reader *Reader
 	base   int64 // offset of Data[0]; text formats only
 	end    int   // where the last record ends in Data; text formats only
-	block  int64 // Avro: the byte of the file at which the block of the records begins
-	number int64 // Avro: the number of the first record in it, from 1
+	block  int64 // of records in blocks: the byte of the file at which theirs begins
+	number int64 // and the number of the first record in it, from 1
 }
 
 // Field is the value of a column in a row, nil for NULL.
@@ -51,7 +51,7 @@ func (b *Batch) Nulls() bool { return b.reader.file.nulls() }
 // RowError begins an error about a row: it names the place and has the record, lent as the batch is. The caller adds Column,
 // Reason and Err.
 func (b *Batch) RowError(row int) RowError {
-	if b.reader.file.format == FormatAvro {
+	if b.number > 0 {
 		return b.reader.blockError(b.block, b.number+int64(row), b.raw(row))
 	}
 	return b.reader.rowError(b.Offsets[row], b.First+int64(row), b.raw(row))
@@ -59,7 +59,7 @@ func (b *Batch) RowError(row int) RowError {
 
 // raw is the record as the file has it; for Parquet and Avro, which have no such thing, its values as a line of CSV.
 func (b *Batch) raw(row int) []byte {
-	if f := b.reader.file.format; f == FormatParquet || f == FormatAvro || f == FormatTable {
+	if b.reader.file.facts.values {
 		var line []byte
 		for c := range b.Cols {
 			if c > 0 {
@@ -77,11 +77,7 @@ func (b *Batch) raw(row int) []byte {
 	if row+1 < b.Rows {
 		end = int(b.Offsets[row+1] - b.base)
 	}
-	record := b.Data[start:end]
-	if b.reader.file.format == FormatText {
-		record = b.reader.delimited.One(record)
-	}
-	return b.reader.trimEnd(record)
+	return b.reader.trimEnd(b.reader.text.one(b.Data[start:end]))
 }
 
 // appendCSV appends a field of CSV, in quotes where it needs them.

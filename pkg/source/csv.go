@@ -8,6 +8,35 @@ import (
 	"bulkload/pkg/setting"
 )
 
+// csvReader reads records of CSV.
+type csvReader struct{ recordReader }
+
+func (csvFormat) reader(r *Reader) splitReader { return &csvReader{recordReader{r}} }
+
+func (c *csvReader) read(s Split) error { return c.r.readText(s) }
+
+func (c *csvReader) parse(n, _ int, last bool) (int, error) { return c.r.parseCSV(n, last) }
+
+func (c *csvReader) trimEnd(record []byte) []byte {
+	if !bytes.HasSuffix(record, []byte{'\n'}) {
+		return bytes.TrimSuffix(record, []byte{'\r'}) // the end of the file
+	}
+	for {
+		line, ok := bytes.CutSuffix(record, []byte{'\n'})
+		if !ok {
+			return record
+		}
+		record = bytes.TrimSuffix(line, []byte{'\r'})
+		if c.r.file.cols == 1 {
+			return record // of one column, blank lines are records
+		}
+	}
+}
+
+func (*csvReader) tooLong(most string) string {
+	return fmt.Sprintf("the record is longer than %s: most likely a quote is not closed", most)
+}
+
 // parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are
 // between. It returns the beginning of the first record that is not whole. last says that the file ends at n, which ends
 // the last record too.

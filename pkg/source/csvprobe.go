@@ -8,11 +8,73 @@ import (
 	"io"
 
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
 )
+
+// csvFormat is RFC 4180 with a header or without.
+type csvFormat struct{}
+
+func (csvFormat) facts() facts {
+	return facts{Traits: Traits{Dialect: dialect.CSV, Text: true, Header: true, FieldSep: SepOf(',')}, name: FormatCSV, endings: []string{".csv"},
+		looks: func([]byte, *Options) bool { return true }, cut: true}
+}
+
+func (csvFormat) check(o *Options) error {
+	if o.Dialect == nil && o.Header == HeaderNone && len(o.Columns) == 0 {
+		return ErrNoHeader
+	}
+	if c := o.FieldSep.or(','); noComma(c) {
+		return fmt.Errorf("%s cannot separate CSV fields", SepOf(c))
+	}
+	return ofDialect(FormatCSV, o)
+}
+
+// noComma says that a byte cannot separate the fields of CSV.
+func noComma(c byte) bool { return c == '"' || c == '\n' || c == '\r' }
+
+func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error) {
+	if err := f.ambiguous(head, len(head) < detectSize, o); err != nil {
+		return nil, err
+	}
+	return k.text(f), f.probeCSV(ctx, o)
+}
+
+func (csvFormat) text(f *inputFile) textForm { return csvText{textFile{f}} }
+
+func (csvFormat) marks(_ *inputFile, field, _ Sep) recordMarks {
+	return recordMarks{"\n", true, func(text []byte) bool { return closed(text, field.or(',')) }}
+}
+
+// csvText is a file of CSV.
+type csvText struct{ textFile }
+
+func (csvText) spans() bool { return true }
+
+func (c csvText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
+	places, err := c.f.planCSV(ctx, o, o.FieldSep.or(','))
+	return cutAt(add, places, err)
+}
+
+func (c csvText) settings(o *Options) string {
+	header := "yes"
+	if o.Header == HeaderNone || c.f.rejects != nil {
+		header = "no"
+	}
+	return fmt.Sprintf("field_sep=%s quote=\" doubled=yes header=%s", SepOf(o.FieldSep.or(',')), header)
+}
+
+func (c csvText) rejectForm(o *Options) *rejectForm {
+	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: c.f.columns}
+}
+
+func (csvText) strays(s *strays, o *Options) {
+	s.cr, s.noWide = reasonCRCR, o.FieldSep.or(',') >= 0xfe
+	s.noSub = o.separates(sub)
+}
 
 // probeCSV finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
-	if c := o.FieldSep.or(','); c == '"' || c == '\n' || c == '\r' {
+	if c := o.FieldSep.or(','); noComma(c) {
 		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
 	}
 	for size := int64(detectSize); ; size *= 4 {

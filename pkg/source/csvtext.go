@@ -22,14 +22,15 @@ var (
 
 // checkText finds texts that no format here has, by their first bytes.
 func (f *inputFile) checkText(head []byte, o *Options) error {
-	if o.Format != FormatDump && bytes.HasPrefix(head, rejectMagic) {
+	asked := o.Format == f.format && f.facts.raw // all bytes are data
+	if !asked && bytes.HasPrefix(head, rejectMagic) {
 		return fmt.Errorf("%s: %w", f.path, errRejects)
 	}
-	if f.format == FormatText && o.Dialect.Charset != "" || f.format == FormatJSON && o.Charset != "" {
+	if f.facts.charset != nil && f.facts.charset(o) != "" {
 		return nil
 	}
 	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
-	if (f.format == FormatCSV || f.format == FormatText || f.format == FormatJSON) && wide(head) || mark && o.Format != FormatDump {
+	if !f.facts.raw && wide(head) || mark && !asked {
 		return fmt.Errorf("%s: %w", f.path, errUTF16)
 	}
 	return nil

@@ -2,11 +2,13 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/delimited"
@@ -14,9 +16,116 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
+// textFormat is text of a dialect.
+type textFormat struct{}
+
+func (textFormat) facts() facts {
+	charset := func(o *Options) string { return o.Dialect.Charset }
+	return facts{Traits: Traits{Text: true}, name: FormatText, hidden: true, charset: charset, cut: true,
+		looks: func(head []byte, o *Options) bool {
+			return o.Dialect != nil && (o.Charset == "" || !beginsObject(head))
+		}}
+}
+
+func (textFormat) check(o *Options) error {
+	switch d := o.Dialect; {
+	case d == nil:
+		return errors.New("text needs a dialect")
+	case d.Header == dialect.HeaderNo && len(o.Columns) == 0:
+		return ErrNoHeader
+	}
+	return nil
+}
+
+func (k textFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	return k.text(f), f.probeDelimited(ctx, o)
+}
+
+func (textFormat) text(f *inputFile) textForm { return delimitedText{textFile{f}} }
+
+func (textFormat) marks(f *inputFile, _, _ Sep) recordMarks {
+	d, set := f.dialect, f.decoder()
+	return recordMarks{cmp.Or(d.RecordSep, "\n"), d.RecordSep == "", func(text []byte) bool { return delimited.Whole(d, set, text) }}
+}
+
+// delimitedText is a file of text in a dialect.
+type delimitedText struct{ textFile }
+
+func (t delimitedText) lines() bool {
+	return t.f.dialect.RecordSep == "" || strings.HasSuffix(t.f.dialect.RecordSep, "\n")
+}
+
+func (t delimitedText) spans() bool { return t.f.dialect.Quote != "" }
+
+func (t delimitedText) rejectForm(*Options) *rejectForm {
+	d := t.f.dialect.Records()
+	if t.f.transcoded {
+		d.Charset = "utf-8" // a record is kept as it was decoded
+	}
+	return &rejectForm{Version: 1, Format: FormatText, Columns: t.f.columns, Dialect: &d}
+}
+
+func (t delimitedText) strays(s *strays, _ *Options) {
+	d := t.f.dialect
+	switch {
+	case d.RecordSep == "":
+		s.cr = reasonCRCR
+	case d.RecordSep == "\n" && d.Escape != "" && (d.Map == dialect.Postgres || d.Map == dialect.JQ || d.Map == dialect.HiveCRLF):
+		s.cr, s.noCR = reasonCR, true
+	}
+	if s.comments = d.Comment != ""; !d.QuotedOnly {
+		s.escape = d.Escape
+	}
+	s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
+	s.noWide = d.FieldSep[0] >= 0xfe
+}
+
+// delimitedReader reads records of text in a dialect.
+type delimitedReader struct {
+	recordReader
+	scanner *delimited.Scanner
+}
+
+func (textFormat) reader(r *Reader) splitReader {
+	return &delimitedReader{recordReader: recordReader{r}}
+}
+
+func (t *delimitedReader) read(s Split) error {
+	f := t.r.file
+	if t.scanner == nil || !t.scanner.Is(f.dialect, f.cols) {
+		t.scanner = delimited.New(f.dialect, f.cols, f.decoder())
+	}
+	return t.r.readText(s)
+}
+
+func (t *delimitedReader) parse(n, _ int, last bool) (int, error) {
+	return t.r.parseDelimited(t.scanner, n, last)
+}
+
+func (t *delimitedReader) trimEnd(record []byte) []byte { return t.scanner.TrimEnd(record) }
+
+func (t *delimitedReader) one(record []byte) []byte { return t.scanner.One(record) }
+
+// undecided are those of PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
+func (t *delimitedReader) undecided(n int) int {
+	d := t.r.file.dialect
+	if d.Map != dialect.Postgres {
+		return 0
+	}
+	text := t.r.buf[:n]
+	if d.RecordSep != "" {
+		text = bytes.TrimSuffix(text, []byte(d.RecordSep))
+	} else {
+		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'})
+	}
+	if !bytes.HasSuffix(text, []byte(`\.`)) {
+		return 0
+	}
+	return n - len(text) + len(`\.`)
+}
+
 // parseDelimited is parseCSV for text of any dialect.
-func (r *Reader) parseDelimited(n int, last bool) (int, error) {
-	s := r.delimited
+func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, error) {
 	start := 0
 	for {
 		if need := n + delimited.Slack; need > len(r.buf) {

@@ -9,24 +9,18 @@ import (
 	"bulkload/internal/formats/delimited"
 )
 
-// planRecords finds where splits of a file of CSV or of a dialect can begin: the beginnings of all and, after them, the
-// end of the last.
-func (f *inputFile) planRecords(ctx context.Context, o *Options) ([]int64, error) {
-	d := f.dialect
+func (t delimitedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
+	f, d := t.f, t.f.dialect
+	places, err := []int64{f.dataStart, f.size()}, error(nil) // one split
 	switch {
-	case f.format == FormatJSON:
-		return f.planLines(ctx, o, lineStart)
-	case d == nil:
-		return f.planCSV(ctx, o, o.FieldSep.or(','))
 	case d.RFC4180():
-		return f.planCSV(ctx, o, d.FieldSep[0])
+		places, err = f.planCSV(ctx, o, d.FieldSep[0])
 	case d.Cuttable() && d.Quote == "":
-		return f.planLines(ctx, o, delimited.New(d, 1, f.decoder()).Start)
+		places, err = f.planLines(ctx, o, delimited.New(d, 1, f.decoder()).Start)
+	case d.Cuttable():
+		places, err = f.planQuoted(ctx, o)
 	}
-	if d.Cuttable() {
-		return f.planQuoted(ctx, o)
-	}
-	return []int64{f.dataStart, f.size()}, nil // one split
+	return cutAt(add, places, err)
 }
 
 // lineWindow is how much is read to find where a record begins, at first.

@@ -2,10 +2,81 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"bulkload/internal/formats/swar"
+	"bulkload/pkg/source/dialect"
 )
+
+// dumpFormat is text without quotes and escapes: each byte that is no separator is data.
+type dumpFormat struct{}
+
+func (dumpFormat) facts() facts {
+	return facts{Traits: Traits{Dialect: dialect.Dump, Text: true, FieldSep: SepOf(0x01), RecordSep: SepOf(0x10)}, name: FormatDump,
+		looks: func(head []byte, o *Options) bool {
+			field, record := o.seenSeps(head)
+			_, end := o.dumpSeps()
+			return field || record && control(end)
+		}, raw: true, cut: true, loose: true}
+}
+
+func (dumpFormat) check(o *Options) error {
+	if o.Dialect == nil && len(o.Columns) == 0 {
+		return errNoColumns
+	}
+	return ofDialect(FormatDump, o)
+}
+
+func (k dumpFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error) {
+	return k.text(f), f.probeDump(ctx, head, o)
+}
+
+func (dumpFormat) text(f *inputFile) textForm { return dumpText{textFile{f}} }
+
+func (dumpFormat) marks(_ *inputFile, _, record Sep) recordMarks {
+	return recordMarks{end: string([]byte{record.or(0x10)})}
+}
+
+// dumpText is a file that is a dump.
+type dumpText struct{ textFile }
+
+func (dumpText) lines() bool { return false }
+
+func (d dumpText) splits(_ context.Context, o *Options, add func(start, end int64, group int)) error {
+	for start := int64(0); start < d.f.info.Size(); start += o.SplitSize {
+		add(start, min(start+o.SplitSize, d.f.info.Size()), 0)
+	}
+	return nil
+}
+
+func (dumpText) settings(o *Options) string {
+	field, record := o.dumpSeps()
+	return fmt.Sprintf("field_sep=%s record_sep=%s", SepOf(field), SepOf(record))
+}
+
+func (d dumpText) rejectForm(o *Options) *rejectForm {
+	field, record := o.dumpSeps()
+	return &rejectForm{Version: 1, Format: FormatDump, FieldSep: SepOf(field).String(), RecordSep: SepOf(record).String(), Columns: d.f.columns}
+}
+
+func (dumpText) strays(s *strays, o *Options) { s.noWide, s.noSub = true, o.separates(sub) }
+
+// dumpReader reads records of dumps.
+type dumpReader struct{ recordReader }
+
+func (dumpFormat) reader(r *Reader) splitReader { return &dumpReader{recordReader{r}} }
+
+func (d *dumpReader) read(s Split) error { return d.r.readText(s) }
+
+func (d *dumpReader) parse(n, limit int, last bool) (int, error) {
+	d.r.extra = n
+	return d.r.parseDump(n, limit, last)
+}
+
+func (d *dumpReader) trimEnd(record []byte) []byte {
+	return bytes.TrimSuffix(record, []byte{d.r.recordSep})
+}
 
 // parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records are
 // between. It takes the records that begin before limit and returns where it stopped: the beginning of the first record

@@ -24,7 +24,7 @@ func expand(ctx context.Context, resolve Resolve, inputs []string, o *Options) (
 		return nil, errors.New("no input is given")
 	}
 	where, err := parseWhere(o.Where)
-	if o.Format == FormatRejects {
+	if o.Format.Traits().Described {
 		where = nil // directories of reject files mean nothing
 	}
 	if err != nil {

@@ -39,14 +39,16 @@ func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 	e.Exact = true
 	for _, f := range in.files {
 		switch {
-		case f.format == FormatParquet:
-			for _, rows := range f.meta.groups {
-				e.Rows += rows
-			}
+		case f.facts.Rows: // and their splits say how many
 		case !f.sequential():
 			e.Text += max(0, f.size()-f.dataStart)
 		default:
 			packed = append(packed, f)
+		}
+	}
+	for _, s := range in.splits {
+		if in.files[s.File].facts.Rows {
+			e.Rows += s.End - s.Start
 		}
 	}
 	return e, packed

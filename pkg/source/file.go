@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/charset"
-	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -26,17 +25,19 @@ type inputFile struct {
 	info  fs.FileInfo
 
 	format      Format
+	kind        format   // nil: not known yet
+	facts       facts    // of it
+	content     content  // what it has found
 	compression string   // "" or the name of one of compressions
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
 	constants   []constant
-	order       []int    // for each column of the schema its place in the file, or that it has none; nil: the same
-	missing     []string // columns of the schema that it lacks
-	ignored     []string // its columns that are not in the schema
-	others      []string // columns whose type has no text, and that were not asked for
-	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
-	headSum     uint32   // of the header, or of the schema
-	meta        parquetMeta
+	order       []int            // for each column of the schema its place in the file, or that it has none; nil: the same
+	missing     []string         // columns of the schema that it lacks
+	ignored     []string         // its columns that are not in the schema
+	others      []string         // columns whose type has no text, and that were not asked for
+	dataStart   int64            // text: where the first record after byte order mark and header begins, unpacked
+	headSum     uint32           // of the header, or of the schema
 	window      int64            // packed: what the first frame asks to be held
 	mostWindow  uint64           // packed: what any frame may ask for
 	left        int64            // bytes at the end that are no records
@@ -47,11 +48,8 @@ type inputFile struct {
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
 	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
-	json        *jsonlines.Plan  // of JSON, which values of a line are wanted
-	seen        []string         // of JSON, the paths in the first lines
-	avro        avroMeta
 	firstSplit  int
-	maxRecord   int             // of a reject file
+	opts        *Options        // of a reject file
 	rejects     *rejectForm     // of a reject file that is an input
 	form        *rejectForm     // of this file's own bad records
 	sections    []rejectSection // of a reject file whose records had columns by their path
@@ -60,11 +58,7 @@ type inputFile struct {
 // detectSize is how much of a file is looked at to detect its format.
 const detectSize = 64 << 10
 
-var (
-	magicParquet = []byte("PAR1")
-	magicAvro    = []byte("Obj\x01")
-	bom          = []byte("\ufeff")
-)
+var bom = []byte("\ufeff")
 
 // probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
@@ -72,75 +66,63 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		return fmt.Errorf("%s: it is a directory", f.path)
 	}
 	if f.table() != nil {
-		return f.probeTable(o)
+		f.become(tableParts{})
+		return f.found(f.kind.probe(ctx, f, nil, o))
 	}
-	if o.Format == FormatRejects {
-		f.format = o.Format
-		return f.probeRejects(ctx, o)
+	if k := o.formatOf(o.Format); k != nil && k.facts().Described {
+		f.become(k)
+		return f.found(k.probe(ctx, f, nil, o))
 	}
 	head, err := f.identify(ctx, o)
 	if err != nil {
 		return err
 	}
-	switch f.format {
-	case FormatParquet:
-		return f.probeParquet(ctx, o)
-	case FormatAvro:
-		return f.probeAvro(ctx, o)
-	}
-	if f.format == FormatAuto && o.Charset != "" && beginsObject(head) {
-		f.format = FormatJSON
-	}
-	if f.format == FormatAuto && o.Dialect != nil && !isParquet(head) && !bytes.HasPrefix(head, magicAvro) {
-		f.format = FormatText
-	}
-	if f.format == FormatAuto {
-		if f.format, err = f.detect(ctx, head, o); err != nil {
-			return err
+	if f.kind == nil {
+		if f.become(o.looks(head)); o.begins(head) != nil {
+			f.become(o.begins(head))
 		}
 	}
-	if f.format != FormatParquet && f.format != FormatAvro {
+	return f.examine(ctx, head, o)
+}
+
+// examine has the format look at the file, unless its text shows another one.
+func (f *inputFile) examine(ctx context.Context, head []byte, o *Options) error {
+	if !f.facts.binary {
 		if err := f.checkText(head, o); err != nil {
 			return err
 		}
 	}
-	switch f.format {
-	case FormatParquet:
-		return f.probeParquet(ctx, o)
-	case FormatAvro:
-		return f.probeAvro(ctx, o)
-	case FormatJSON:
-		return f.probeJSON(ctx, o)
-	case FormatText:
-		return f.probeDelimited(ctx, o)
-	case FormatDump:
-		return f.probeDump(ctx, head, o)
-	default:
-		if err := f.ambiguous(head, len(head) < detectSize, o); err != nil {
-			return err
-		}
-		return f.probeCSV(ctx, o)
-	}
+	return f.found(f.kind.probe(ctx, f, head, o))
+}
+
+// found notes what a format has found in the file.
+func (f *inputFile) found(c content, err error) error {
+	f.content = c
+	return err
 }
 
 // identify determines the compression, and the format as far as the options and the file's name say it; of text it reads the
 // beginning. What cannot be read is refused.
 func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err error) {
-	f.format = o.Format
+	if k := o.formatOf(o.Format); k != nil {
+		f.become(k)
+	}
 	name := strings.ToLower(path.Base(f.name))
-	if f.format == FormatAuto {
+	if f.kind == nil {
 		if err := f.foreignName(name); err != nil {
 			return nil, err
 		}
 	}
 	name, f.compression = cutCompression(name)
-	if f.format == FormatAuto {
+	if f.kind == nil {
 		if err := f.foreignName(name); err != nil {
 			return nil, err
 		}
-		f.format = formatOf(name, o)
+		if k := o.ends(name); k != nil {
+			f.become(k)
+		}
 	}
-	if f.format == FormatParquet || f.format == FormatAvro {
+	if f.facts.binary {
 		return nil, nil
 	}
 	if head, err = f.head(ctx, o); err != nil {
@@ -159,7 +141,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 	if inner := packed(head); f.compression != "" && inner != "" {
 		return nil, refuse("%s is packed twice, as %s within %s: unpack it once", f.path, inner, f.compression)
 	}
-	if o.Format != FormatDump {
+	if !f.facts.raw {
 		err = f.foreignContent(ctx, name, head)
 	}
 	return head, err
@@ -176,54 +158,6 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return behindSkippable(raw, f.info.Size())
-}
-
-// formatOf is the format that a name says, without the ending of a compression and in lower case.
-func formatOf(name string, o *Options) Format {
-	switch path.Ext(name) {
-	case ".csv":
-		if o.Dialect == nil {
-			return FormatCSV
-		}
-	case ".jsonl", ".ndjson", ".json":
-		if o.Dialect == nil || o.Charset != "" {
-			return FormatJSON
-		}
-	case ".parquet", ".parq", ".pq":
-		return FormatParquet
-	case ".avro":
-		return FormatAvro
-	}
-	return FormatAuto
-}
-
-// isParquet says that a file begins as Parquet does, its footer encrypted or not.
-func isParquet(head []byte) bool {
-	return bytes.HasPrefix(head, magicParquet) || bytes.HasPrefix(head, []byte(parquetEncrypted))
-}
-
-// detect detects a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
-// the other.
-func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format, error) {
-	field, record := o.dumpSeps()
-	hasField, hasRecord := control(field) && bytes.IndexByte(head, field) >= 0, bytes.IndexByte(head, record) >= 0
-	switch {
-	case isParquet(head):
-		return FormatParquet, nil
-	case bytes.HasPrefix(head, magicAvro):
-		return FormatAvro, nil
-	case !hasRecord && !hasField && beginsObject(head):
-		return FormatJSON, nil
-	case hasRecord && (hasField || control(record)):
-		return FormatDump, nil
-	case !hasField:
-		return FormatCSV, nil
-	}
-	seen, err := f.seek(ctx, record, o)
-	if err == nil && (seen == sepNone || seen == sepLineFeed) {
-		err = setting.Errorf("%s: it has %s between columns, and %s after no record: %s", f.path, SepOf(field), SepOf(record), howToRead())
-	}
-	return FormatDump, err
 }
 
 // howToRead says what a file can be that has no separator of records.
@@ -275,18 +209,23 @@ func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSee
 // probeDump sees that a file can be a dump: one that was given as such, and has no separator of records at all, may be
 // one record. A line feed at its end says that it is other text, which would be one record as a whole.
 func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) error {
-	if len(o.Columns) == 0 {
+	field, record := o.dumpSeps()
+	seen := sepFound
+	if len(head) > 0 && bytes.IndexByte(head, record) < 0 && (o.Format == FormatAuto || len(o.Columns) > 0) {
+		var err error
+		if seen, err = f.seek(ctx, record, o); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.Format == FormatAuto && (seen == sepNone || seen == sepLineFeed):
+		return setting.Errorf("%s: it has %s between columns, and %s after no record: %s", f.path, SepOf(field), SepOf(record), howToRead())
+	case len(o.Columns) == 0:
 		return fmt.Errorf("%s: %w", f.path, errNoColumns)
+	case seen == sepLineFeed:
+		return setting.Errorf("%s: %s is after no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead())
 	}
-	_, record := o.dumpSeps()
-	if len(head) == 0 || bytes.IndexByte(head, record) >= 0 {
-		return nil
-	}
-	seen, err := f.seek(ctx, record, o)
-	if err == nil && seen == sepLineFeed {
-		err = setting.Errorf("%s: %s is after no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead())
-	}
-	return err
+	return nil
 }
 
 // control says that a byte does not occur in the text of a CSV file.

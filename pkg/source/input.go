@@ -159,15 +159,7 @@ func (in *Input) ReaderMemory() int64 {
 	var most int64
 	for _, f := range in.files {
 		m := 4 * int64(in.opts.ChunkSize) // the chunk, its spans, values that were unquoted
-		if f.format == FormatParquet {
-			m += 2 * f.meta.memory // while an arena grows there are two
-		}
-		if f.format == FormatAvro {
-			m += f.avro.memory
-		}
-		if f.format == FormatTable {
-			m = f.tableMemory(&in.opts)
-		}
+		m += f.content.memory(&in.opts)
 		if f.sequential() {
 			m += readAheadMemory + f.window
 		}
@@ -211,7 +203,7 @@ func each(ctx context.Context, files []*inputFile, do func(context.Context, *inp
 // plan cuts the files into splits.
 func (in *Input) plan(ctx context.Context) error {
 	if in.opts.Splits != nil {
-		return in.planned(slices.Clone(in.opts.Splits))
+		return in.planned(ctx, slices.Clone(in.opts.Splits))
 	}
 	for i, f := range in.files {
 		add := func(start, end int64, group int) {
@@ -219,36 +211,13 @@ func (in *Input) plan(ctx context.Context) error {
 		}
 		f.firstSplit = len(in.splits)
 		switch {
-		case f.format == FormatParquet:
-			row := int64(0)
-			for g, rows := range f.meta.groups {
-				if rows > 0 {
-					add(row, row+rows, g)
-				}
-				row += rows
-			}
 		case f.dataStart >= f.textEnd(), f.blank && (in.nothing || len(f.columns) > 1):
 			// No records.
-		case f.format == FormatTable:
-			add(0, f.size(), 0)
-		case f.format == FormatAvro:
-			from, to := f.avro.bounds()
-			for start := from; start < to; start += in.opts.SplitSize {
-				add(start, min(start+in.opts.SplitSize, to), 0)
-			}
 		case f.sequential():
 			add(f.dataStart, math.MaxInt64, 0)
-		case f.format == FormatCSV || f.format == FormatText || f.format == FormatJSON:
-			starts, err := f.planRecords(ctx, &in.opts)
-			if err != nil {
-				return err
-			}
-			for j, start := range starts[:len(starts)-1] {
-				add(start, starts[j+1], 0)
-			}
 		default:
-			for start := int64(0); start < f.info.Size(); start += in.opts.SplitSize {
-				add(start, min(start+in.opts.SplitSize, f.info.Size()), 0)
+			if err := f.content.splits(ctx, &in.opts, add); err != nil {
+				return err
 			}
 		}
 	}

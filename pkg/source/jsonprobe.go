@@ -19,6 +19,56 @@ const (
 	mostPaths  = 16 << 10 // that are made columns unless some are named
 )
 
+// jsonFormat is lines of JSON.
+type jsonFormat struct{}
+
+func (jsonFormat) facts() facts {
+	charset := func(o *Options) string { return o.Charset }
+	return facts{Traits: Traits{Named: true, Open: true, Charset: true}, name: FormatJSON, help: "(lines)", endings: []string{".jsonl", ".ndjson", ".json"}, charset: charset,
+		looks: func(head []byte, o *Options) bool {
+			field, record := o.seenSeps(head)
+			return (o.Charset != "" || o.Dialect == nil && !field && !record) && beginsObject(head)
+		}}
+}
+
+func (jsonFormat) check(o *Options) error { return withoutDialects(FormatJSON, o) }
+
+func (jsonFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	c := &jsonText{textFile: textFile{f}}
+	return c, c.probe(ctx, o)
+}
+
+func (jsonFormat) text(f *inputFile) textForm { return &jsonText{textFile: textFile{f}} }
+
+func (jsonFormat) marks(*inputFile, Sep, Sep) recordMarks { return recordMarks{end: "\n"} }
+
+// jsonText is a file of JSON lines.
+type jsonText struct {
+	textFile
+	seen   []string        // the paths in the first lines
+	wanted *jsonlines.Plan // which values of a line are
+}
+
+func (j *jsonText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
+	places, err := j.f.planLines(ctx, o, lineStart)
+	return cutAt(add, places, err)
+}
+
+func (j *jsonText) settings(*Options) string {
+	if j.f.charset == nil {
+		return ""
+	}
+	return "charset=" + j.f.charset.Name()
+}
+
+func (j *jsonText) rejectForm(*Options) *rejectForm {
+	form := &rejectForm{Version: 1, Format: FormatJSON, Columns: j.f.columns}
+	if j.f.charset != nil && !j.f.transcoded {
+		form.Charset = j.f.charset.Name()
+	}
+	return form
+}
+
 // beginsObject reports whether text begins as JSON lines do: with a brace, after blanks, and then a name, if anything.
 func beginsObject(text []byte) bool {
 	const blanks = " \t\r\n"
@@ -27,8 +77,9 @@ func beginsObject(text []byte) bool {
 	return ok && (len(rest) == 0 || rest[0] == '"' || rest[0] == '}')
 }
 
-// probeJSON finds the paths in the first lines of a file: in 1000 lines, or 64 KiB, and at least in one.
-func (f *inputFile) probeJSON(ctx context.Context, o *Options) error {
+// probe finds the paths in the first lines of a file: in 1000 lines, or 64 KiB, and at least in one.
+func (j *jsonText) probe(ctx context.Context, o *Options) error {
+	f := j.f
 	if err := f.decodeAs(o.Charset); err != nil {
 		return err
 	}
@@ -51,7 +102,7 @@ func (f *inputFile) probeJSON(ctx context.Context, o *Options) error {
 		case errors.Is(err, jsonlines.ErrWholeFile), err != nil && len(o.Columns) == 0:
 			return fmt.Errorf("%s: %w", f.path, err)
 		case lines != nil || err != nil || last || size >= int64(o.MaxRecord):
-			if f.seen = lines; len(o.Columns) == 0 {
+			if j.seen = lines; len(o.Columns) == 0 {
 				f.columns = lines
 			}
 			return nil
@@ -189,28 +240,36 @@ func outerPaths(path string) func(yield func(string) bool) {
 	}
 }
 
-// fitLines sees that a file of JSON lines can have the columns. Lines say themselves what they have: what is in the schema
+// offer sees that the lines can have the columns. Lines say themselves what they have: what is in the schema
 // and not in the path is looked for in each.
-func (in *Input) fitLines(f *inputFile, first string) error {
-	if in.opts.Extra == ExtraFail {
+func (j *jsonText) offer(wanted []string, first string, o *Options) error {
+	f := j.f
+	if o.Extra == ExtraFail {
 		return setting.Errorf("%s fail is not for JSON lines, which have no columns to compare: leave it out", setting.Extra)
 	}
-	if err := f.clash(f.seen); err != nil {
+	if err := f.clash(j.seen); err != nil {
 		return err
 	}
 	f.columns = nil
-	wanted, found := 0, false
-	for _, name := range in.columns {
+	looked, found := 0, false
+	for _, name := range wanted {
 		if slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name }) {
 			continue
 		}
-		wanted++
-		found = found || slices.ContainsFunc(f.seen, func(path string) bool {
+		looked++
+		found = found || slices.ContainsFunc(j.seen, func(path string) bool {
 			return sameMember(path, name) || strings.HasPrefix(path, name+".") || strings.HasPrefix(name, path+".")
 		})
 	}
-	if f.seen != nil && wanted > 0 && !found {
+	if j.seen != nil && looked > 0 && !found {
 		return fmt.Errorf("none of the members in its first lines is a column compared with %s", first)
 	}
 	return nil
+}
+
+func (j *jsonText) plan([]string, *Options) (err error) {
+	j.f.chooseColumns()
+	j.f.passOver(j.seen)
+	j.wanted, err = jsonlines.Compile(j.f.columns)
+	return err
 }

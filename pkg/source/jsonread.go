@@ -22,10 +22,40 @@ func lineStart(text []byte, at int) int {
 	return -1
 }
 
+// jsonReader reads lines of JSON.
+type jsonReader struct {
+	recordReader
+	parser *jsonlines.Parser
+	plan   *jsonlines.Plan // of the parser
+}
+
+func (jsonFormat) reader(r *Reader) splitReader { return &jsonReader{recordReader: recordReader{r}} }
+
+func (j *jsonReader) read(s Split) error {
+	if p := j.r.file.content.(*jsonText).wanted; p != j.plan {
+		j.parser, j.plan = p.NewParser(), p
+	}
+	defer j.r.met(j.parser)
+	return j.r.readText(s)
+}
+
+func (j *jsonReader) parse(n, _ int, last bool) (int, error) {
+	return j.r.parseJSON(j.parser, n, last)
+}
+
+func (j *jsonReader) trimEnd(record []byte) []byte {
+	line, _, _ := bytes.Cut(record, []byte{'\n'}) // what follows is blank lines
+	return bytes.TrimSuffix(line, []byte{'\r'})
+}
+
+func (*jsonReader) tooLong(most string) string {
+	return fmt.Sprintf("the line is longer than %s: a line feed is missing, or the file is not JSON lines", most)
+}
+
 // parseJSON cuts buf[:n] into lines and gives their values to the callback as one batch, or several where bad lines are
 // between. It returns the beginning of the first line that is not whole. last says that the file ends at n, which ends the
 // last line too. Texts whose escapes were undone are after the chunk.
-func (r *Reader) parseJSON(n int, last bool) (int, error) {
+func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, error) {
 	r.extra = n
 	start, k, cols := 0, 0, r.file.cols
 	for start < n {
@@ -43,7 +73,7 @@ func (r *Reader) parseJSON(n int, last bool) (int, error) {
 		from, to, err := r.decodeLine(start, end)
 		var grown []byte
 		if err == nil {
-			grown, err = r.json.Parse(r.buf[:r.extra], from, to, r.fields[k:k+cols])
+			grown, err = parser.Parse(r.buf[:r.extra], from, to, r.fields[k:k+cols])
 		}
 		if err == nil {
 			r.buf, r.extra = grown[:cap(grown)], len(grown)

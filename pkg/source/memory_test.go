@@ -43,10 +43,10 @@ type pageKind int
 // readPages reads a column of one row group whose pages are given, and gives its number of values.
 func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64, pages ...[]byte) (values int, err error) {
 	data := bytes.Join(pages, nil)
-	f := &inputFile{columns: []string{"a"}, meta: parquetMeta{leaves: []leaf{{typ: typ}}, flat: 1,
-		chunks: []columnChunk{{end: int64(len(data)), codec: how, values: int64(rows), unpacked: unpacked}}}}
-	p := &parquetReader{pageReader: pageReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), pages: &pageSource{raw: bytes.NewReader(data)}}}
-	if err := p.begin(f, Split{End: int64(rows)}, &Options{Memory: limit}); err != nil {
+	f := &parquetFile{leaves: []leaf{{typ: typ}}, flat: 1,
+		chunks: []columnChunk{{end: int64(len(data)), codec: how, values: int64(rows), unpacked: unpacked}}}
+	p := &parquetReader{file: f, pageReader: pageReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), pages: &pageSource{raw: bytes.NewReader(data)}}}
+	if err := p.begin(Split{End: int64(rows)}, &Options{Memory: limit}); err != nil {
 		return 0, err
 	}
 	for values < rows {

@@ -1,6 +1,10 @@
 package source
 
-import "sync"
+import (
+	"sync"
+
+	"bulkload/internal/formats/jsonlines"
+)
 
 // metColumns says of each column of the schema whether a file has it: by its header, its schema or its path, and of JSON lines
 // by the records that were read.
@@ -18,7 +22,7 @@ func (m *metColumns) begin(columns int, files []*inputFile) {
 		}
 		for i := range m.has {
 			place := f.placeOf(i)
-			m.has[i] = m.has[i] || place != placeNull && (place < 0 || f.format != FormatJSON || f.rejects != nil)
+			m.has[i] = m.has[i] || place != placeNull && (place < 0 || !f.facts.Open || f.rejects != nil)
 		}
 	}
 }
@@ -32,16 +36,13 @@ func (f *inputFile) placeOf(column int) int {
 }
 
 // met notes what lines of the current file have had so far. It is called after each split.
-func (r *Reader) met() {
-	if r.file.json == nil || r.json == nil {
-		return
-	}
+func (r *Reader) met(lines *jsonlines.Parser) {
 	m := &r.in.met
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.has {
 		if place := r.file.placeOf(i); !m.has[i] && place >= 0 {
-			m.has[i] = r.json.Met(place)
+			m.has[i] = lines.Met(place)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"bulkload/internal/formats/charset"
@@ -106,7 +108,12 @@ type Options struct {
 	// Reject takes a bad record, which is then left out; the error that it returns, if any, ends the reading. It is
 	// called by all readers at once. Default: every bad record is an error.
 	Reject func(RowError) error
+
+	more []format // besides those of the registry
 }
+
+// formats are those that inputs can have.
+func (o *Options) formats() []format { return append(formats(), o.more...) }
 
 const (
 	defaultSplitSize = 8 << 20
@@ -134,8 +141,8 @@ func (o Options) withDefaults() Options {
 
 // Validate finds options that contradict each other.
 func (o Options) Validate() error {
-	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatJSON, FormatAvro, FormatText, FormatRejects}, o.Format) {
-		return fmt.Errorf("format %q is not known: it is csv, dump, parquet, json, avro, text or rejects", o.Format)
+	if err := o.checkFormat(); err != nil {
+		return err
 	}
 	if !slices.Contains([]Extra{"", ExtraFail, ExtraIgnore}, o.Extra) || !slices.Contains([]Missing{"", MissingFail, MissingNull}, o.Missing) {
 		return fmt.Errorf("extra %q is not fail or ignore, or missing %q is not fail or null", o.Extra, o.Missing)
@@ -166,31 +173,36 @@ func (o Options) Validate() error {
 	if o.Header != HeaderFirst && o.Header != HeaderNone {
 		return fmt.Errorf("header mode %d is not known", o.Header)
 	}
-	if o.Format == FormatDump && len(o.Columns) == 0 {
-		return errNoColumns
+	return nil
+}
+
+// checkFormat finds a format that is not known, and options that do not go with it.
+func (o Options) checkFormat() error {
+	if o.Format == FormatAuto {
+		return nil
 	}
-	if o.Header == HeaderNone && o.Format == FormatCSV && len(o.Columns) == 0 {
-		return ErrNoHeader
+	var names []string
+	for _, k := range o.formats() {
+		switch f := k.facts(); {
+		case f.Table:
+		case f.name == o.Format:
+			return k.check(&o)
+		default:
+			names = append(names, string(f.name))
+		}
 	}
-	return o.checkComma()
+	last := len(names) - 1
+	return fmt.Errorf("format %q is not known: it is %s or %s", o.Format, strings.Join(names[:last], ", "), names[last])
 }
 
 // checkDialect finds what contradicts a dialect.
 func (o Options) checkDialect() error {
 	d := o.Dialect
 	switch {
-	case d == nil && o.Format == FormatText:
-		return errors.New("text needs a dialect")
 	case d == nil:
 		return nil
-	case o.Format == FormatJSON || o.Format == FormatAvro:
-		return fmt.Errorf("format %s has no dialects", o.Format)
-	case o.Format == FormatCSV || o.Format == FormatDump:
-		return fmt.Errorf("format %s is a dialect of its own: choose one of both", o.Format)
 	case o.FieldSep != Sep{} || o.RecordSep != Sep{} || o.Header != HeaderFirst:
 		return errors.New("separators and header are the dialect's")
-	case d.Header == dialect.HeaderNo && len(o.Columns) == 0 && o.Format == FormatText:
-		return ErrNoHeader
 	case d.Header == dialect.HeaderMatch && len(o.Columns) == 0:
 		return errors.New("a header is compared with the names of the columns: give them")
 	}
@@ -202,19 +214,20 @@ var errNoColumns = errors.New("a dump has no header: the names of its columns mu
 // ErrNoHeader is matched by errors about text that has no names of columns, where none are given.
 var ErrNoHeader = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
 
-func (o Options) checkComma() error {
-	switch c := o.FieldSep.or(','); {
-	case o.Format != FormatCSV:
-		return nil
-	case c == '"' || c == '\n' || c == '\r':
-		return fmt.Errorf("%s cannot separate CSV fields", SepOf(c))
-	}
-	return nil
-}
-
 // dumpSeps are the separators of a dump.
 func (o Options) dumpSeps() (field, record byte) {
 	return o.FieldSep.or(0x01), o.RecordSep.or(0x10)
+}
+
+// separates says that a byte is a separator of a dump, and seenSeps which of them are in text: the first as far as it cannot be in CSV.
+func (o *Options) separates(b byte) bool {
+	field, record := o.dumpSeps()
+	return field == b || record == b
+}
+
+func (o *Options) seenSeps(text []byte) (field, record bool) {
+	f, r := o.dumpSeps()
+	return control(f) && bytes.IndexByte(text, f) >= 0, bytes.IndexByte(text, r) >= 0
 }
 
 // checkNames finds empty and repeated column names.

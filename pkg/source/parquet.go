@@ -14,8 +14,44 @@ import (
 // mostFooter bounds a footer where the memory does not.
 const mostFooter = 1 << 30
 
-// probeParquet reads the footer.
-func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
+// parquetFormat is Parquet.
+type parquetFormat struct{}
+
+func (parquetFormat) facts() facts {
+	return facts{Traits: Traits{Named: true, Rows: true}, name: FormatParquet, endings: []string{".parquet", ".parq", ".pq"},
+		magic: []string{magicParquet, parquetEncrypted}, binary: true, values: true}
+}
+
+func (parquetFormat) check(*Options) error { return nil }
+
+func (parquetFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	m := &parquetFile{f: f}
+	return m, m.probe(ctx, o)
+}
+
+// memory is twice what the buffers hold: while an arena grows there are two.
+func (m *parquetFile) memory(*Options) int64 { return 2 * m.holds }
+
+func (m *parquetFile) splits(_ context.Context, _ *Options, add func(start, end int64, group int)) error {
+	row := int64(0)
+	for g, rows := range m.groups {
+		if rows > 0 {
+			add(row, row+rows, g)
+		}
+		row += rows
+	}
+	return nil
+}
+
+// leads reports whether a path leads to what can be a column.
+func (m *parquetFile) leads(path string) bool {
+	n := m.tree.find(path)
+	return n != nil && n.leaf() && n.rep == 0
+}
+
+// probe reads the footer.
+func (m *parquetFile) probe(ctx context.Context, o *Options) (err error) {
+	f := m.f
 	if f.compression != "" {
 		return fmt.Errorf("%s: a packed Parquet file cannot be read: unpack it first", f.path)
 	}
@@ -29,14 +65,14 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	for i := range footer.groups {
-		f.meta.groups = append(f.meta.groups, footer.groups[i].rows)
+		m.groups = append(m.groups, footer.groups[i].rows)
 	}
 	tree, err := footer.tree()
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, damagedFooter("%w", err))
 	}
-	f.meta.footer, f.meta.tree, f.columns = footer, tree, tree.names()
-	f.meta.rules.calendars = valuetext.ParquetCalendars(footer.meta, tree.name)
+	m.footer, m.tree, f.columns = footer, tree, tree.names()
+	m.rules.calendars = valuetext.ParquetCalendars(footer.meta, tree.name)
 	if strings.Contains(footer.meta["org.apache.spark.sql.parquet.row.metadata"], `"variant"`) {
 		tree.markVariants()
 	}
@@ -45,7 +81,7 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 		return fmt.Errorf("%s: it has no columns", f.path)
 	}
 	if len(o.Columns) == 0 {
-		if err := f.parquetTexts(o); err != nil {
+		if err := m.texts(o); err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
 	}
@@ -55,11 +91,12 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// parquetTexts leaves out columns whose type has no text, or refuses them.
-func (f *inputFile) parquetTexts(o *Options) error {
+// texts leaves out columns whose type has no text, or refuses them.
+func (m *parquetFile) texts(o *Options) error {
+	f := m.f
 	f.columns = f.columns[:0]
-	for _, n := range f.meta.tree.kids {
-		_, err := shapeOf(n, &f.meta.rules, func(*schemaNode, columnType) int { return 0 })
+	for _, n := range m.tree.kids {
+		_, err := shapeOf(n, &m.rules, func(*schemaNode, columnType) int { return 0 })
 		switch {
 		case err == nil:
 			f.columns = append(f.columns, n.name)
@@ -91,26 +128,32 @@ type pageReader struct {
 	memory  int64 // bytes that the arenas of the reader may take
 }
 
-// parquetReader is the part of a [Reader] that reads Parquet. Its buffers stay from split to split.
+// parquetReader reads row groups.
 type parquetReader struct {
 	pageReader
+	r      *Reader
+	file   *parquetFile
 	cols   []columnReader // the flat columns
 	nested nestedReader
 	total  int64 // bytes of all arenas
 	fixed  []Span
 }
 
-// readParquet reads a row group.
-func (r *Reader) readParquet(s Split) (err error) {
+func (parquetFormat) reader(r *Reader) splitReader {
+	p := &parquetReader{r: r}
+	p.pages = &pageSource{}
+	p.levels, p.index = make([]uint32, batchRows), make([]uint32, batchRows)
+	p.arena.all = &p.total
+	return p
+}
+
+// read reads a row group.
+func (p *parquetReader) read(s Split) (err error) {
+	r := p.r
+	p.file = r.file.content.(*parquetFile)
 	h, raw, err := r.file.open(r.ctx)
 	if err != nil {
 		return err
-	}
-	p := &r.parquet
-	if p.pages == nil {
-		p.pages = &pageSource{}
-		p.levels, p.index = make([]uint32, batchRows), make([]uint32, batchRows)
-		p.arena.all = &p.total
 	}
 	defer func() {
 		p.pages.raw = nil
@@ -122,10 +165,10 @@ func (r *Reader) readParquet(s Split) (err error) {
 	if len(r.fields) < most*cols {
 		r.fields = make([]Span, most*cols)
 	}
-	if err := p.begin(r.file, s, &r.in.opts); err != nil {
+	if err := p.begin(s, &r.in.opts); err != nil {
 		return fmt.Errorf("%s: row group %d: %w", r.file.path, s.RowGroup, err)
 	}
-	for _, place := range r.file.meta.null {
+	for _, place := range p.file.null {
 		for at := place; at < most*cols; at += cols {
 			r.fields[at] = span.Null() // and nothing changes it
 		}
@@ -134,11 +177,11 @@ func (r *Reader) readParquet(s Split) (err error) {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		n, err := r.readRows(s, cols, int(min(s.End-row, int64(most))))
+		n, err := p.rows(s, cols, int(min(s.End-row, int64(most))))
 		if err != nil {
 			return err
 		}
-		if err := r.emitRows(row, n, cols); err != nil {
+		if err := p.emit(row, n, cols); err != nil {
 			return err
 		}
 		row += int64(n)
@@ -155,30 +198,30 @@ func (r *Reader) readParquet(s Split) (err error) {
 	return nil
 }
 
-// readRows reads the next rows, at most n, into the fields, and says how many.
-func (r *Reader) readRows(s Split, cols, n int) (int, error) {
-	p := &r.parquet
+// rows reads the next rows, at most n, into the fields, and says how many.
+func (p *parquetReader) rows(s Split, cols, n int) (int, error) {
+	r := p.r
 	for i := range p.cols {
 		c := &p.cols[i]
 		if err := c.load(&p.pageReader); err != nil {
-			return 0, r.columnError(s, i, err)
+			return 0, p.columnError(s, i, err)
 		}
 		n = min(n, c.left)
 	}
 	p.arena.reset()
-	if len(r.file.meta.nested) > 0 {
+	if len(p.file.nested) > 0 {
 		var err error
 		if p.arena.buf, n, err = p.nested.rows(p.arena.buf, r.fields, cols, n); err != nil {
 			return 0, fmt.Errorf("%s: row group %d, %w", r.file.path, s.RowGroup, err)
 		}
 	}
 	for i := range p.cols {
-		if err := p.cols[i].take(&p.pageReader, r.fields[r.file.meta.leaves[i].place:], cols, n); err != nil {
-			return 0, r.columnError(s, i, err)
+		if err := p.cols[i].take(&p.pageReader, r.fields[p.file.leaves[i].place:], cols, n); err != nil {
+			return 0, p.columnError(s, i, err)
 		}
 	}
 	base := uint32(p.arena.regions[2*len(p.cols)].off)
-	for i, f := range r.file.meta.fixed {
+	for i, f := range p.file.fixed {
 		value := p.fixed[i]
 		if !value.IsNull() {
 			value.Off += base
@@ -191,8 +234,8 @@ func (r *Reader) readRows(s Split, cols, n int) (int, error) {
 }
 
 // begin makes the columns ready for a row group. After the regions of the columns is one for the values of the file's path.
-func (p *parquetReader) begin(f *inputFile, s Split, o *Options) error {
-	m := &f.meta
+func (p *parquetReader) begin(s Split, o *Options) error {
+	m := p.file
 	p.memory = o.memory()
 	if len(p.cols) != m.flat {
 		p.cols = make([]columnReader, m.flat)
@@ -228,8 +271,10 @@ func (p *parquetReader) begin(f *inputFile, s Split, o *Options) error {
 	return nil
 }
 
-// emitRows gives out the n rows that are in the fields. The first of them is the file's row with the number first.
-func (r *Reader) emitRows(first int64, n, cols int) error {
+// emit gives out the n rows that are in the fields. The first of them is the file's row with the number first.
+func (p *parquetReader) emit(first int64, n, cols int) error {
+	r := p.r
+	r.offsets = r.offsets[:0]
 	for i := range int64(n) {
 		r.offsets = append(r.offsets, first+i)
 	}
@@ -238,15 +283,9 @@ func (r *Reader) emitRows(first int64, n, cols int) error {
 	for _, s := range fields {
 		size += int64(s.Len)
 	}
-	r.batch = Batch{
-		Split: r.split, Path: r.file.path, Data: r.parquet.arena.buf, Fields: fields, Offsets: r.offsets,
-		Rows: n, Cols: cols, Bytes: size, First: r.records + 1, reader: r,
-	}
-	r.records += int64(n)
-	r.offsets = r.offsets[:0]
-	return r.emit(&r.batch)
+	return r.give(fields, r.offsets, 0, Batch{Data: p.arena.buf, Bytes: size})
 }
 
-func (r *Reader) columnError(s Split, col int, err error) error {
-	return fmt.Errorf("%s: row group %d, column %s: %w", r.file.path, s.RowGroup, r.file.meta.leaves[col].name, err)
+func (p *parquetReader) columnError(s Split, col int, err error) error {
+	return fmt.Errorf("%s: row group %d, column %s: %w", p.r.file.path, s.RowGroup, p.file.leaves[col].name, err)
 }

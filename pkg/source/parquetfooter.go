@@ -62,8 +62,11 @@ const (
 
 const footerTail = 8 // the footer's length and the magic, at the end of the file
 
-// parquetEncrypted is the magic of files whose footer is encrypted.
-const parquetEncrypted = "PARE"
+// Magics of files, and of those whose footer is encrypted.
+const (
+	magicParquet     = "PAR1"
+	parquetEncrypted = "PARE"
+)
 
 // readFooter reads a file's footer, which may have most bytes.
 func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
@@ -75,7 +78,7 @@ func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
 		return nil, err
 	}
 	switch string(tail[4:]) {
-	case string(magicParquet):
+	case magicParquet:
 	case parquetEncrypted:
 		return nil, errors.New("its footer is encrypted: write it without encryption")
 	default:

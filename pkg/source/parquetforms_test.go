@@ -117,7 +117,7 @@ func TestParquetTypes(t *testing.T) {
 
 // TestDictionaryPlaces finds dictionaries where old writers left them.
 func TestDictionaryPlaces(t *testing.T) {
-	f := &inputFile{info: &memFile{data: make([]byte, 1000)}}
+	f := &parquetFile{f: &inputFile{info: &memFile{data: make([]byte, 1000)}}}
 	for name, tt := range map[string]struct {
 		c          footerChunk
 		start, end int64

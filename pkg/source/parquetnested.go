@@ -20,7 +20,7 @@ type nestedReader struct {
 // batchText is how many bytes of JSON end a batch.
 const batchText = 1 << 20
 
-func (r *nestedReader) begin(p *parquetReader, m *parquetMeta, chunks []columnChunk, o *Options) {
+func (r *nestedReader) begin(p *parquetReader, m *parquetFile, chunks []columnChunk, o *Options) {
 	r.cols, r.names = m.nested, m.leaves[m.flat:]
 	r.most = int(min(int64(o.MaxRecord), p.memory))
 	if len(r.leaves) != len(r.names) {

@@ -180,8 +180,7 @@ func openWith(t *testing.T, path string, o Options, constants []constant) (*Inpu
 	}
 	in.opts = o.withDefaults()
 	f := in.files[0]
-	f.meta = parquetMeta{}
-	if err := f.probeParquet(t.Context(), &in.opts); err != nil {
+	if err := f.found(f.kind.probe(t.Context(), f, nil, &in.opts)); err != nil {
 		return nil, err
 	}
 	f.constants = constants

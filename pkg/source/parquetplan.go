@@ -8,8 +8,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// parquetMeta is what is kept of a file's footer.
-type parquetMeta struct {
+// parquetFile is what is kept of a file's footer.
+type parquetFile struct {
+	f      *inputFile
 	groups []int64     // rows of each row group
 	footer *footer     // until the columns are known
 	tree   *schemaNode // likewise
@@ -22,7 +23,7 @@ type parquetMeta struct {
 	null   []int         // places of the columns that the file lacks
 	fixed  []fixedPlace  // columns of the file's path
 	chunks []columnChunk // row group by row group, of the leaves
-	memory int64         // about what a reader's buffers come to hold
+	holds  int64         // about what a reader's buffers come to hold
 }
 
 // leaf is a column of values that is read.
@@ -56,7 +57,7 @@ type columnChunk struct {
 }
 
 // sum is a checksum of the columns that are read, and of where their pages are.
-func (m *parquetMeta) sum() uint32 {
+func (m *parquetFile) sum() uint32 {
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	for _, l := range m.leaves {
 		t := l.typ
@@ -75,10 +76,10 @@ func (m *parquetMeta) sum() uint32 {
 // usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
 const usualPage = 1<<20 + 64<<10
 
-// planParquet decides what is read of a file for the columns of the schema, which are in the file as its order says. Only for
+// plan decides what is read of a file for the columns of the schema, which are in the file as its order says. Only for
 // these it matters whether they can be read.
-func (f *inputFile) planParquet(schema []string, o *Options) error {
-	m := &f.meta
+func (m *parquetFile) plan(schema []string, o *Options) error {
+	f := m.f
 	m.rules.zone = o.Location
 	var inner []leaf
 	for place, name := range schema {
@@ -118,7 +119,7 @@ func (f *inputFile) planParquet(schema []string, o *Options) error {
 	}
 	m.flat = len(m.leaves)
 	m.leaves = append(m.leaves, inner...)
-	if err := f.planChunks(); err != nil {
+	if err := m.planChunks(); err != nil {
 		return err
 	}
 	m.footer, m.tree = nil, nil
@@ -127,8 +128,7 @@ func (f *inputFile) planParquet(schema []string, o *Options) error {
 }
 
 // planChunks finds the pages of what is read, and how much memory they ask for.
-func (f *inputFile) planChunks() error {
-	m := &f.meta
+func (m *parquetFile) planChunks() error {
 	largest := make([]int64, len(m.leaves)) // of a leaf's buffers
 	slack := m.footer.slack()
 	m.chunks = make([]columnChunk, 0, len(m.footer.groups)*len(m.leaves))
@@ -138,7 +138,7 @@ func (f *inputFile) planChunks() error {
 			if len(group.chunks) != m.tree.leaves {
 				return fmt.Errorf("row group %d: it has %s, and the schema %d", g, setting.Count(len(group.chunks), "column"), m.tree.leaves)
 			}
-			chunk, err := f.planChunk(&group.chunks[l.ordinal], group.rows, l.typ.rep > 0, slack)
+			chunk, err := m.planChunk(&group.chunks[l.ordinal], group.rows, l.typ.rep > 0, slack)
 			if err != nil {
 				return fmt.Errorf("row group %d, column %s: %w", g, l.name, err)
 			}
@@ -148,18 +148,18 @@ func (f *inputFile) planChunks() error {
 		}
 	}
 	for _, n := range largest {
-		m.memory += n
+		m.holds += n
 	}
-	m.memory += usualPage // a packed page
-	m.memory += int64(len(m.leaves)-m.flat) * streamMemory
+	m.holds += usualPage // a packed page
+	m.holds += int64(len(m.leaves)-m.flat) * streamMemory
 	if len(m.nested) > 0 {
-		m.memory += batchText
+		m.holds += batchText
 	}
 	return nil
 }
 
 // planChunk takes the place of a column's pages from the footer. Its size may lack slack bytes.
-func (f *inputFile) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
+func (m *parquetFile) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
 	chunk := columnChunk{start: c.data, codec: c.codec, values: c.values, unpacked: c.unpacked, dictionary: c.indexed}
 	// Where it is not said where the dictionary is, it is where the data begin.
 	if c.dictionary > 0 && c.dictionary < chunk.start {
@@ -175,12 +175,12 @@ func (f *inputFile) planChunk(c *footerChunk, rows int64, repeated bool, slack i
 		return chunk, errors.New("its data are in another file, as those of a summary file are: name the data files")
 	case !c.known:
 		return chunk, errors.New("the footer does not say where its pages are")
-	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > f.info.Size():
+	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > m.f.info.Size():
 		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
 	case c.values < rows || !repeated && c.values != rows:
 		return chunk, fmt.Errorf("it has %s for %s", setting.Count(c.values, "value"), setting.Count(rows, "row"))
 	}
-	chunk.end = min(chunk.end+slack, f.info.Size())
+	chunk.end = min(chunk.end+slack, m.f.info.Size())
 	return chunk, chunk.codec.check()
 }
 

@@ -115,10 +115,10 @@ func (n *schemaNode) markVariants() {
 	}
 }
 
-// addPaths makes what is within structs and is among the wanted columns columns of the file. A struct is not one if
+// offer makes what is within structs and is among the wanted columns columns of the file. A struct is not one if
 // only a part of it is wanted.
-func (f *inputFile) addPaths(wanted []string) {
-	names := f.meta.tree.names()
+func (m *parquetFile) offer(wanted []string, _ string, _ *Options) error {
+	f, names := m.f, m.tree.names()
 	f.columns = nil
 	var paths []string
 	for _, name := range names {
@@ -128,7 +128,7 @@ func (f *inputFile) addPaths(wanted []string) {
 			if found = found || want == name; !strings.HasPrefix(want, name+".") || slices.Contains(names, want) {
 				continue
 			}
-			if f.meta.tree.find(want) != nil && !slices.Contains(paths, want) {
+			if m.tree.find(want) != nil && !slices.Contains(paths, want) {
 				paths = append(paths, want)
 			}
 		}
@@ -137,6 +137,7 @@ func (f *inputFile) addPaths(wanted []string) {
 		}
 	}
 	f.columns = append(f.columns, paths...)
+	return nil
 }
 
 // listed is the repeated node of a group that is a list, and nil of others.

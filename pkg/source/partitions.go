@@ -68,7 +68,7 @@ func hexDigit(c byte) int {
 
 // partitionsOff says that names of directories mean nothing. Records of a reject file were elsewhere.
 func (o *Options) partitionsOff() bool {
-	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Format == FormatRejects
+	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Format.Traits().Described
 }
 
 // partitionNames are those that were given, nil if all are taken.
@@ -85,7 +85,7 @@ func (o *Options) checkPartitions() error {
 		return fmt.Errorf("partitions: %w", err)
 	}
 	where, err := parseWhere(o.Where)
-	if err == nil && len(where) > 0 && o.partitionsOff() && o.Format != FormatRejects {
+	if err == nil && len(where) > 0 && o.partitionsOff() && !o.Format.Traits().Described {
 		err = errors.New("where chooses partitions, which are turned off or which the format lacks")
 	}
 	return err
@@ -139,7 +139,7 @@ func nameList(names []string) string {
 
 // partition gives the files of one input their columns by the path, which must be alike.
 func partition(files []*inputFile, o *Options, where []condition) error {
-	if o.Format == FormatRejects {
+	if o.Format.Traits().Described {
 		return nil // they say it themselves
 	}
 	for _, f := range files {

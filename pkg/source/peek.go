@@ -1,13 +1,10 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-
-	"bulkload/internal/formats/avro"
 )
 
 // A Head is the beginning of a file, to find out what it is before it is read. It belongs to one goroutine.
@@ -48,9 +45,8 @@ func (h *Head) Partitions() []Partition {
 	return list
 }
 
-// Look determines the compression, and the format where the name or the first bytes say it: FormatParquet, FormatAvro,
-// FormatJSON, FormatRejects. Other text is FormatAuto, or FormatCSV if its name says so. Of the first three it reads the
-// schema. What cannot be read is refused, with the error that [Open] has for it.
+// Look determines the compression, and the format where the name or the first bytes say it. Text that is cut at separators is
+// FormatAuto, or FormatCSV if its name says so. Where columns have names for certain, it reads them. What cannot be read is refused, with the error that [Open] has for it.
 func (h *Head) Look(ctx context.Context) error {
 	f, o := h.file, &h.opts
 	if f.table() != nil {
@@ -60,30 +56,17 @@ func (h *Head) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, record := o.dumpSeps()
-	switch {
-	case f.format != FormatAuto && f.format != FormatCSV:
-	case isParquet(head):
-		f.format = FormatParquet
-	case bytes.HasPrefix(head, magicAvro):
-		f.format = FormatAvro
-	case bytes.HasPrefix(head, rejectMagic):
-		f.format = FormatRejects
-	case f.format == FormatAuto && o.Dialect == nil && beginsObject(head) && bytes.IndexByte(head, record) < 0:
-		f.format = FormatJSON
-	}
-	switch f.format {
-	case FormatParquet:
-		return f.probeParquet(ctx, o)
-	case FormatAvro:
-		return f.probeAvro(ctx, o)
-	case FormatJSON:
-		if err := f.checkText(head, o); err != nil {
-			return err
+	if k := o.begins(head); k != nil && (f.kind == nil || f.facts.Text) {
+		f.become(k)
+	} else if f.kind == nil {
+		if k := o.looks(head); !k.facts().Text {
+			f.become(k)
 		}
-		return f.probeJSON(ctx, o)
 	}
-	return nil
+	if f.kind == nil || f.facts.Text || f.facts.Described {
+		return nil
+	}
+	return f.examine(ctx, head, o)
 }
 
 // Columns are the names that the schema, or the first lines of JSON, have.
@@ -92,15 +75,8 @@ func (h *Head) Columns() []string { return h.file.columns }
 // Leads says that a path leads into a nested column to what can be a column by itself. It is for files of Parquet and Avro that
 // [Head.Look] has seen.
 func (h *Head) Leads(path string) bool {
-	switch f := h.file; f.format {
-	case FormatParquet:
-		n := f.meta.tree.find(path)
-		return n != nil && n.leaf() && n.rep == 0
-	case FormatAvro:
-		_, err := avro.Compile(f.avro.header, []string{path}, avro.Options{})
-		return err == nil
-	}
-	return false
+	c, ok := h.file.content.(interface{ leads(path string) bool })
+	return ok && c.leads(path)
 }
 
 // Text is the beginning of the text, unpacked, of at most limit bytes. whole says that it is all of it.

@@ -1,8 +1,11 @@
 package source
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // RecordsOf is how many records the splits from one on and before another had, as far as they were read to their end.
@@ -16,17 +19,21 @@ func (in *Input) RecordsOf(from, to int) int64 {
 
 // planned takes splits over that an earlier [Open] of the same files has found. Those that cannot be of these files are refused;
 // the caller has compared what else the files are.
-func (in *Input) planned(splits []Split) error {
+func (in *Input) planned(ctx context.Context, splits []Split) error {
 	next := 0
 	for i, f := range in.files {
 		f.firstSplit = next
 		before := int64(0)
+		groups, err := in.groups(ctx, f)
+		if err != nil {
+			return err
+		}
 		for ; next < len(splits) && splits[next].File == i; next++ {
 			s := splits[next]
 			end := f.textEnd()
 			switch {
-			case f.format == FormatParquet:
-				if s.RowGroup < 0 || s.RowGroup >= len(f.meta.groups) || s.End-s.Start != f.meta.groups[s.RowGroup] || s.Start < 0 {
+			case f.facts.Rows:
+				if !hasGroup(groups, s) {
 					return fmt.Errorf("%s has no rows %d to %d in a row group %d: the splits are those of another file", f.path, s.Start, s.End, s.RowGroup)
 				}
 				continue
@@ -47,4 +54,20 @@ func (in *Input) planned(splits []Split) error {
 		in.splits[i].Path = in.files[splits[i].File].path
 	}
 	return nil
+}
+
+// groups are the groups of rows that a file says to have, in their order.
+func (in *Input) groups(ctx context.Context, f *inputFile) (groups []Split, err error) {
+	if f.facts.Rows {
+		err = f.content.splits(ctx, &in.opts, func(start, end int64, group int) {
+			groups = append(groups, Split{Start: start, End: end, RowGroup: group})
+		})
+	}
+	return groups, err
+}
+
+// hasGroup reports whether a split is one of the groups.
+func hasGroup(groups []Split, s Split) bool {
+	at, ok := slices.BinarySearchFunc(groups, s.RowGroup, func(g Split, n int) int { return cmp.Compare(g.RowGroup, n) })
+	return ok && groups[at].Start == s.Start && groups[at].End == s.End
 }

@@ -1,14 +1,10 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
-	"bulkload/internal/formats/avro"
-	"bulkload/internal/formats/delimited"
-	"bulkload/internal/formats/jsonlines"
 	"bulkload/internal/formats/swar"
 	"bulkload/pkg/source/span"
 )
@@ -46,19 +42,13 @@ type Reader struct {
 	strays  strays // of the current file
 	textEnd int    // where the text ends in buf, -1 if it does not
 
-	delimited *delimited.Scanner // of the current file, if it has a dialect
-
-	json     *jsonlines.Parser // of the current file, if it is of JSON
-	jsonPlan *jsonlines.Plan   // what json is made of
-
-	parquet parquetReader
-	avro    *avro.Blocks
-	lengths []byte // of the values of a table's row
+	text    textReader             // of the current file, if it is text
+	readers map[Format]splitReader // of the formats that were read
 }
 
 // NewReader makes a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
 func (in *Input) NewReader() *Reader {
-	r := &Reader{in: in}
+	r := &Reader{in: in, readers: map[Format]splitReader{}}
 	r.fieldSep, r.recordSep = in.opts.dumpSeps()
 	r.comma = in.opts.FieldSep.or(',')
 	return r
@@ -77,24 +67,13 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	r.records, r.kept, r.offsets, r.counted = 0, 0, r.offsets[:0], false
 	r.strays, r.textEnd = r.file.strays(&r.in.opts), -1
 	r.sum = r.firstSum(split)
-	var err error
-	switch r.file.format {
-	case FormatParquet:
-		err = r.readParquet(s)
-	case FormatAvro:
-		err = r.readAvro(s)
-	case FormatTable:
-		err = r.readTable(s)
-	default:
-		if p := r.file.json; p != nil && p != r.jsonPlan {
-			r.json, r.jsonPlan = p.NewParser(), p
-		}
-		if d := r.file.dialect; d != nil && (r.delimited == nil || !r.delimited.Is(d, r.file.cols)) {
-			r.delimited = delimited.New(d, r.file.cols, r.file.decoder())
-		}
-		err = r.readText(s)
-		r.met()
+	reader := r.readers[r.file.format]
+	if reader == nil {
+		reader = r.file.kind.reader(r)
+		r.readers[r.file.format] = reader
 	}
+	r.text, _ = reader.(textReader)
+	err := reader.read(s)
 	if err == nil {
 		err = r.finishSum()
 	}
@@ -137,20 +116,28 @@ func (r *Reader) flush(k, end int) error {
 // flushRows returns the rows at offsets as a batch. The last one ends at buf[:end].
 func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
 	r.offsets = r.offsets[:0]
-	rows := len(offsets)
-	if rows == 0 {
+	if len(offsets) == 0 {
 		return nil
 	}
-	cols := r.file.cols
+	return r.give(fields, offsets, end, Batch{Bytes: r.off + int64(end) - offsets[0], base: r.off, end: end})
+}
+
+// give gives out the rows at offsets in a batch that already has what only their format knows. Unless it has data, their values are in
+// the buffer up to end, or up to extra if that is more.
+func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
+	if b.Rows = len(offsets); b.Rows == 0 {
+		return nil
+	}
+	b.Cols = len(fields) / b.Rows
 	if r.file.order != nil {
-		fields, cols = r.picked(fields, offsets, end), len(r.file.order)
+		fields, b.Cols = r.picked(fields, offsets, end), len(r.file.order)
 	}
-	r.batch = Batch{
-		Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: offsets,
-		Rows: rows, Cols: cols, Bytes: r.off + int64(end) - offsets[0], First: r.records + 1,
-		reader: r, base: r.off, end: end,
+	if b.Data == nil {
+		b.Data = r.buf[:max(r.extra, end)]
 	}
-	r.records += int64(rows)
+	b.Split, b.Path, b.Fields, b.Offsets, b.First, b.reader = r.split, r.file.path, fields, offsets, r.records+1, r
+	r.batch = b
+	r.records += int64(b.Rows)
 	if r.quiet {
 		return nil
 	}
@@ -161,7 +148,7 @@ func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
 func (r *Reader) reject(start, end int, column, reason string) error {
 	r.records++
 	stray := ""
-	if r.file.text() {
+	if r.file.facts.cut {
 		stray = r.strayReason(start, end, nil)
 	}
 	if r.quiet && stray != reasonWide {
@@ -181,30 +168,12 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 	return r.in.opts.Reject(e)
 }
 
-// trimEnd takes the end mark off a record.
+// trimEnd takes the end mark off a record, if it is text.
 func (r *Reader) trimEnd(record []byte) []byte {
-	switch r.file.format {
-	case FormatJSON:
-		line, _, _ := bytes.Cut(record, []byte{'\n'}) // what follows is blank lines
-		return bytes.TrimSuffix(line, []byte{'\r'})
-	case FormatDump:
-		return bytes.TrimSuffix(record, []byte{r.recordSep})
-	case FormatText:
-		return r.delimited.TrimEnd(record)
+	if r.text == nil {
+		return record
 	}
-	if !bytes.HasSuffix(record, []byte{'\n'}) {
-		return bytes.TrimSuffix(record, []byte{'\r'}) // the end of the file
-	}
-	for {
-		line, ok := bytes.CutSuffix(record, []byte{'\n'})
-		if !ok {
-			return record
-		}
-		record = bytes.TrimSuffix(line, []byte{'\r'})
-		if r.file.cols == 1 {
-			return record // of one column, blank lines are records
-		}
-	}
+	return r.text.trimEnd(record)
 }
 
 // growFields makes room for the fields of a block after the first k.

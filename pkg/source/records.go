@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -19,7 +18,7 @@ func (in *Input) recordsBefore(ctx context.Context, split int) (records, since i
 	s := in.splits[split]
 	f := in.files[s.File]
 	switch {
-	case f.format == FormatParquet:
+	case f.facts.Rows:
 		return s.Start, 0
 	case split == f.firstSplit:
 		return 0, 0
@@ -60,16 +59,22 @@ func (in *Input) Records() int64 {
 // Place says where a record is, from what [Batch.Offsets] says of it, for a message.
 func (in *Input) Place(split int, offset int64) string {
 	s := in.splits[split]
-	switch in.files[s.File].format {
-	case FormatTable:
-		return fmt.Sprintf("%s, row %d", s.Path, offset+1)
-	case FormatAvro:
-		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", s.Path, offset+1, s.Start)
-	}
+	place := in.files[s.File].facts.Place(s.Path, s.Start, offset)
 	if line := in.line(split, offset); line > 0 {
-		return fmt.Sprintf("%s at offset %d (line %d)", s.Path, offset, line)
+		place += fmt.Sprintf(" (line %d)", line)
 	}
-	return fmt.Sprintf("%s at offset %d", s.Path, offset)
+	return place
+}
+
+// Place says where a record is in a file of the format, from the beginning of its split and what [Batch.Offsets] says of it.
+func (t Traits) Place(path string, start, offset int64) string {
+	switch {
+	case t.Table:
+		return fmt.Sprintf("%s, row %d", path, offset+1)
+	case t.Blocks:
+		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", path, offset+1, start)
+	}
+	return fmt.Sprintf("%s at offset %d", path, offset)
 }
 
 // lineWithin bounds how long the lines before a place are counted.
@@ -86,8 +91,7 @@ func (in *Input) AddLine(err error) {
 // long.
 func (in *Input) line(split int, offset int64) int64 {
 	f := in.files[in.splits[split].File]
-	lines := f.format == FormatCSV || f.format == FormatJSON || f.format == FormatText && (f.dialect.RecordSep == "" || strings.HasSuffix(f.dialect.RecordSep, "\n"))
-	if !lines || f.transcoded || offset > countWithin {
+	if t, ok := f.content.(textForm); !ok || !t.lines() || f.transcoded || offset > countWithin {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lineWithin)

@@ -29,37 +29,16 @@ type rejectForm struct {
 // rejectMagic is how every reject file begins.
 var rejectMagic = []byte(`{"bulkload_rejects":`)
 
-// rejectForm is that of the file's records. Parquet and Avro have no text of their own: their values become a line of CSV, those of the
+// rejectForm is that of the file's records. Those without text of their own become a line of CSV of their values, those of the
 // path too, and NULL is \N.
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
-	form := f.recordForm(o, schema)
-	if f.format != FormatParquet && f.format != FormatAvro && f.format != FormatTable {
-		form.Partitions = partitionTexts(f.constants)
-	}
-	return form
-}
-
-func (f *inputFile) recordForm(o *Options, schema []string) *rejectForm {
-	field, record := o.dumpSeps()
-	switch f.format {
-	case FormatDump:
-		return &rejectForm{Version: 1, Format: FormatDump, FieldSep: SepOf(field).String(), RecordSep: SepOf(record).String(), Columns: f.columns}
-	case FormatText:
-		d := f.dialect.Records()
-		if f.transcoded {
-			d.Charset = "utf-8" // a record is kept as it was decoded
-		}
-		return &rejectForm{Version: 1, Format: FormatText, Columns: f.columns, Dialect: &d}
-	case FormatJSON:
-		form := &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}
-		if f.charset != nil && !f.transcoded {
-			form.Charset = f.charset.Name()
-		}
-		return form
-	case FormatParquet, FormatAvro, FormatTable:
+	text, ok := f.content.(textForm)
+	if !ok {
 		return &rejectForm{Version: 1, Format: FormatText, Columns: schema, Dialect: valuesDialect()}
 	}
-	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: f.columns}
+	form := text.rejectForm(o)
+	form.Partitions = partitionTexts(f.constants)
+	return form
 }
 
 func (f *rejectForm) same(o *rejectForm) bool {

@@ -9,35 +9,54 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/internal/formats/delimited"
 	"bulkload/pkg/setting"
 )
 
-// probeRejects reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
-func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
+// rejectFormat is that of reject files. Their records are in another format.
+type rejectFormat struct{}
+
+func (rejectFormat) facts() facts {
+	return facts{Traits: Traits{Described: true}, name: FormatRejects, help: "for the bad records of an earlier job", magic: []string{string(rejectMagic)}}
+}
+
+func (rejectFormat) check(*Options) error { return nil }
+
+// reader is nil: a reject file has the format of its records, once it was looked at.
+func (rejectFormat) reader(*Reader) splitReader { return nil }
+
+// probe reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
+func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (_ content, err error) {
 	h, raw, err := f.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	r := newRejectReader(f.path, io.NewSectionReader(raw, 0, f.info.Size()), o.MaxRecord)
+	r := newRejectReader(f.path, io.NewSectionReader(raw, 0, f.info.Size()), o)
 	form, err := r.readForm()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f.format, f.compression, f.columns, f.rejects, f.maxRecord = form.Format, packedRejects, form.Columns, form, o.MaxRecord
+	k := o.textual(form.Format)
+	f.become(k)
+	f.compression, f.columns, f.rejects, f.opts = packedRejects, form.Columns, form, o
 	if f.dialect = form.Dialect; f.dialect != nil {
 		if err := f.decode(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := f.decodeAs(form.Charset); err != nil {
-		return err
+		return nil, err
 	}
-	if f.format == FormatJSON && len(o.Columns) > 0 {
+	if f.facts.Open && len(o.Columns) > 0 {
 		f.columns = nil // its lines may have any others
 	}
-	return f.probeSections(r, o)
+	return k.text(f), f.probeSections(r, o)
+}
+
+// textual is the format of a name, nil if its records are no text.
+func (o *Options) textual(name Format) textual {
+	k, _ := o.formatOf(name).(textual)
+	return k
 }
 
 // packedRejects is the compression of text that is within a reject file.
@@ -75,13 +94,12 @@ func (in *Input) rejectOptions() error {
 type rejectReader struct {
 	path  string
 	in    *bufio.Reader
+	opts  *Options
 	most  int // bytes of a line
 	line  []byte
 	n     int64 // lines read
 	form  *rejectForm
-	comma byte
-	end   string // after each record
-	set   delimited.Charset
+	marks recordMarks
 	text  []byte // of the current record
 	given int    // of it
 
@@ -89,8 +107,8 @@ type rejectReader struct {
 	sections []rejectSection
 }
 
-func newRejectReader(path string, in io.Reader, maxRecord int) *rejectReader {
-	return &rejectReader{path: path, in: bufio.NewReaderSize(in, 64<<10), most: 6*maxRecord + 1<<20} // a byte takes up to six
+func newRejectReader(path string, in io.Reader, o *Options) *rejectReader {
+	return &rejectReader{path: path, in: bufio.NewReaderSize(in, 64<<10), opts: o, most: 6*o.MaxRecord + 1<<20} // a byte takes up to six
 }
 
 func (r *rejectReader) fail(err error) error {
@@ -147,12 +165,12 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 	switch {
 	case form.Version != 1:
 		return nil, r.fail(fmt.Errorf("form %d is not known to this version", form.Version))
-	case form.Format == FormatText && form.Dialect != nil:
+	case r.opts.textual(form.Format) == nil, form.needsDialect() && form.Dialect == nil:
+		return nil, r.fail(errors.New("it names no format whose records have text"))
+	case form.needsDialect():
 		if err := form.Dialect.Check(); err != nil {
 			return nil, r.fail(fmt.Errorf("dialect: %w", err))
 		}
-	case form.Format != FormatCSV && form.Format != FormatDump && form.Format != FormatJSON:
-		return nil, r.fail(errors.New("it names no format whose records have text"))
 	}
 	if len(form.Columns) == 0 {
 		return nil, r.fail(errors.New("it names no columns"))
@@ -179,22 +197,21 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 		if err != nil {
 			return nil, r.fail(err)
 		}
-		r.comma, r.end = field.or(','), "\n"
-		switch {
-		case form.Format == FormatDump:
-			r.end = string([]byte{record.or(0x10)})
-		case form.Dialect != nil:
-			of := inputFile{path: r.path, dialect: form.Dialect}
+		of := inputFile{path: r.path, dialect: form.Dialect}
+		if of.dialect != nil {
 			if err := of.decode(); err != nil {
 				return nil, r.fail(err)
 			}
-			r.set = of.decoder()
 		}
-		if form.Dialect != nil && form.Dialect.RecordSep != "" {
-			r.end = form.Dialect.RecordSep
-		}
+		r.marks = r.opts.textual(form.Format).marks(&of, field, record)
 	}
 	return form, nil
+}
+
+// needsDialect says that only a dialect says how the records are written.
+func (f *rejectForm) needsDialect() bool {
+	t := f.Format.Traits()
+	return t.Text && t.Dialect == ""
 }
 
 // jsonError leaves out what a message of encoding/json quotes.
@@ -257,12 +274,11 @@ func (r *rejectReader) record(line []byte) error {
 	if len(r.text) == 0 && len(r.form.Columns) > 1 {
 		return r.fail(errors.New("its record is empty: remove the line to leave the record out"))
 	}
-	lines := r.form.Format == FormatCSV || r.form.Dialect != nil && r.form.Dialect.RecordSep == ""
-	if lines && bytes.HasSuffix(r.text, []byte{'\r'}) {
+	if r.marks.lines && bytes.HasSuffix(r.text, []byte{'\r'}) {
 		r.text = append(r.text, '\r') // it is the value's, not the line's
 	}
-	r.text = append(r.text, r.end...)
-	if r.form.Format == FormatCSV && !closed(r.text, r.comma) || r.form.Dialect != nil && !delimited.Whole(r.form.Dialect, r.set, r.text) {
+	r.text = append(r.text, r.marks.end...)
+	if r.marks.whole != nil && !r.marks.whole(r.text) {
 		return r.fail(errOpenRecord)
 	}
 	return nil

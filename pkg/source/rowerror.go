@@ -73,8 +73,8 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // rowError begins an error about a record of the current split. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
-	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet || r.file.format == FormatTable, split: r.split, form: r.file.formAt(offset)}
-	if r.file.format == FormatCSV || r.file.dialect != nil && r.file.dialect.Quote != "" {
+	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.facts.Rows || r.file.facts.Table, split: r.split, form: r.file.formAt(offset)}
+	if t, ok := r.file.content.(textForm); ok && t.spans() {
 		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
 	}
 	if r.quiet {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkload/internal/formats/jsonlines"
 	"bulkload/pkg/setting"
 )
 
@@ -61,17 +60,15 @@ func (in *Input) schema() error {
 	}
 	if len(in.columns) == 0 {
 		for _, f := range in.files {
-			if (f.format == FormatCSV || f.format == FormatText) && !f.blank {
+			if f.facts.headed() && !f.blank {
 				return fmt.Errorf("%s: %w", f.path, ErrNoHeader)
 			}
 		}
 		in.columns, in.nothing = slices.Clone(in.opts.IfEmpty), true
 	}
 	for _, f := range in.files {
-		if f.format == FormatJSON {
-			if err := in.fitLines(f, first); err != nil {
-				return fmt.Errorf("%s: %w", f.path, err)
-			}
+		if err := f.content.offer(in.columns, first, &in.opts); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
 		}
 		if f.columns == nil && !f.unnamed() {
 			f.columns = in.columns // a file without anything
@@ -79,15 +76,11 @@ func (in *Input) schema() error {
 		if err := in.fit(f, first); err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
-		if err := f.choose(&in.opts); err != nil {
+		if err := f.content.plan(in.columns, &in.opts); err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
+		f.passOver(f.others)
 		f.cols = len(f.columns)
-		if f.format == FormatParquet {
-			if err := f.planParquet(in.columns, &in.opts); err != nil {
-				return fmt.Errorf("%s: %w", f.path, err)
-			}
-		}
 		f.form = f.rejectForm(&in.opts, in.columns)
 		f.formSections()
 	}
@@ -113,7 +106,7 @@ func (in *Input) extra(f *inputFile) Extra {
 	switch {
 	case in.opts.Extra != "":
 		return in.opts.Extra
-	case f.format == FormatJSON, f.named() && len(in.opts.Columns) > 0:
+	case f.facts.Open, f.facts.Named && len(in.opts.Columns) > 0:
 		return ExtraIgnore
 	}
 	return ExtraFail
@@ -129,45 +122,26 @@ func textless(err error) error {
 	return setting.Errorf("%w: choose columns, or give %s ignore", err, setting.Extra)
 }
 
-// named says that the names of a file's columns are that for certain, and not data of a file without a header.
-func (f *inputFile) named() bool {
-	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON || f.format == FormatTable
-}
-
 // nulls says that an empty value of a file is a text, and that NULL is another thing.
 func (f *inputFile) nulls() bool {
-	return f.named() || f.dialect != nil && len(f.dialect.Null) > 0
+	return f.facts.Named || f.dialect != nil && len(f.dialect.Null) > 0
 }
 
-// choose leaves of a file's columns those that are wanted, in the order of the schema, where a format can pass over the
-// others, and plans their decoding.
-func (f *inputFile) choose(o *Options) (err error) {
-	if f.format != FormatJSON && f.format != FormatAvro {
-		f.passOver(f.others)
-		return nil
+// chooseColumns leaves of a file's columns those that are wanted, in the order of the schema: for formats that can pass over the others.
+func (f *inputFile) chooseColumns() {
+	if f.order == nil {
+		return
 	}
-	if f.order != nil {
-		chosen := []string{}
-		for i, place := range f.order {
-			if place >= 0 {
-				f.order[i] = len(chosen)
-				chosen = append(chosen, f.columns[place])
-			}
-		}
-		if f.columns = chosen; len(chosen) == len(f.order) {
-			f.order = nil
+	chosen := []string{}
+	for i, place := range f.order {
+		if place >= 0 {
+			f.order[i] = len(chosen)
+			chosen = append(chosen, f.columns[place])
 		}
 	}
-	if f.format == FormatJSON {
-		f.passOver(f.seen)
-		f.json, err = jsonlines.Compile(f.columns)
-		return err
+	if f.columns = chosen; len(chosen) == len(f.order) {
+		f.order = nil
 	}
-	ignored := f.ignored
-	f.ignored = nil
-	f.passOver(ignored)
-	f.passOver(f.others)
-	return f.avro.compile(f.columns, o)
 }
 
 // fit finds for each column of the schema its place in a file.
@@ -179,20 +153,17 @@ func (in *Input) fit(f *inputFile, first string) error {
 			}
 		}
 	}
-	if f.format == FormatParquet {
-		f.addPaths(in.columns)
-	}
 	if err := f.clash(f.columns); err != nil {
 		return err
 	}
-	if len(f.columns) == 0 && f.format != FormatJSON && len(f.constants) > 0 && len(in.columns) > 0 {
+	if len(f.columns) == 0 && !f.facts.Open && len(f.constants) > 0 && len(in.columns) > 0 {
 		return errors.New("its records have no column: all that are named are those of its path")
 	}
-	if i := slices.Index(f.columns, ""); i >= 0 && f.text() && (len(in.opts.Columns) == 0 || in.extra(f) != ExtraIgnore) {
+	if i := slices.Index(f.columns, ""); i >= 0 && f.facts.cut && (len(in.opts.Columns) == 0 || in.extra(f) != ExtraIgnore) {
 		return setting.Errorf("header: column %d has no name (the index of pandas or R? %s with %s ignore passes over it)", i+1, setting.Columns, setting.Extra)
 	}
-	proven := f.named() || len(in.opts.Columns) > 0
-	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
+	proven := f.facts.Named || len(in.opts.Columns) > 0
+	if proven && f.facts.headed() && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
 		return &headerError{setting.Textf("none of its %s is among %s: is its first line a header? else %s no", setting.Count(len(f.columns), "column"), first, setting.Header), f.columns[0]}
 	}
 	err := in.places(f, proven)

@@ -1,27 +1,17 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
 // settings are how a file's text is read: the name of a dialect, and all that decides on what comes out.
 func (f *inputFile) settings(o *Options) (dialect, settings string) {
-	field, record := o.dumpSeps()
-	switch {
-	case f.dialect != nil:
+	if f.dialect != nil {
 		return f.dialect.Name, f.dialect.String()
-	case f.format == FormatJSON && f.charset != nil:
-		return "", "charset=" + f.charset.Name()
-	case f.format == FormatDump:
-		return "", fmt.Sprintf("field_sep=%s record_sep=%s", SepOf(field), SepOf(record))
-	case f.format == FormatCSV:
-		header := "yes"
-		if o.Header == HeaderNone || f.rejects != nil {
-			header = "no"
-		}
-		return "", fmt.Sprintf("field_sep=%s quote=\" doubled=yes header=%s", SepOf(o.FieldSep.or(',')), header)
+	}
+	if t, ok := f.content.(textForm); ok {
+		return "", t.settings(o)
 	}
 	return "", ""
 }

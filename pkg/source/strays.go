@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"bulkload/internal/formats/delimited"
-	"bulkload/pkg/source/dialect"
 )
 
 // Reasons of records that stand where files were put together, or that other programs have ended otherwise than their dialect does.
@@ -46,26 +44,10 @@ type strays struct {
 // strays are those of the file.
 func (f *inputFile) strays(o *Options) (s strays) {
 	s.length = math.MaxUint32
-	if !f.text() {
+	if !f.facts.cut {
 		return s
 	}
-	d := f.dialect
-	switch {
-	case f.format == FormatCSV, d != nil && d.RecordSep == "":
-		s.cr = reasonCRCR
-	case d != nil && d.RecordSep == "\n" && d.Escape != "" && (d.Map == dialect.Postgres || d.Map == dialect.JQ || d.Map == dialect.HiveCRLF):
-		s.cr, s.noCR = reasonCR, true
-	}
-	field, record := o.dumpSeps()
-	if s.noSub = d == nil && (field == sub || record == sub); d != nil {
-		if s.comments = d.Comment != ""; !d.QuotedOnly {
-			s.escape = d.Escape
-		}
-		s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
-		s.noWide = d.FieldSep[0] >= 0xfe
-	} else if f.format == FormatCSV {
-		s.noWide = o.FieldSep.or(',') >= 0xfe
-	}
+	f.content.(textForm).strays(&s, o)
 	// One column without a header is often a list of words, and its name can be one of them.
 	s.column = slices.IndexFunc(f.columns, func(name string) bool { return name != "" })
 	if s.repeats = s.column >= 0 && (len(f.columns) > 1 || f.headed); s.repeats {
@@ -75,15 +57,10 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	return s
 }
 
-// text says that the file's records are cut at separators.
-func (f *inputFile) text() bool {
-	return f.format == FormatCSV || f.format == FormatText || f.format == FormatDump
-}
-
 // stray is the first row that is no data, and why; rows, if all are. Of most records it looks at one byte of each end, and at the length of
 // the first value of a column that has a name.
 func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason string) {
-	if !r.file.text() {
+	if !r.file.facts.cut {
 		return len(offsets), ""
 	}
 	buf, s, cols := r.buf, &r.strays, r.file.cols
@@ -125,7 +102,7 @@ func (r *Reader) endOf(values []Span, start, next int) int {
 		}
 	} else if bytes.Contains(r.buf[start:next], []byte("\r"+sep)) {
 		// The value stands elsewhere, or nowhere: the record is read again.
-		return start + len(r.delimited.One(r.buf[start:next]))
+		return start + len(r.text.one(r.buf[start:next]))
 	}
 	return next
 }
@@ -183,5 +160,5 @@ func (r *Reader) wideFrom(record []byte) bool {
 		return bytes.HasPrefix(record, noMark)
 	}
 	mark := bytes.HasPrefix(record, []byte{0xff, 0xfe}) || bytes.HasPrefix(record, []byte{0xfe, 0xff})
-	return mark && !r.strays.noWide && r.file.format != FormatDump && bytes.IndexByte(record, 0) >= 0
+	return mark && !r.strays.noWide && bytes.IndexByte(record, 0) >= 0
 }

@@ -106,7 +106,7 @@ func (s *textStream) unpack() error {
 	var text io.Reader
 	stop := func() {}
 	if s.file.compression == packedRejects {
-		text = newRejectReader(s.file.path, rawReader{s}, s.file.maxRecord)
+		text = newRejectReader(s.file.path, rawReader{s}, s.file.opts)
 	} else if s.file.compression == "" || s.file.info.Size() == 0 {
 		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
 	} else {

@@ -39,7 +39,7 @@ func (in *Input) Sum(split int) (sum uint32, ok bool) {
 
 // firstSum is what the checksum of a split begins with.
 func (r *Reader) firstSum(split int) uint32 {
-	if r.file.format == FormatParquet || r.file.format == FormatAvro || split == r.file.firstSplit {
+	if r.file.facts.values || split == r.file.firstSplit {
 		return r.file.headSum
 	}
 	return 0

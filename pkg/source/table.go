@@ -41,12 +41,22 @@ func IsTable(fsys FS) bool {
 	return ok
 }
 
-// probeTable sees that the columns can be read.
-func (f *inputFile) probeTable(o *Options) error {
+// tableParts is the format of parts of a [Table].
+type tableParts struct{}
+
+func (tableParts) facts() facts {
+	return facts{Traits: Traits{Named: true, Table: true}, name: FormatTable, hidden: true, binary: true, values: true}
+}
+
+func (tableParts) check(*Options) error { return nil }
+
+// probe sees that the columns can be read.
+func (tableParts) probe(_ context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	p := tablePart{f}
 	if o.Format != FormatAuto {
-		return setting.Errorf("%s is a part of a table: it has no %s %s", f.path, setting.Format, o.Format)
+		return nil, setting.Errorf("%s is a part of a table: it has no %s %s", f.path, setting.Format, o.Format)
 	}
-	f.format, f.columns = FormatTable, slices.Clone(o.Columns)
+	f.columns = slices.Clone(o.Columns)
 	if len(f.columns) == 0 {
 		f.columns = slices.Clone(o.Named)
 	}
@@ -54,15 +64,15 @@ func (f *inputFile) probeTable(o *Options) error {
 		f.columns = slices.DeleteFunc(f.columns, func(name string) bool { return name == c.name })
 	}
 	if len(f.columns) == 0 {
-		return setting.Errorf("%s: a table does not say which columns its rows have: name those to read with %s, or each of them in the mapping", f.path, setting.Columns)
+		return nil, setting.Errorf("%s: a table does not say which columns its rows have: name those to read with %s, or each of them in the mapping", f.path, setting.Columns)
 	}
 	if err := f.table().Check(f.info, f.columns); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	if need := f.tableMemory(o); need > o.memory() {
-		return fmt.Errorf("%s: %w", f.path, &MemoryError{What: "the files of a region, which are read together,", Need: need, Have: o.memory()})
+	if need := p.memory(o) + 4*int64(o.ChunkSize); need > o.memory() {
+		return nil, fmt.Errorf("%s: %w", f.path, &MemoryError{What: "the files of a region, which are read together,", Need: need, Have: o.memory()})
 	}
-	return nil
+	return p, nil
 }
 
 // table is the file system, nil for any other.
@@ -71,13 +81,28 @@ func (f *inputFile) table() Table {
 	return t
 }
 
-// tableMemory is what a reader takes besides the chunk.
-func (f *inputFile) tableMemory(o *Options) int64 {
-	return f.table().Memory(f.info) + 4*int64(o.ChunkSize)
+// tablePart is a part of a table.
+type tablePart struct{ f *inputFile }
+
+func (tablePart) offer([]string, string, *Options) error { return nil }
+func (tablePart) plan([]string, *Options) error          { return nil }
+func (p tablePart) memory(*Options) int64                { return p.f.table().Memory(p.f.info) }
+
+func (p tablePart) splits(_ context.Context, _ *Options, add func(start, end int64, group int)) error {
+	add(0, p.f.size(), 0)
+	return nil
 }
 
-// readTable reads a part of a table.
-func (r *Reader) readTable(s Split) (err error) {
+// tableReader reads parts of tables.
+type tableReader struct {
+	r       *Reader
+	lengths []byte // of the values of a row
+}
+
+func (tableParts) reader(r *Reader) splitReader { return &tableReader{r: r} }
+
+func (t *tableReader) read(s Split) (err error) {
+	r := t.r
 	rows, err := r.file.table().Rows(r.ctx, r.file.info, r.file.columns)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", r.file.path, err)
@@ -107,7 +132,7 @@ func (r *Reader) readTable(s Split) (err error) {
 			if len(buf)-from > r.in.opts.MaxRecord {
 				return fmt.Errorf("%s: row %d: its values have %s, and a record has at most %d", r.file.path, number+1, setting.Count(len(buf)-from, "byte"), r.in.opts.MaxRecord)
 			}
-			r.sumRow(r.fields[k:k+cols], buf[from:])
+			t.sum(r.fields[k:k+cols], buf[from:])
 			r.offsets = append(r.offsets, number)
 			k += cols
 		}
@@ -115,7 +140,7 @@ func (r *Reader) readTable(s Split) (err error) {
 		if !more {
 			at = s.End
 		}
-		if err := r.emitTable(k, max(at-read, 0)); err != nil {
+		if err := r.give(r.fields[:k], r.offsets, r.extra, Batch{Bytes: max(at-read, 0)}); err != nil {
 			return err
 		}
 		read = max(at, read)
@@ -123,34 +148,15 @@ func (r *Reader) readTable(s Split) (err error) {
 	return nil
 }
 
-// sumRow adds a record to the checksum: how long its values are, and their bytes.
-func (r *Reader) sumRow(fields []Span, values []byte) {
-	r.lengths = r.lengths[:0]
+// sum adds a record to the checksum: how long its values are, and their bytes.
+func (t *tableReader) sum(fields []Span, values []byte) {
+	t.lengths = t.lengths[:0]
 	for _, f := range fields {
 		n := f.Len
 		if f.IsNull() {
 			n = math.MaxUint32
 		}
-		r.lengths = binary.LittleEndian.AppendUint32(r.lengths, n)
+		t.lengths = binary.LittleEndian.AppendUint32(t.lengths, n)
 	}
-	r.sum = addSum(addSum(r.sum, r.lengths), values)
-}
-
-// emitTable gives out the k fields of the records that were read.
-func (r *Reader) emitTable(k int, bytes int64) error {
-	rows := len(r.offsets)
-	if rows == 0 {
-		return nil
-	}
-	fields, cols, end := r.fields[:k], r.file.cols, r.extra
-	if r.file.order != nil {
-		fields, cols = r.picked(fields, r.offsets, end), len(r.file.order)
-	}
-	r.batch = Batch{Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: r.offsets,
-		Rows: rows, Cols: cols, Bytes: bytes, First: r.records + 1, reader: r}
-	r.records += int64(rows)
-	if r.quiet {
-		return nil
-	}
-	return r.emit(&r.batch)
+	t.r.sum = addSum(addSum(t.r.sum, t.lengths), values)
 }

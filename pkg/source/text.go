@@ -1,14 +1,11 @@
 package source
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
 
 	"bulkload/internal/formats/swar"
-	"bulkload/pkg/setting"
-	"bulkload/pkg/source/dialect"
 )
 
 // overlap is how much is read beyond a split at first, to have its last record whole.
@@ -28,7 +25,7 @@ func (r *Reader) readText(s Split) (err error) {
 	defer func() { err = firstError(err, src.Close()) }()
 
 	r.off = s.Start
-	dump, exact := r.file.format == FormatDump, s.End < r.file.textEnd()
+	dump, exact := r.file.facts.loose, s.End < r.file.textEnd()
 	skip := dump && s.Start > 0
 	if skip {
 		r.off--
@@ -54,13 +51,17 @@ func (r *Reader) readText(s Split) (err error) {
 		if r.textEnd = -1; last {
 			r.textEnd = n
 		}
+		undecided := 0
+		if !atEnd {
+			undecided = r.text.undecided(n)
+		}
 		if skip {
 			next = r.skipDump(n)
 			skip = next == n && r.buf[max(n-1, 0)] != r.recordSep
 			if skip && eof {
 				return nil
 			}
-		} else if next, err = r.parse(n-r.undecided(n, atEnd), int(min(s.End-r.off, math.MaxInt)), last); err != nil {
+		} else if next, err = r.text.parse(n-undecided, int(min(s.End-r.off, math.MaxInt)), last); err != nil {
 			return err
 		} else {
 			r.sum = addSum(r.sum, r.buf[:next])
@@ -78,44 +79,12 @@ func (r *Reader) readText(s Split) (err error) {
 		case atEnd:
 			return r.unbalanced(s)
 		case n >= r.in.opts.MaxRecord:
-			return r.tooLong(n)
+			return r.recordTooLong()
 		default:
 			// No record is whole: read more of it.
 			want = max(chunk, min(2*n, r.in.opts.MaxRecord))
 		}
 	}
-}
-
-// undecided is how many of the n bytes that were read are PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
-func (r *Reader) undecided(n int, atEnd bool) int {
-	d := r.file.dialect
-	if atEnd || r.file.format != FormatText || d.Map != dialect.Postgres {
-		return 0
-	}
-	text := r.buf[:n]
-	if d.RecordSep != "" {
-		text = bytes.TrimSuffix(text, []byte(d.RecordSep))
-	} else {
-		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'})
-	}
-	if !bytes.HasSuffix(text, []byte(`\.`)) {
-		return 0
-	}
-	return n - len(text) + len(`\.`)
-}
-
-func (r *Reader) parse(n, limit int, last bool) (int, error) {
-	if r.file.format == FormatDump {
-		r.extra = n
-		return r.parseDump(n, limit, last)
-	}
-	switch r.file.format {
-	case FormatText:
-		return r.parseDelimited(n, last)
-	case FormatJSON:
-		return r.parseJSON(n, last)
-	}
-	return r.parseCSV(n, last)
 }
 
 // fill reads until the buffer holds want bytes. It has n now.
@@ -140,18 +109,6 @@ func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 // were not found where the plan has seen them.
 func (r *Reader) unbalanced(s Split) error {
 	return &ChangedError{r.file.path, fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
-}
-
-func (r *Reader) tooLong(n int) error {
-	e := r.rowError(r.off, r.records+1, nil)
-	e.Reason = fmt.Sprintf("the record is longer than %s: a separator is missing", setting.Count(r.in.opts.MaxRecord, "byte"))
-	switch r.file.format {
-	case FormatJSON:
-		e.Reason = fmt.Sprintf("the line is longer than %s: a line feed is missing, or the file is not JSON lines", setting.Count(r.in.opts.MaxRecord, "byte"))
-	case FormatCSV:
-		e.Reason = fmt.Sprintf("the record is longer than %s: most likely a quote is not closed", setting.Count(r.in.opts.MaxRecord, "byte"))
-	}
-	return &e
 }
 
 // firstError is the first of two errors that is one, as it is: what a callback returned must come out the same.

@@ -107,11 +107,9 @@ func emptyOf(s spec.Job, formats []string) string {
 	skip, store := false, false
 	for _, f := range formats {
 		format, packed, _ := strings.Cut(f, ".")
-		nulls := false
-		switch source.Format(format) {
-		case source.FormatJSON, source.FormatAvro, source.FormatParquet, source.FormatTable:
-			nulls = true
-		case source.FormatText:
+		t := source.Format(format).Traits()
+		nulls := t.Named
+		if t.Text && t.Dialect == "" {
 			if packed == "rejects" {
 				return emptyByFile // its dialect is its own
 			}

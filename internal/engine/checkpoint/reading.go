@@ -32,27 +32,24 @@ type readingRecord struct {
 
 // readingOf is how a spec, with its defaults, reads files of these formats.
 func readingOf(s spec.Job, formats []string) *readingRecord {
-	csv, dump := false, false
-	for _, f := range formats {
-		csv = csv || strings.HasPrefix(f, string(source.FormatCSV))
-		dump = dump || strings.HasPrefix(f, string(source.FormatDump))
-	}
 	r := &readingRecord{BadRecords: allowance(s.BadRecords)}
 	var fields []string
-	if csv {
-		r.Header = s.Header
-		fields = append(fields, sepText(s.FieldSep(), source.SepOf(',')))
-	}
-	if dump {
-		fields = append(fields, sepText(s.FieldSep(), source.SepOf(0x01)))
-		r.RecordSep = sepText(s.RecordSep(), source.SepOf(0x10))
-	}
-	text := csv || dump || slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) })
-	if d := s.Text(); d != nil && text {
-		r.Dialect = d.String()
-	}
-	if slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatJSON)) }) {
-		r.Charset = s.LinesCharset()
+	for _, t := range traitsOf(formats) {
+		if t.Header {
+			r.Header = s.Header
+		}
+		if t.FieldSep != (source.Sep{}) {
+			fields = append(fields, sepText(s.FieldSep(), t.FieldSep))
+		}
+		if t.RecordSep != (source.Sep{}) {
+			r.RecordSep = sepText(s.RecordSep(), t.RecordSep)
+		}
+		if d := s.Text(); d != nil && t.Text {
+			r.Dialect = d.String()
+		}
+		if t.Charset {
+			r.Charset = s.LinesCharset()
+		}
 	}
 	if s.Extra != "" || s.Missing != "" {
 		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))
@@ -63,6 +60,19 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
 	return r
+}
+
+// traitsOf are those of the formats of files, each once and in one order.
+func traitsOf(formats []string) (traits []source.Traits) {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i], _, _ = strings.Cut(f, ".")
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		traits = append(traits, source.Format(name).Traits())
+	}
+	return traits
 }
 
 // sepText prints a separator, however it was written.

@@ -38,7 +38,7 @@ func (r *Report) finish(g *Given) {
 	if r.reading != nil {
 		r.noteText()
 	}
-	if r.Format == "json" && len(r.Columns) > 0 {
+	if r.traits().Open && len(r.Columns) > 0 {
 		r.Notes = append(r.Notes, "JSON lines have no list of columns: these are the members of the first lines, and a job passes over others")
 	}
 	if len(r.Files) > r.Sample.Files && r.Sample.Files > 0 {

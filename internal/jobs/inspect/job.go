@@ -114,7 +114,7 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 	if r.extra {
 		line("missing: 'null'   # the files do not all have the same columns")
 	}
-	if r.ignore && (r.Format == "parquet" || r.Format == "avro") {
+	if r.ignore && r.traits().Named && !r.traits().Open {
 		line("extra: ignore   # columns whose type has no text are left out")
 	}
 	switch {

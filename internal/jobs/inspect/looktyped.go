@@ -61,7 +61,7 @@ func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.
 					}
 					v := b.Field(row, c)
 					p.value(places[c], v)
-					if len(v) > 1 && v[0] == '{' && f.Format != "json" {
+					if len(v) > 1 && v[0] == '{' && !source.Format(f.Format).Traits().Open {
 						r.within(p, h, columns[c], v)
 					}
 				}

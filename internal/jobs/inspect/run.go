@@ -48,7 +48,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	}
 	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
 	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
-	if s.Format != "csv" && s.Format != "dump" { // these are text, which is looked at
+	if !source.Format(s.Format).Traits().Text { // text is looked at
 		so.Format = source.Format(s.Format)
 	}
 	if err := so.Validate(); err != nil {
@@ -132,7 +132,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 		if info.Size == 0 {
 			continue // nothing to look at
 		}
-		if info.Format == source.FormatAuto || info.Format == source.FormatCSV {
+		if info.Format == source.FormatAuto || info.Format.Traits().Text {
 			f.Format = "text"
 		}
 		for _, p := range h.Partitions() {
@@ -160,15 +160,18 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 	}
 	r.Format = r.Files[0].Format
 	chosen, share := spread(len(good), o.Sample)
-	switch r.Format {
-	case "text":
+	switch {
+	case r.Format == "text":
 		return r.lookText(ctx, good, chosen, int(share), g, o)
-	case "rejects":
-		r.Notes = append(r.Notes, "the bad records of an earlier job: they are read with format rejects")
+	case r.traits().Described:
+		r.Notes = append(r.Notes, "the bad records of an earlier job: they are read with format "+r.Format)
 		return nil
 	}
 	return r.lookTyped(ctx, good, chosen, share, resolve, so, o, g)
 }
+
+// traits are those of the files' format.
+func (r *Report) traits() source.Traits { return source.Format(r.Format).Traits() }
 
 // spread chooses files, evenly, so that each has a share that is worth looking at.
 func spread(n int, sample int64) (chosen []int, share int64) {

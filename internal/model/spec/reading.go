@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,9 +53,12 @@ func (s *Spec) ofDialect() bool {
 		return err == nil && len(bytes) > 1
 	}
 	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
-		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" && s.Format != "json" || s.Header == "first" || s.Header == "match" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" && !s.formatTraits().Charset || s.Header == "first" || s.Header == "match" ||
 		many(s.FieldSep) || many(s.RecordSep)
 }
+
+// formatTraits are those of the format that the inputs are said to have.
+func (s *Spec) formatTraits() source.Traits { return source.Format(s.Format).Traits() }
 
 // LinesCharset is the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
 func (s *Spec) LinesCharset() string {
@@ -67,15 +71,13 @@ func (s *Spec) LinesCharset() string {
 // dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
 // default.
 func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
-	if !s.ofDialect() || s.Format == string(source.FormatRejects) { // a reject file says how its records are written
+	if !s.ofDialect() || s.formatTraits().Described { // a reject file says how its records are written
 		return nil, nil
 	}
 	name := s.Reading.Dialect
 	switch {
-	case name == "" && s.Format == "dump":
-		name = dialect.Dump
 	case name == "":
-		name = dialect.CSV
+		name = cmp.Or(s.formatTraits().Dialect, dialect.CSV)
 	case s.Format != "" && s.Format != name:
 		return nil, []*FieldError{{"dialect", fmt.Errorf("%s is text, and format says %s", name, s.Format)}}
 	}

@@ -131,7 +131,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	}
 	j.policy, _ = extsort.ParsePolicy(s.Duplicates)
 	j.maxDeletes, _ = ParseDeleteLimit(s.MaxDeletes)
-	if text == nil && len(textErrs) == 0 && s.Format != string(source.FormatRejects) {
+	if text == nil && len(textErrs) == 0 && !s.formatTraits().Described {
 		j.separators.Field, err = source.ParseSep(s.FieldSep)
 		bad("field_sep", err)
 		j.separators.Record, err = source.ParseSep(s.RecordSep)

@@ -148,6 +148,7 @@ func SpecFields() []SpecField { return specFields }
 var specFields = allFields()
 
 func allFields() []SpecField {
+	formats, help := source.Formats()
 	fields := []SpecField{
 		{Name: "table", Type: FieldText, Dated: true, Part: OfTable, Usage: "table, namespace:name or name", Doc: "Table: namespace:name, or name in the default namespace."},
 		{Name: "family", Type: FieldText, Dated: true, Fill: true, Part: OfTable, Default: "f", Usage: "column family (default f)", Doc: "Column family of all cells that name none."},
@@ -155,7 +156,7 @@ func allFields() []SpecField {
 		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated", Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
 		{Name: "inputs_from", Type: FieldText, Dated: true, Usage: "file that lists the inputs, one a line, instead of `inputs`; relative paths are relative to the working directory",
 			Doc: "A file, local or hdfs://, that lists the inputs, one a line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # mean nothing."},
-		{Name: "format", Type: FieldText, Default: "by extension and content", Enum: []string{"csv", "dump", "parquet", "json", "avro", "rejects"}, Usage: "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)",
+		{Name: "format", Type: FieldText, Default: "by extension and content", Enum: formats, Usage: help + " (default: by extension and content)",
 			Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected."},
 		{Name: "columns", Type: FieldTexts, Commas: true, Default: "those of the CSV header or the Parquet schema", Usage: "column names, separated by commas", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
 		{Name: "header", Type: FieldText, Part: OfText, Default: "yes", Enum: []string{"yes", "no", "first", "match"}, Usage: "text: whether the first record holds the column names: yes, no, first (file only), match (if it is the names)",

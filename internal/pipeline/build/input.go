@@ -86,7 +86,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {
-		if o.Format == source.FormatCSV || o.Format == source.FormatDump {
+		if o.Format.Traits().Text {
 			o.Format = source.FormatText
 		}
 	} else {
@@ -152,7 +152,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 		return nil
 	}
 	for _, f := range k.Source.Files() {
-		if f.Format == source.FormatJSON {
+		if f.Format.Traits().Open {
 			return fail.Errorf(fail.Config, "%s: JSON lines have no list of columns, and later lines may have others than the first, which have %s: name those to read with %s (or give %s ignore to read these)",
 				f.Path, strings.Join(k.Source.Columns(), ","), setting.Columns, setting.Extra)
 		}
@@ -163,7 +163,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 // tables are the inputs that are tables, as they were given.
 func (k *Input) tables(s spec.Job) (names []string) {
 	for _, f := range k.Source.Files() {
-		if name := s.Inputs[f.Input]; f.Format == source.FormatTable && !slices.Contains(names, name) {
+		if name := s.Inputs[f.Input]; f.Format.Traits().Table && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

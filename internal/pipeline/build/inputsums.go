@@ -83,7 +83,7 @@ func (r *Resume) sameSplit(in *source.Input, split int) error {
 	s := in.Splits()[split]
 	part := fmt.Sprintf("from byte %d", s.Start)
 	switch {
-	case in.Files()[s.File].Format == source.FormatParquet:
+	case in.Files()[s.File].Format.Traits().Rows:
 		part = fmt.Sprintf("row group %d", s.RowGroup)
 	case s.End < math.MaxInt64:
 		part = fmt.Sprintf("bytes %d to %d", s.Start, s.End)

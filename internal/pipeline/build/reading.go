@@ -14,7 +14,7 @@ func readingOf(s spec.Job, files []source.FileInfo) *progress.Reading {
 	ways, partitions := map[progress.Way]int{}, map[string]bool{}
 	lacking, passed := columnGroups{list: &r.Lacking}, columnGroups{list: &r.PassedOver}
 	for _, f := range files {
-		w := progress.Way{Format: string(f.Format), Detected: s.Format == "" && (s.Text() == nil || f.Format != source.FormatText), Dialect: f.Dialect, Settings: f.Settings}
+		w := progress.Way{Format: string(f.Format), Detected: s.Format == "" && (s.Text() == nil || f.Dialect == ""), Dialect: f.Dialect, Settings: f.Settings}
 		if f.Compression != "" {
 			w.Format += "." + f.Compression
 		}

@@ -193,12 +193,12 @@ func (c *sampleCounts) spillRun(w *readWorker) error {
 // opening files and row groups is little of a build's split, and much of this.
 func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limit int64, c *sampleCounts) (n int64, err error) {
 	for split := from; split < to && n < limit && err == nil; split++ {
-		parquet := s.Input.Files()[s.Input.Splits()[split].File].Format == source.FormatParquet
+		rows := s.Input.Files()[s.Input.Splits()[split].File].Format.Traits().Rows
 		last := time.Time{}
 		err = w.reader.Read(ctx, split, func(b *source.Batch) error {
 			n += b.Bytes
 			c.Rows += int64(b.Rows)
-			if parquet {
+			if rows {
 				c.parquet += int64(b.Rows)
 			} else {
 				c.TextBytes += b.Bytes

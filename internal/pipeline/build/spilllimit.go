@@ -27,7 +27,7 @@ func (c *readCount) add(b *source.Batch) {
 func (c *readCount) share(in *source.Input) float64 {
 	var total int64
 	for _, f := range in.Files() {
-		if f.Compression != "" || f.Format == source.FormatParquet {
+		if f.Compression != "" || f.Format.Traits().Rows {
 			// What they hold is not known, but their parts are about equal.
 			return float64(c.splits.Load()) / float64(max(len(in.Splits()), 1))
 		}

@@ -201,13 +201,13 @@ func (c *counting) newWorker() (*countWorker, error) {
 func (w *countWorker) place(ctx context.Context, i int) error {
 	p := w.places[i]
 	w.t = w.tally(i)
-	parquet := w.in.Files()[w.in.Splits()[p.split].File].Format == source.FormatParquet
+	rows := w.in.Files()[w.in.Splits()[p.split].File].Format.Traits().Rows
 	var read int64
 	err := w.reader.Read(ctx, p.split, func(b *source.Batch) error {
 		if err := w.batch(b); err != nil {
 			return err
 		}
-		if parquet {
+		if rows {
 			read += int64(b.Rows)
 		} else {
 			read += b.Bytes

@@ -89,7 +89,7 @@ func (c *counting) expectRows(s *scaled) int64 {
 		if files[split.File].Compression != "" {
 			size = min(float64(p.limit), float64(files[split.File].Size)*s.unpacked())
 		}
-		if files[split.File].Format != "parquet" {
+		if !files[split.File].Format.Traits().Rows {
 			size *= perByte
 		}
 		rows += size
@@ -107,7 +107,7 @@ func (s *scaled) unpacked() float64 {
 		}
 	}
 	for _, split := range s.Input.Splits() {
-		if f := files[split.File]; f.Compression == "" && f.Format != "parquet" {
+		if f := files[split.File]; f.Compression == "" && !f.Format.Traits().Rows {
 			text -= split.End - split.Start
 		}
 	}

@@ -56,7 +56,7 @@ func choosePlaces(in *source.Input, text int64, packed, row float64) []countPlac
 	for i, s := range in.Splits() {
 		f, kind, size, each := files[s.File], 0, float64(s.End-s.Start), 1.0
 		switch {
-		case f.Format == source.FormatParquet:
+		case f.Format.Traits().Rows:
 			kind, each = 2, row
 		case f.Compression != "":
 			kind, size = 1, float64(f.Size)*packed

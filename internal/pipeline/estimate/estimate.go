@@ -250,7 +250,7 @@ func (s *scaled) splitSizes() []float64 {
 	for _, split := range s.Input.Splits() {
 		f := files[split.File]
 		switch {
-		case f.Format == source.FormatParquet:
+		case f.Format.Traits().Rows:
 			sizes = append(sizes, float64(split.End-split.Start)*float64(s.ValueBytes)/float64(max(s.Rows, 1)))
 		case f.Compression != "":
 			sizes = append(sizes, float64(f.Size)*float64(s.Extent.Text)/float64(max(s.packedSize(), 1)))
@@ -267,7 +267,7 @@ func (s *scaled) splitSizes() []float64 {
 // packedSize is the size of text files as they are there.
 func (s *scaled) packedSize() (n int64) {
 	for _, f := range s.Input.Files() {
-		if f.Format != source.FormatParquet {
+		if !f.Format.Traits().Rows {
 			n += f.Size
 		}
 	}

@@ -72,21 +72,21 @@ func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.F
 
 // ratios are what a byte of packed text becomes, and about how many bytes a row of Parquet has.
 func ratios(in *source.Input, e source.Extent) (packed, row float64) {
-	var packedSize, parquet int64
+	var packedSize, grouped int64
 	text, files := e.Text, in.Files()
 	for _, f := range files {
 		switch {
-		case f.Format == source.FormatParquet:
-			parquet += f.Size
+		case f.Format.Traits().Rows:
+			grouped += f.Size
 		case f.Compression != "":
 			packedSize += f.Size
 		}
 	}
 	for _, s := range in.Splits() {
-		if f := files[s.File]; f.Compression == "" && f.Format != source.FormatParquet {
+		if f := files[s.File]; f.Compression == "" && !f.Format.Traits().Rows {
 			text -= s.End - s.Start
 		}
 	}
 	packed = float64(max(text, 0)) / float64(max(packedSize, 1))
-	return packed, max(1, packedRow*float64(parquet)/float64(max(e.Rows, 1)))
+	return packed, max(1, packedRow*float64(grouped)/float64(max(e.Rows, 1)))
 }

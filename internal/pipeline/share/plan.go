@@ -301,14 +301,14 @@ func (p *Plan) splits() []source.Split {
 func (p *Plan) part(k, n int) build.Part {
 	var ends []int64
 	total := int64(0)
-	rows := map[int64]int64{} // of Parquet, by file
+	rows := map[int64]int64{} // by file, where splits are rows
 	for _, s := range p.Parts {
 		rows[s[0]] += s[2] - s[1]
 	}
 	for _, s := range p.Parts {
 		f := p.Inputs[s[0]]
 		switch bytes := s[2] - s[1]; {
-		case f.Format == string(source.FormatParquet):
+		case source.Format(f.Format).Traits().Rows:
 			total += int64(float64(f.Size) * float64(bytes) / float64(max(rows[s[0]], 1)))
 		default:
 			total += min(bytes, f.Size)
@@ -341,8 +341,5 @@ func (p *Plan) Splits() []source.Split { return p.splits() }
 func (p *Plan) Place(split int, offset int64) string {
 	s := p.Parts[split]
 	f := p.Inputs[s[0]]
-	if f.Format == string(source.FormatAvro) {
-		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", f.Path, offset+1, s[1])
-	}
-	return fmt.Sprintf("%s at offset %d", f.Path, offset)
+	return source.Format(f.Format).Traits().Place(f.Path, s[1], offset)
 }

@@ -1,0 +1,154 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// A format is a form of input files: how its files are known, and what is in one of them. All formats are in the registry
+// (formats.go); nothing else depends on which one a file has. A format has no state.
+type format interface {
+	// facts are true of all its files.
+	facts() facts
+	// check finds options that do not go with the format, which they ask for.
+	check(o *Options) error
+	// probe finds the columns of a file and where its records begin. head is the beginning of its text; nil where that is not read.
+	probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error)
+	// reader is what reads splits of such files for a [Reader]. Its buffers stay from split to split.
+	reader(r *Reader) splitReader
+}
+
+// content is what a format has found in a file.
+type content interface {
+	// offer sees which columns the file can have, where some are wanted. first names where these are from.
+	offer(wanted []string, first string, o *Options) error
+	// plan decides what is read of the file, whose columns were found in the schema.
+	plan(schema []string, o *Options) error
+	// splits cuts the file, unless it is packed. They depend on the file and the options only.
+	splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error
+	// memory is about how many bytes a reader comes to hold, in addition to a chunk and its spans.
+	memory(o *Options) int64
+}
+
+// splitReader reads splits of one format.
+type splitReader interface {
+	read(s Split) error
+}
+
+// facts are what is true of all files of a format.
+type facts struct {
+	Traits
+	name    Format
+	help    string   // what it is, for lists of formats; empty: its name
+	endings []string // of names, in lower case
+	hidden  bool     // no setting asks for it
+	binary  bool     // its files are no text: they have no character set, and are not packed as a whole
+	magic   []string // how its files begin, one of these
+	// looks says that text can be of the format by how it begins. Of several formats, the last one counts.
+	looks func(head []byte, o *Options) bool
+	// charset is the character set that the options give text of the format.
+	charset func(o *Options) string
+	values  bool // a record has no text of its own: its values stand for it, as a line of CSV
+	raw     bool // each byte that does not separate is data
+	cut     bool // records are cut at separators, so that files which were put together can be seen
+	loose   bool // a split begins anywhere, and its first record after the next separator
+}
+
+// Traits are what other packages have to know of a format.
+type Traits struct {
+	// Dialect is the preset of the dialect in which the format is, if it is text in one.
+	Dialect string
+	// Text says that a [dialect.Dialect] can describe its files.
+	Text bool
+	// Named says that its files have the names of their columns for certain, and that a value can be NULL.
+	Named bool
+	// Open says that its records name their columns: later ones may have others than the first.
+	Open bool
+	// Rows says that [Split.Start], [Split.End] and [Batch.Offsets] count rows, that a file says how many it has, and that a split is a
+	// group of them.
+	Rows bool
+	// Blocks says that [Batch.Offsets] count the records of the blocks of a split.
+	Blocks bool
+	// Table says that its files are parts of a [Table].
+	Table bool
+	// Described says that its files say how their records are written.
+	Described bool
+	// Header says that a setting decides whether its files have one.
+	Header bool
+	// FieldSep and RecordSep are the default separators, where settings have others.
+	FieldSep, RecordSep Sep
+	// Charset says that a setting of its own has the character set.
+	Charset bool
+}
+
+// Traits are those of a format; none of one that is not known.
+func (f Format) Traits() Traits {
+	if k := new(Options).formatOf(f); k != nil {
+		return k.facts().Traits
+	}
+	return Traits{}
+}
+
+// Formats are those that a setting can ask for. help is a list of them for a person.
+func Formats() (names []string, help string) {
+	var texts []string
+	for _, k := range formats() {
+		if f := k.facts(); !f.hidden {
+			names = append(names, string(f.name))
+			texts = append(texts, strings.TrimSpace(string(f.name)+" "+f.help))
+		}
+	}
+	last := len(texts) - 1
+	return names, strings.Join(texts[:last], ", ") + ", or " + texts[last]
+}
+
+// become notes which format a file has.
+func (f *inputFile) become(k format) {
+	f.kind, f.facts = k, k.facts()
+	f.format = f.facts.name
+}
+
+// formatOf is one of the formats by its name, nil if there is none.
+func (o *Options) formatOf(name Format) format {
+	return o.find(func(f *facts) bool { return f.name == name })
+}
+
+// ends is the format of a name, in lower case and without the ending of a compression; nil if it does not say one.
+func (o *Options) ends(name string) format {
+	return o.find(func(f *facts) bool { return f.ends(name, o) })
+}
+
+// begins is the format whose files begin so, nil if it is none.
+func (o *Options) begins(head []byte) format {
+	return o.find(func(f *facts) bool { return f.begins(head) })
+}
+
+// looks is the format that text which begins so is likely to have.
+func (o *Options) looks(head []byte) format {
+	return o.find(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
+}
+
+// find is the last format of such facts.
+func (o *Options) find(such func(f *facts) bool) format {
+	for _, k := range slices.Backward(o.formats()) {
+		if f := k.facts(); such(&f) {
+			return k
+		}
+	}
+	return nil
+}
+
+// headed says that text of the format can have a header.
+func (f *facts) headed() bool { return f.cut && !f.raw }
+
+// begins says that a file begins as those of the format do.
+func (f *facts) begins(head []byte) bool {
+	return slices.ContainsFunc(f.magic, func(m string) bool { return strings.HasPrefix(string(head[:min(len(head), len(m))]), m) })
+}
+
+// ends says that a name, in lower case, is one of the format's. With a dialect, it does not say which text a file has.
+func (f *facts) ends(name string, o *Options) bool {
+	said := o.Dialect == nil || f.binary || f.charset != nil && f.charset(o) != ""
+	return said && slices.ContainsFunc(f.endings, func(end string) bool { return strings.HasSuffix(name, end) })
+}

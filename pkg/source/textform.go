@@ -1,0 +1,105 @@
+package source
+
+import (
+	"fmt"
+
+	"bulkload/pkg/setting"
+)
+
+// textForm is text, which its format cuts into records.
+type textForm interface {
+	content
+	// settings say how it is read, where no dialect does.
+	settings(o *Options) string
+	// rejectForm is how its bad records are written.
+	rejectForm(o *Options) *rejectForm
+	// strays notes which stray records it can have, if its records are cut at separators.
+	strays(s *strays, o *Options)
+	// lines says that a record begins with a line, and spans that it can have several.
+	lines() bool
+	spans() bool
+}
+
+// A textual format has records that are text, so that they can be in a reject file.
+type textual interface {
+	format
+	// text is that of a file whose columns and dialect are known.
+	text(f *inputFile) textForm
+	// marks are those around a record in the text that is made of a reject file.
+	marks(f *inputFile, field, record Sep) recordMarks
+}
+
+// recordMarks say how records are put one after the other.
+type recordMarks struct {
+	end   string                 // after each
+	lines bool                   // a CR before the end would be a part of it
+	whole func(text []byte) bool // text ends where its last record does; nil: always
+}
+
+// textFile is what the forms of text have in common.
+type textFile struct{ f *inputFile }
+
+func (t textFile) offer([]string, string, *Options) error { return nil }
+func (t textFile) plan([]string, *Options) error          { return nil }
+func (t textFile) memory(*Options) int64                  { return 0 }
+func (t textFile) settings(*Options) string               { return "" }
+func (t textFile) strays(*strays, *Options)               {}
+func (t textFile) lines() bool                            { return true }
+func (t textFile) spans() bool                            { return false }
+
+// cutAt adds the splits that begin at the first of places and end at the next.
+func cutAt(add func(start, end int64, group int), places []int64, err error) error {
+	for i := 0; i+1 < len(places) && err == nil; i++ {
+		add(places[i], places[i+1], 0)
+	}
+	return err
+}
+
+// textReader reads the records of one format of text.
+type textReader interface {
+	splitReader
+	// parse takes records of the chunk's first n bytes, those that begin before limit, and returns where it stopped. last says that
+	// the text ends there.
+	parse(n, limit int, last bool) (int, error)
+	// undecided is how many of the n bytes can only be parsed together with those that follow.
+	undecided(n int) int
+	// trimEnd takes the end mark off a record.
+	trimEnd(record []byte) []byte
+	// one is a record without what follows it.
+	one(record []byte) []byte
+	// tooLong says why a record is longer than so many bytes.
+	tooLong(most string) string
+}
+
+// recordReader is what the readers of text have in common.
+type recordReader struct{ r *Reader }
+
+func (recordReader) undecided(int) int              { return 0 }
+func (recordReader) one(record []byte) []byte       { return record }
+
+func (recordReader) tooLong(most string) string {
+	return fmt.Sprintf("the record is longer than %s: a separator is missing", most)
+}
+
+// ofDialect refuses a dialect for a format that is one.
+func ofDialect(name Format, o *Options) error {
+	if o.Dialect == nil {
+		return nil
+	}
+	return fmt.Errorf("format %s is a dialect of its own: choose one of both", name)
+}
+
+// withoutDialects refuses a dialect for a format that has none.
+func withoutDialects(name Format, o *Options) error {
+	if o.Dialect == nil {
+		return nil
+	}
+	return fmt.Errorf("format %s has no dialects", name)
+}
+
+// recordTooLong is the error of a record that is longer than the options allow.
+func (r *Reader) recordTooLong() error {
+	e := r.rowError(r.off, r.records+1, nil)
+	e.Reason = r.text.tooLong(setting.Count(r.in.opts.MaxRecord, "byte"))
+	return &e
+}
