@@ -27,8 +27,8 @@ func (k fixedWidth) probe(_ context.Context, f *inputFile, _ []byte, _ *Options)
 	return k.text(f), nil
 }
 
-func (fixedWidth) reader(r *Reader) splitReader            { return &fixedReader{recordReader{r}} }
-func (fixedWidth) text(f *inputFile) textForm              { return fixedText{textFile{f}} }
+func (fixedWidth) reader(r *Reader) splitReader           { return &fixedReader{recordReader{r}} }
+func (fixedWidth) text(f *inputFile) textForm             { return fixedText{textFile{f}} }
 func (fixedWidth) marks(*inputFile, Sep, Sep) recordMarks { return recordMarks{end: "\n"} }
 
 type fixedText struct{ textFile }

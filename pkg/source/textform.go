@@ -74,8 +74,8 @@ type textReader interface {
 // recordReader is what the readers of text have in common.
 type recordReader struct{ r *Reader }
 
-func (recordReader) undecided(int) int              { return 0 }
-func (recordReader) one(record []byte) []byte       { return record }
+func (recordReader) undecided(int) int        { return 0 }
+func (recordReader) one(record []byte) []byte { return record }
 
 func (recordReader) tooLong(most string) string {
 	return fmt.Sprintf("the record is longer than %s: a separator is missing", most)
