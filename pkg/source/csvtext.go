@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"bulkload/pkg/setting"
@@ -142,12 +141,3 @@ func (e *headerError) In(words func(setting.Name) string) string { return e.text
 
 // Data is the name, for callers that may show it.
 func (e *headerError) Data() []byte { return []byte(e.name) }
-
-// nameText is a name for a message, cut where it is long.
-func nameText(name string) string {
-	const most = 200
-	if len(name) > most {
-		return strconv.Quote(name[:most]) + "…"
-	}
-	return strconv.Quote(name)
-}

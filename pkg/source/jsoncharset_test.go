@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +171,29 @@ func BenchmarkJSONOfGBK(b *testing.B) {
 		for split := range in.Splits() {
 			if err := r.Read(b.Context(), split, func(*Batch) error { return nil }); err != nil {
 				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestASCII holds the look at words to one at each byte: all lengths up to 24 at all places of a word, and every byte at every place, between
+// bytes that do not count.
+func TestASCII(t *testing.T) {
+	for from := range 8 {
+		for n := range 25 {
+			p := slices.Repeat([]byte{0xff}, 40)
+			text := p[from : from+n]
+			clear(text)
+			for at := range text {
+				for c := range 256 {
+					if text[at] = byte(c); ascii(text) != (c < 0x80) {
+						t.Fatalf("%x: %t", text, ascii(text))
+					}
+				}
+				text[at] = 0
+			}
+			if !ascii(text) {
+				t.Fatalf("%x", text)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -238,7 +239,7 @@ func checkNames(names []string) error {
 			return fmt.Errorf("column %d has no name", i+1)
 		}
 		if j, ok := seen[n]; ok {
-			return fmt.Errorf("column name %s stands twice: columns %d and %d", nameText(n), j, i+1)
+			return fmt.Errorf("column name %s stands twice: columns %d and %d", valuetext.Name(n), j, i+1)
 		}
 		seen[n] = i + 1
 	}

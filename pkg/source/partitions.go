@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 )
 
@@ -111,7 +112,7 @@ func pathConstants(name string, o *Options) ([]constant, error) {
 	}
 	for i, c := range list {
 		if slices.ContainsFunc(list[:i], func(d constant) bool { return d.name == c.name }) {
-			return nil, fmt.Errorf("its path has the partition column %s twice", nameText(c.name))
+			return nil, fmt.Errorf("its path has the partition column %s twice", valuetext.Name(c.name))
 		}
 	}
 	return list, nil
@@ -132,7 +133,7 @@ func nameList(names []string) string {
 	}
 	texts := make([]string, len(names))
 	for i, n := range names {
-		texts[i] = nameText(n)
+		texts[i] = valuetext.Name(n)
 	}
 	return strings.Join(texts, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 )
 
@@ -183,7 +184,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 func (f *inputFile) clash(names []string) error {
 	for _, c := range f.constants {
 		if slices.Contains(names, c.name) {
-			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", nameText(c.name))
+			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", valuetext.Name(c.name))
 		}
 	}
 	return nil
@@ -210,7 +211,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		case !proven:
 			return &headerError{setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), name}
 		default:
-			return &columnsError{fmt.Sprintf("column %s is missing", nameText(name)), setting.Textf("%s null reads files without it", setting.Missing)}
+			return &columnsError{fmt.Sprintf("column %s is missing", valuetext.Name(name)), setting.Textf("%s null reads files without it", setting.Missing)}
 		}
 		f.order[i] = place
 		delete(at, name)
@@ -225,7 +226,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		case !proven:
 			return &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
 		default:
-			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
+			return &columnsError{fmt.Sprintf("unknown column %s", valuetext.Name(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
 		}
 	}
 	for _, c := range f.constants {
@@ -236,7 +237,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			f.ignored = append(f.ignored, c.name)
 			continue
 		}
-		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", nameText(c.name)),
+		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", valuetext.Name(c.name)),
 			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over columns the job does not list", setting.Extra)}
 	}
 	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {

@@ -113,32 +113,3 @@ func TestTextlessColumns(t *testing.T) {
 		t.Error("a part of a VARIANT is read")
 	}
 }
-
-// TestVariantGroups are refused whole and in part, where the schema says so or a name in Spark's row does.
-func TestVariantGroups(t *testing.T) {
-	leaf := func(name string) *schemaNode {
-		return &schemaNode{schemaElement: schemaElement{name: name, physical: physicalBytes, converted: -1}, leaves: 1}
-	}
-	group := func(logical int16, kids ...*schemaNode) *schemaNode {
-		return &schemaNode{schemaElement: schemaElement{name: "v", physical: -1, converted: -1, logical: logical}, kids: kids, leaves: len(kids)}
-	}
-	shredded := group(0, leaf("metadata"), leaf("value"), group(0, leaf("x")))
-	shredded.kids[2].name = "typed_value"
-	for name, tt := range map[string]struct {
-		n       *schemaNode
-		variant bool
-	}{
-		"said":     {group(logicalVariant, leaf("metadata"), leaf("value")), true},
-		"not said": {group(0, leaf("value"), leaf("metadata")), true},
-		"shredded": {shredded, true},
-		"struct":   {group(0, leaf("value"), leaf("meta")), false},
-		"more":     {group(0, leaf("metadata"), leaf("value"), leaf("x")), false},
-	} {
-		root := group(0, tt.n)
-		root.markVariants()
-		_, err := shapeOf(root, &textRules{}, func(*schemaNode, columnType) int { return 0 })
-		if variant := err != nil; variant != tt.variant || (root.find("v.value") == nil) != tt.variant {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

@@ -122,3 +122,12 @@ func appendPoint(dst, digits []byte, scale int) []byte {
 	}
 	return append(dst, digits...)
 }
+
+// Name is a column's name for a message, cut where it is long.
+func Name(name string) string {
+	const most = 200
+	if len(name) > most {
+		return strconv.Quote(name[:most]) + "…"
+	}
+	return strconv.Quote(name)
+}

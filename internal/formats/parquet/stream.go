@@ -1,6 +1,9 @@
-package source
+package parquet
 
-import "errors"
+import (
+	"bulkload/pkg/source/span"
+	"errors"
+)
 
 // leafStream reads a leaf of a nested column, entry by entry: a value or a null, or that a list or a map has none, with its
 // levels. It has an arena of its own, since its pages end elsewhere than those of the others.
@@ -8,17 +11,17 @@ type leafStream struct {
 	pageReader
 	col           columnReader
 	repeats, defs []uint32
-	spans         []Span
+	spans         []span.Span
 	at, n         int // the current entry, and how many there are
 }
 
 // streamMemory is about what a stream holds besides its pages.
-const streamMemory = batchRows * (4 + 4 + 8 + 16)
+const streamMemory = MostRows * (4 + 4 + 8 + 16)
 
-func (l *leafStream) begin(p *parquetReader, typ columnType, chunk columnChunk) {
-	l.pages, l.levels, l.index, l.memory, l.arena.all = p.pages, p.levels, p.index, p.memory, &p.total
+func (l *leafStream) begin(p *Reader, typ columnType, chunk columnChunk) {
+	l.pages, l.levels, l.index, l.limit, l.arena.all = p.pages, p.levels, p.index, p.limit, &p.total
 	if l.spans == nil {
-		l.repeats, l.defs, l.spans = make([]uint32, batchRows), make([]uint32, batchRows), make([]Span, batchRows)
+		l.repeats, l.defs, l.spans = make([]uint32, MostRows), make([]uint32, MostRows), make([]span.Span, MostRows)
 	}
 	l.at, l.n = 0, 0
 	l.col.begin(0, typ, chunk)
@@ -38,7 +41,7 @@ func (l *leafStream) more() (bool, error) {
 	if err := l.col.load(&l.pageReader); err != nil {
 		return false, err
 	}
-	l.at, l.n = 0, min(l.col.left, batchRows)
+	l.at, l.n = 0, min(l.col.left, MostRows)
 	l.arena.reset()
 	return true, l.col.takeEntries(&l.pageReader, l.repeats[:l.n], l.defs[:l.n], l.spans[:l.n])
 }

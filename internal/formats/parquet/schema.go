@@ -1,6 +1,7 @@
-package source
+package parquet
 
 import (
+	"bulkload/internal/formats/valuetext"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func (f *footer) tree() (*schemaNode, error) {
 				n.def++
 				n.rep++
 			default:
-				return nil, fmt.Errorf("column %s has the repetition %d, which is not known", nameText(n.name), n.repetition)
+				return nil, fmt.Errorf("column %s has the repetition %d, which is not known", valuetext.Name(n.name), n.repetition)
 			}
 		}
 		if n.children == 0 && n.physical != -1 && parent != nil {
@@ -115,11 +116,10 @@ func (n *schemaNode) markVariants() {
 	}
 }
 
-// offer makes what is within structs and is among the wanted columns columns of the file. A struct is not one if
+// Columns are the names with what is within structs and is wanted. A struct is no column if
 // only a part of it is wanted.
-func (m *parquetFile) offer(wanted []string, _ string, _ *Options) error {
-	f, names := m.f, m.tree.names()
-	f.columns = nil
+func (m *File) Columns(wanted []string) (columns []string) {
+	names := m.tree.names()
 	var paths []string
 	for _, name := range names {
 		inside := len(paths)
@@ -133,11 +133,10 @@ func (m *parquetFile) offer(wanted []string, _ string, _ *Options) error {
 			}
 		}
 		if found || len(paths) == inside {
-			f.columns = append(f.columns, name)
+			columns = append(columns, name)
 		}
 	}
-	f.columns = append(f.columns, paths...)
-	return nil
+	return append(columns, paths...)
 }
 
 // listed is the repeated node of a group that is a list, and nil of others.

@@ -1,4 +1,4 @@
-package source
+package parquet
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 )
 
 // take writes the spans of the next n rows, which are all in the page, to every cols-th place of dst.
-func (c *columnReader) take(p *pageReader, dst []Span, cols, n int) error {
+func (c *columnReader) take(p *pageReader, dst []span.Span, cols, n int) error {
 	var present []uint32 // nil: all
 	count := n
 	if c.typ.def > 0 && !c.levels.skipRun(p.region(c.pageRegion()), uint32(c.typ.def), n) {
@@ -47,7 +47,7 @@ func presence(levels []uint32, def int) (count int, err error) {
 }
 
 // takeEntries takes the next values of a column within a list, a map or a struct, with their levels.
-func (c *columnReader) takeEntries(p *pageReader, repeats, defs []uint32, dst []Span) error {
+func (c *columnReader) takeEntries(p *pageReader, repeats, defs []uint32, dst []span.Span) error {
 	data := p.region(c.pageRegion())
 	if !c.repeats.read(data, repeats) || !c.levels.read(data, defs) {
 		return errLevels
@@ -72,7 +72,7 @@ func (c *columnReader) takeEntries(p *pageReader, repeats, defs []uint32, dst []
 }
 
 // takePresent writes the spans of n values, count of them present, to every cols-th place of dst.
-func (c *columnReader) takePresent(p *pageReader, dst []Span, cols int, present []uint32, count, n int) error {
+func (c *columnReader) takePresent(p *pageReader, dst []span.Span, cols int, present []uint32, count, n int) error {
 	switch {
 	case c.indexed:
 		return c.takeIndexed(p, dst, cols, present, count)
@@ -84,7 +84,7 @@ func (c *columnReader) takePresent(p *pageReader, dst []Span, cols int, present 
 }
 
 // takeIndexed takes entries of the dictionary; count of the rows have one.
-func (c *columnReader) takeIndexed(p *pageReader, dst []Span, cols int, present []uint32, count int) error {
+func (c *columnReader) takeIndexed(p *pageReader, dst []span.Span, cols int, present []uint32, count int) error {
 	index := p.index[:count]
 	if !c.index.read(p.region(c.pageRegion()), index) {
 		return errors.New("its indexes are damaged")
@@ -124,7 +124,7 @@ func (c *columnReader) takeIndexed(p *pageReader, dst []Span, cols int, present 
 var errNoEntry = errors.New("an index is not in the dictionary")
 
 // takeText takes text of any length, which is the form of most columns: takeValues without its cases.
-func (c *columnReader) takeText(p *pageReader, dst []Span, cols int, present []uint32, n int) error {
+func (c *columnReader) takeText(p *pageReader, dst []span.Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max]
 	next, base := c.next, region.off
@@ -140,7 +140,7 @@ func (c *columnReader) takeText(p *pageReader, dst []Span, cols int, present []u
 			if size > len(data)-next {
 				return errShortPage
 			}
-			s = Span{Off: uint32(base + next), Len: uint32(size)}
+			s = span.Span{Off: uint32(base + next), Len: uint32(size)}
 			next += size
 		}
 		dst[at] = s
@@ -151,7 +151,7 @@ func (c *columnReader) takeText(p *pageReader, dst []Span, cols int, present []u
 }
 
 // takeValues makes text of values that are none, after the regions, or takes text of a fixed length.
-func (c *columnReader) takeValues(p *pageReader, dst []Span, cols int, present []uint32, n int) error {
+func (c *columnReader) takeValues(p *pageReader, dst []span.Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max] // stays valid when the arena grows
 	at := 0
@@ -170,11 +170,11 @@ func (c *columnReader) takeValues(p *pageReader, dst []Span, cols int, present [
 				return errShortPage
 			}
 			if c.typ.kind == kindText {
-				s = Span{Off: uint32(region.off + c.next), Len: uint32(size)}
+				s = span.Span{Off: uint32(region.off + c.next), Len: uint32(size)}
 			} else {
 				start := len(p.arena.buf)
 				p.arena.buf = c.typ.append(p.arena.buf, data[c.next:c.next+size])
-				s = Span{Off: uint32(start), Len: uint32(len(p.arena.buf) - start)}
+				s = span.Span{Off: uint32(start), Len: uint32(len(p.arena.buf) - start)}
 			}
 			c.next += size
 		}

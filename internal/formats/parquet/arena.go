@@ -1,4 +1,4 @@
-package source
+package parquet
 
 import (
 	"errors"
@@ -49,8 +49,8 @@ func (p *pageReader) reserve(i, size int) error {
 	if p.arena.all != nil {
 		total = *p.arena.all
 	}
-	if more := int64(size - p.arena.regions[i].size); more > 0 && total+more > p.memory {
-		return &MemoryError{"the page with those of other columns", total + more, p.memory}
+	if more := int64(size - p.arena.regions[i].size); more > 0 && total+more > p.limit.Bytes {
+		return p.limit.Exceeded("the page with those of other columns", total+more, p.limit.Bytes)
 	}
 	return p.arena.reserve(i, size)
 }

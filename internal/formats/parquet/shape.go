@@ -1,4 +1,4 @@
-package source
+package parquet
 
 import (
 	"errors"
@@ -55,7 +55,7 @@ func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) in
 	case n.leaf():
 		t, err := typeOf(n, o)
 		if err != nil {
-			return nil, fmt.Errorf("within it %s: %w", nameText(n.name), err)
+			return nil, fmt.Errorf("within it %s: %w", valuetext.Name(n.name), err)
 		}
 		s := &shape{kind: shapeLeaf, def: n.def, typ: t}
 		s.leaf = add(n, t)

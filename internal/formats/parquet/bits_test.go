@@ -1,38 +1,14 @@
-package source
+package parquet
 
 import (
 	"encoding/binary"
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"bulkload/internal/test/race"
 )
-
-// TestASCII holds the look at words to one at each byte: all lengths up to 24 at all places of a word, and every byte at every place, between
-// bytes that do not count.
-func TestASCII(t *testing.T) {
-	for from := range 8 {
-		for n := range 25 {
-			p := slices.Repeat([]byte{0xff}, 40)
-			text := p[from : from+n]
-			clear(text)
-			for at := range text {
-				for c := range 256 {
-					if text[at] = byte(c); ascii(text) != (c < 0x80) {
-						t.Fatalf("%x: %t", text, ascii(text))
-					}
-				}
-				text[at] = 0
-			}
-			if !ascii(text) {
-				t.Fatalf("%x", text)
-			}
-		}
-	}
-}
 
 // TestBitsAt reads numbers of each width at each bit, bit by bit.
 func TestBitsAt(t *testing.T) {

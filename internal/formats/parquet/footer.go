@@ -1,4 +1,4 @@
-package source
+package parquet
 
 import (
 	"encoding/binary"
@@ -62,34 +62,28 @@ const (
 
 const footerTail = 8 // the footer's length and the magic, at the end of the file
 
-// Magics of files, and of those whose footer is encrypted.
-const (
-	magicParquet     = "PAR1"
-	parquetEncrypted = "PARE"
-)
-
-// readFooter reads a file's footer, which may have most bytes.
-func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
+// readFooter reads a file's footer.
+func readFooter(raw io.ReaderAt, size int64, limit Limit) (*footer, error) {
 	var tail [footerTail]byte
-	if size < int64(len(magicParquet))+footerTail {
+	if size < int64(len(Magic))+footerTail {
 		return nil, damagedFooter("it has %s", setting.Count(size, "byte"))
 	}
 	if err := readAt(raw, tail[:], size-footerTail); err != nil {
 		return nil, err
 	}
 	switch string(tail[4:]) {
-	case magicParquet:
-	case parquetEncrypted:
+	case Magic:
+	case EncryptedMagic:
 		return nil, errors.New("its footer is encrypted: write it without encryption")
 	default:
 		return nil, damagedFooter("it does not end with PAR1")
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))
-	if n > size-footerTail-int64(len(magicParquet)) {
+	if n > size-footerTail-int64(len(Magic)) {
 		return nil, damagedFooter("its footer of %s is longer than the file", setting.Count(n, "byte"))
 	}
-	if n > most {
-		return nil, &MemoryError{"the footer", n, most}
+	if n > limit.Bytes {
+		return nil, limit.Exceeded("the footer", n, limit.Bytes)
 	}
 	b := make([]byte, n)
 	if err := readAt(raw, b, size-footerTail-n); err != nil {

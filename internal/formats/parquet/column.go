@@ -1,13 +1,15 @@
-package source
+package parquet
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"math/bits"
 
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source/span"
 )
 
 // columnReader reads one column of a row group, page by page. Places are relative to the column's regions of the arena,
@@ -26,8 +28,8 @@ type columnReader struct {
 	repeats   hybrid // repetition levels; of columns within lists and maps
 	indexed   bool   // values are numbers of dictionary entries
 	index     hybrid
-	next, max int    // the bytes of the values that are left, plain
-	dict      []Span // the dictionary's entries as text
+	next, max int         // the bytes of the values that are left, plain
+	dict      []span.Span // the dictionary's entries as text
 	hasDict   bool
 	sum       uint32 // of the pages that were read
 }
@@ -57,7 +59,7 @@ func (c *columnReader) load(p *pageReader) error {
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
-			c.sum = addSum(c.sum, p.pages.packed[:next-start])
+			c.sum = crc32.Update(c.sum, castagnoli(), p.pages.packed[:next-start])
 			if err = c.claim(p, h); err == nil {
 				err = c.page(p, h, packed)
 			}
@@ -88,8 +90,8 @@ func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 
 // fits refuses a number of bytes beyond the memory of a reader.
 func (p *pageReader) fits(n int) error {
-	if int64(n) > p.memory {
-		return &MemoryError{"the page", int64(n), p.memory}
+	if int64(n) > p.limit.Bytes {
+		return p.limit.Exceeded("the page", int64(n), p.limit.Bytes)
 	}
 	return nil
 }
@@ -240,7 +242,7 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 		if err := p.pages.unpack(c.codec, data, packed); err != nil {
 			return err
 		}
-		return c.entries(data, h.values, func(off, n int) { c.dict = append(c.dict, Span{Off: uint32(off), Len: uint32(n)}) })
+		return c.entries(data, h.values, func(off, n int) { c.dict = append(c.dict, span.Span{Off: uint32(off), Len: uint32(n)}) })
 	}
 	if cap(p.scratch) < h.unpacked {
 		p.scratch = make([]byte, h.unpacked)
@@ -253,7 +255,7 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 	if err := c.entries(data, h.values, func(off, n int) {
 		start := len(text)
 		text = c.typ.append(text, data[off:off+n])
-		c.dict = append(c.dict, Span{Off: uint32(start), Len: uint32(len(text) - start)})
+		c.dict = append(c.dict, span.Span{Off: uint32(start), Len: uint32(len(text) - start)})
 	}); err != nil {
 		return err
 	}

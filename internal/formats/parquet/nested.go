@@ -1,4 +1,4 @@
-package source
+package parquet
 
 import (
 	"encoding/base64"
@@ -20,9 +20,9 @@ type nestedReader struct {
 // batchText is how many bytes of JSON end a batch.
 const batchText = 1 << 20
 
-func (r *nestedReader) begin(p *parquetReader, m *parquetFile, chunks []columnChunk, o *Options) {
+func (r *nestedReader) begin(p *Reader, m *File, chunks []columnChunk) {
 	r.cols, r.names = m.nested, m.leaves[m.flat:]
-	r.most = int(min(int64(o.MaxRecord), p.memory))
+	r.most = int(min(int64(p.maxText), p.limit.Bytes))
 	if len(r.leaves) != len(r.names) {
 		for i := range r.leaves {
 			p.total -= int64(r.leaves[i].arena.total)
@@ -36,7 +36,7 @@ func (r *nestedReader) begin(p *parquetReader, m *parquetFile, chunks []columnCh
 
 // rows appends the values of at most n rows to dst, as JSON, and puts their spans at the columns' places of the fields. It says
 // how many rows these are: fewer where they are long.
-func (r *nestedReader) rows(dst []byte, fields []Span, cols, n int) ([]byte, int, error) {
+func (r *nestedReader) rows(dst []byte, fields []span.Span, cols, n int) ([]byte, int, error) {
 	full := len(dst) + batchText
 	for row := range n {
 		for i := range r.cols {
@@ -52,7 +52,7 @@ func (r *nestedReader) rows(dst []byte, fields []Span, cols, n int) ([]byte, int
 				err = w.pass(c.shape, 0, c.shape.def)
 			default:
 				dst, err = w.value(dst, c.shape, 0)
-				*s = Span{Off: uint32(start), Len: uint32(len(dst) - start)}
+				*s = span.Span{Off: uint32(start), Len: uint32(len(dst) - start)}
 			}
 			if err == nil && int64(len(dst)) > mostArena {
 				err = errArena

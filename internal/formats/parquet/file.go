@@ -1,16 +1,36 @@
-package source
+package parquet
 
 import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"strings"
+	"time"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 )
 
-// parquetFile is what is kept of a file's footer.
-type parquetFile struct {
-	f      *inputFile
+// Magics of files, and of those whose footer is encrypted.
+const (
+	Magic          = "PAR1"
+	EncryptedMagic = "PARE"
+)
+
+// A Limit is how much memory may be used.
+type Limit struct {
+	Bytes int64
+	// Exceeded makes an error about what needs more than there is.
+	Exceeded func(what string, need, have int64) error
+}
+
+// mostFooter bounds a footer where the memory does not.
+const mostFooter = 1 << 30
+
+// A File is what is kept of a file's footer. Once it is planned, any number of goroutines may use it.
+type File struct {
+	size   int64
 	groups []int64     // rows of each row group
 	footer *footer     // until the columns are known
 	tree   *schemaNode // likewise
@@ -21,7 +41,8 @@ type parquetFile struct {
 	flat   int           // how many of them, the first ones, are columns; the others are parts of nested columns
 	nested []nestedPlace // the nested columns
 	null   []int         // places of the columns that the file lacks
-	fixed  []fixedPlace  // columns of the file's path
+	fixed  []fixedPlace  // the columns with the same value in every row
+	width  int           // how many columns there are
 	chunks []columnChunk // row group by row group, of the leaves
 	holds  int64         // about what a reader's buffers come to hold
 }
@@ -43,8 +64,16 @@ type nestedPlace struct {
 
 // fixedPlace is a column whose value is the same in every row.
 type fixedPlace struct {
-	place    int
-	constant constant
+	place int
+	value []byte
+}
+
+// A Column is a column of the batches that are read.
+type Column struct {
+	Name string // path of a field in the file, unless Null or Fixed
+	// Null says that it has no value, and Fixed that Value is that of every row.
+	Null, Fixed bool
+	Value       []byte
 }
 
 // columnChunk is where the pages of one column in one row group are.
@@ -56,9 +85,9 @@ type columnChunk struct {
 	dictionary bool
 }
 
-// sum is a checksum of the columns that are read, and of where their pages are.
-func (m *parquetFile) sum() uint32 {
-	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+// Sum is a checksum of the columns that are read, and of where their pages are.
+func (m *File) Sum() uint32 {
+	h := crc32.New(castagnoli())
 	for _, l := range m.leaves {
 		t := l.typ
 		fmt.Fprintf(h, "%q %d %d %t %d %d %d %d;", l.name, t.kind, t.width, t.bytes, t.def, t.rep, t.scale, t.unit)
@@ -73,36 +102,80 @@ func (m *parquetFile) sum() uint32 {
 	return h.Sum32()
 }
 
+// castagnoli is the polynomial of checksums: CRC32C has an instruction on every machine that this runs on.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // the table is made once
+
 // usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
 const usualPage = 1<<20 + 64<<10
 
-// plan decides what is read of a file for the columns of the schema, which are in the file as its order says. Only for
-// these it matters whether they can be read.
-func (m *parquetFile) plan(schema []string, o *Options) error {
-	f := m.f
-	m.rules.zone = o.Location
+// Open reads the footer of a file.
+func Open(raw io.ReaderAt, size int64, limit Limit) (*File, error) {
+	limit.Bytes = min(limit.Bytes, mostFooter)
+	footer, err := readFooter(raw, size, limit)
+	if err != nil {
+		return nil, err
+	}
+	m := &File{size: size, footer: footer}
+	for i := range footer.groups {
+		m.groups = append(m.groups, footer.groups[i].rows)
+	}
+	if m.tree, err = footer.tree(); err != nil {
+		return nil, damagedFooter("%w", err)
+	}
+	m.rules.calendars = valuetext.ParquetCalendars(footer.meta, m.tree.name)
+	if strings.Contains(footer.meta["org.apache.spark.sql.parquet.row.metadata"], `"variant"`) {
+		m.tree.markVariants()
+	}
+	footer.meta = nil // a schema may be in it, and files many
+	if len(m.tree.kids) == 0 {
+		return nil, errors.New("it has no columns")
+	}
+	return m, nil
+}
+
+// Groups are the numbers of rows of the row groups.
+func (m *File) Groups() []int64 { return m.groups }
+
+// Names are the columns of the schema, before it is planned what is read.
+func (m *File) Names() []string { return m.tree.names() }
+
+// Text says why the values of a column, by its ordinal among the names, cannot be text; nil if they can.
+func (m *File) Text(column int) error {
+	_, err := shapeOf(m.tree.kids[column], &m.rules, func(*schemaNode, columnType) int { return 0 })
+	return err
+}
+
+// Leads reports whether a path leads to values that are no list, map or struct, and in none.
+func (m *File) Leads(path string) bool {
+	n := m.tree.find(path)
+	return n != nil && n.leaf() && n.rep == 0
+}
+
+// Memory is about how many bytes the buffers of a [Reader] come to hold.
+func (m *File) Memory() int64 { return m.holds }
+
+// Plan decides what is read: values of these columns, with instants in the zone. Only for these it matters whether they can be read.
+func (m *File) Plan(columns []Column, zone *time.Location) error {
+	m.rules.zone, m.width = zone, len(columns)
 	var inner []leaf
-	for place, name := range schema {
-		from := place
-		if f.order != nil {
-			from = f.order[place]
-		}
+	for place, c := range columns {
+		name := c.Name
 		switch {
-		case from == placeNull:
+		case c.Null:
 			m.null = append(m.null, place)
 			continue
-		case from < placeNull:
-			m.fixed = append(m.fixed, fixedPlace{place, f.constants[placeNull-1-from]})
+		case c.Fixed:
+			m.fixed = append(m.fixed, fixedPlace{place, c.Value})
 			continue
 		}
 		n := m.tree.find(name)
 		if n == nil {
-			return fmt.Errorf("column %s is nowhere in its schema", nameText(name))
+			return fmt.Errorf("column %s is nowhere in its schema", valuetext.Name(name))
 		}
 		if n.leaf() && n.rep == 0 {
 			t, err := typeOf(n, &m.rules)
 			if err != nil {
-				return fmt.Errorf("column %s: %w", nameText(name), err)
+				return fmt.Errorf("column %s: %w", valuetext.Name(name), err)
 			}
 			m.leaves = append(m.leaves, leaf{name, n.first, place, t})
 			continue
@@ -113,7 +186,7 @@ func (m *parquetFile) plan(schema []string, o *Options) error {
 			return len(inner) - 1 - first
 		})
 		if err != nil {
-			return fmt.Errorf("column %s: %w", nameText(name), err)
+			return fmt.Errorf("column %s: %w", valuetext.Name(name), err)
 		}
 		m.nested = append(m.nested, nestedPlace{place, s, first})
 	}
@@ -123,12 +196,11 @@ func (m *parquetFile) plan(schema []string, o *Options) error {
 		return err
 	}
 	m.footer, m.tree = nil, nil
-	f.order, f.headSum = nil, m.sum()
 	return nil
 }
 
 // planChunks finds the pages of what is read, and how much memory they ask for.
-func (m *parquetFile) planChunks() error {
+func (m *File) planChunks() error {
 	largest := make([]int64, len(m.leaves)) // of a leaf's buffers
 	slack := m.footer.slack()
 	m.chunks = make([]columnChunk, 0, len(m.footer.groups)*len(m.leaves))
@@ -159,7 +231,7 @@ func (m *parquetFile) planChunks() error {
 }
 
 // planChunk takes the place of a column's pages from the footer. Its size may lack slack bytes.
-func (m *parquetFile) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
+func (m *File) planChunk(c *footerChunk, rows int64, repeated bool, slack int64) (columnChunk, error) {
 	chunk := columnChunk{start: c.data, codec: c.codec, values: c.values, unpacked: c.unpacked, dictionary: c.indexed}
 	// Where it is not said where the dictionary is, it is where the data begin.
 	if c.dictionary > 0 && c.dictionary < chunk.start {
@@ -175,12 +247,12 @@ func (m *parquetFile) planChunk(c *footerChunk, rows int64, repeated bool, slack
 		return chunk, errors.New("its data are in another file, as those of a summary file are: name the data files")
 	case !c.known:
 		return chunk, errors.New("the footer does not say where its pages are")
-	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > m.f.info.Size():
+	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > m.size:
 		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
 	case c.values < rows || !repeated && c.values != rows:
 		return chunk, fmt.Errorf("it has %s for %s", setting.Count(c.values, "value"), setting.Count(rows, "row"))
 	}
-	chunk.end = min(chunk.end+slack, m.f.info.Size())
+	chunk.end = min(chunk.end+slack, m.size)
 	return chunk, chunk.codec.check()
 }
 

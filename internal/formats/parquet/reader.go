@@ -1,0 +1,148 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"bulkload/pkg/source/span"
+)
+
+// MostRows is how many rows are read together: as many as keep their spans in a core's cache.
+const MostRows = 1024
+
+// pageReader is where columns read their pages to, and what they need for that.
+type pageReader struct {
+	arena   arena
+	pages   *pageSource
+	levels  []uint32
+	index   []uint32
+	scratch []byte
+	limit   Limit // of the arenas of the reader
+}
+
+// A Reader reads row groups, one after the other, into the same buffers. It belongs to one goroutine.
+type Reader struct {
+	pageReader
+	file    *File
+	group   int
+	maxText int
+	cols    []columnReader // the flat columns
+	nested  nestedReader
+	total   int64 // bytes of all arenas
+	fixed   []span.Span
+}
+
+// NewReader makes a reader. A nested value has at most maxText bytes as JSON.
+func NewReader(limit Limit, maxText int) *Reader {
+	p := &Reader{maxText: maxText}
+	p.pages, p.limit = &pageSource{}, limit
+	p.levels, p.index = make([]uint32, MostRows), make([]uint32, MostRows)
+	p.arena.all = &p.total
+	return p
+}
+
+// Begin stands before the first row of a row group, and sets what is the same for all rows in fields, which has the rows that are
+// read together.
+func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
+	p.file, p.group, p.pages.raw = m, group, raw
+	if err := p.begin(); err != nil {
+		return fmt.Errorf("row group %d: %w", group, err)
+	}
+	for _, place := range m.null {
+		for at := place; at < len(fields); at += m.width {
+			fields[at] = span.Null() // and nothing changes it
+		}
+	}
+	return nil
+}
+
+// begin makes the columns ready for a row group. After the regions of the columns is one for the values that are the same in all rows.
+func (p *Reader) begin() error {
+	m := p.file
+	if len(p.cols) != m.flat {
+		p.cols = make([]columnReader, m.flat)
+	}
+	chunks := m.chunks[p.group*len(m.leaves):]
+	for i := range p.cols {
+		p.cols[i].begin(i, m.leaves[i].typ, chunks[i])
+		page, dictionary := chunks[i].buffers()
+		p.arena.want(2*i, page)
+		p.arena.want(2*i+1, dictionary)
+	}
+	p.nested.begin(p, m, chunks[m.flat:len(m.leaves)])
+	size := 0
+	for _, c := range m.fixed {
+		size += len(c.value)
+	}
+	region := 2 * m.flat
+	p.arena.want(region, size)
+	if err := p.arena.reserve(region, size); err != nil {
+		return err
+	}
+	p.fixed = p.fixed[:0]
+	data, at := p.region(region), 0
+	for _, c := range m.fixed {
+		n := copy(data[at:], c.value)
+		p.fixed = append(p.fixed, span.Span{Off: uint32(at), Len: uint32(n)})
+		at += n
+	}
+	return nil
+}
+
+// Rows reads the next rows, at most n, into the fields, and says how many. Their values are in [Reader.Data].
+func (p *Reader) Rows(fields []span.Span, n int) (int, error) {
+	cols := p.file.width
+	for i := range p.cols {
+		c := &p.cols[i]
+		if err := c.load(&p.pageReader); err != nil {
+			return 0, p.columnError(i, err)
+		}
+		n = min(n, c.left)
+	}
+	p.arena.reset()
+	if len(p.file.nested) > 0 {
+		var err error
+		if p.arena.buf, n, err = p.nested.rows(p.arena.buf, fields, cols, n); err != nil {
+			return 0, fmt.Errorf("row group %d, %w", p.group, err)
+		}
+	}
+	for i := range p.cols {
+		if err := p.cols[i].take(&p.pageReader, fields[p.file.leaves[i].place:], cols, n); err != nil {
+			return 0, p.columnError(i, err)
+		}
+	}
+	base := uint32(p.arena.regions[2*len(p.cols)].off)
+	for i, f := range p.file.fixed {
+		value := p.fixed[i]
+		value.Off += base
+		for at := f.place; at < n*cols; at += cols {
+			fields[at] = value
+		}
+	}
+	return n, nil
+}
+
+// Data has the values of the rows that were read last.
+func (p *Reader) Data() []byte { return p.arena.buf }
+
+// Finish sees that nothing is after the last row of the row group, and appends the checksums of its pages, by column.
+func (p *Reader) Finish(sums []byte) ([]byte, error) {
+	if err := p.nested.finish(); err != nil {
+		return nil, fmt.Errorf("row group %d, %w", p.group, err)
+	}
+	for i := range p.cols {
+		sums = binary.LittleEndian.AppendUint32(sums, p.cols[i].sum)
+	}
+	for i := range p.nested.leaves {
+		sums = binary.LittleEndian.AppendUint32(sums, p.nested.leaves[i].col.sum)
+	}
+	return sums, nil
+}
+
+// Release forgets the file that is read.
+func (p *Reader) Release() { p.pages.raw = nil }
+
+func (p *Reader) columnError(col int, err error) error {
+	return fmt.Errorf("row group %d, column %s: %w", p.group, p.file.leaves[col].name, err)
+}
