@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/source/span"
 )
 
@@ -66,7 +67,7 @@ func (b *Batch) raw(row int) []byte {
 				line = append(line, ',')
 			}
 			if b.Null(row, c) {
-				line = append(line, nullValue...)
+				line = append(line, rejects.Null...)
 				continue
 			}
 			line = appendCSV(line, b.Field(row, c))
@@ -82,7 +83,7 @@ func (b *Batch) raw(row int) []byte {
 
 // appendCSV appends a field of CSV, in quotes where it needs them.
 func appendCSV(dst, value []byte) []byte {
-	if !bytes.ContainsAny(value, "\",\r\n") && string(value) != nullValue {
+	if !bytes.ContainsAny(value, "\",\r\n") && string(value) != rejects.Null {
 		return append(dst, value...)
 	}
 	dst = append(dst, '"')

@@ -264,3 +264,20 @@ func csvFault(data []byte, comma byte, last bool) *fault {
 	}
 	return nil
 }
+
+// closed says that the last record in data ends with it: no quote stays open that would take in what follows.
+func closed(data []byte, comma byte) bool {
+	for len(data) > 0 {
+		fault := csvFault(data, comma, true)
+		if fault == nil {
+			_, end := firstRecord(data, comma, true)
+			data = data[max(end, 1):]
+			continue
+		}
+		if fault.reason == reasonUnclosed {
+			return false
+		}
+		data = data[fault.end(data, true):]
+	}
+	return true
+}

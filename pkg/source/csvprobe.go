@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -41,8 +42,8 @@ func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Opti
 
 func (csvFormat) text(f *inputFile) textForm { return csvText{textFile{f}} }
 
-func (csvFormat) marks(_ *inputFile, field, _ Sep) recordMarks {
-	return recordMarks{"\n", true, func(text []byte) bool { return closed(text, field.or(',')) }}
+func (csvFormat) marks(_ *inputFile, field, _ Sep) rejects.Marks {
+	return rejects.Marks{End: "\n", Lines: true, Whole: func(text []byte) bool { return closed(text, field.or(',')) }}
 }
 
 // csvText is a file of CSV.
@@ -63,8 +64,8 @@ func (c csvText) settings(o *Options) string {
 	return fmt.Sprintf("field_sep=%s quote=\" doubled=yes header=%s", SepOf(o.FieldSep.or(',')), header)
 }
 
-func (c csvText) rejectForm(o *Options) *rejectForm {
-	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: c.f.columns}
+func (c csvText) rejectForm(o *Options) *rejects.Form {
+	return &rejects.Form{Version: 1, Format: string(FormatCSV), FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: c.f.columns}
 }
 
 func (csvText) strays(s *strays, o *Options) {

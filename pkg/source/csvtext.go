@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 )
 
@@ -22,7 +23,7 @@ var (
 // checkText finds texts that no format here has, by their first bytes.
 func (f *inputFile) checkText(head []byte, o *Options) error {
 	asked := o.Format == f.format && f.facts.raw // all bytes are data
-	if !asked && bytes.HasPrefix(head, rejectMagic) {
+	if !asked && bytes.HasPrefix(head, []byte(rejects.Magic)) {
 		return fmt.Errorf("%s: %w", f.path, errRejects)
 	}
 	if f.facts.charset != nil && f.facts.charset(o) != "" {

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/delimited"
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -43,9 +44,9 @@ func (k textFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Option
 
 func (textFormat) text(f *inputFile) textForm { return delimitedText{textFile{f}} }
 
-func (textFormat) marks(f *inputFile, _, _ Sep) recordMarks {
+func (textFormat) marks(f *inputFile, _, _ Sep) rejects.Marks {
 	d, set := f.dialect, f.decoder()
-	return recordMarks{cmp.Or(d.RecordSep, "\n"), d.RecordSep == "", func(text []byte) bool { return delimited.Whole(d, set, text) }}
+	return rejects.Marks{End: cmp.Or(d.RecordSep, "\n"), Lines: d.RecordSep == "", Whole: func(text []byte) bool { return delimited.Whole(d, set, text) }}
 }
 
 // delimitedText is a file of text in a dialect.
@@ -57,12 +58,12 @@ func (t delimitedText) lines() bool {
 
 func (t delimitedText) spans() bool { return t.f.dialect.Quote != "" }
 
-func (t delimitedText) rejectForm(*Options) *rejectForm {
+func (t delimitedText) rejectForm(*Options) *rejects.Form {
 	d := t.f.dialect.Records()
 	if t.f.transcoded {
 		d.Charset = "utf-8" // a record is kept as it was decoded
 	}
-	return &rejectForm{Version: 1, Format: FormatText, Columns: t.f.columns, Dialect: &d}
+	return &rejects.Form{Version: 1, Format: string(FormatText), Columns: t.f.columns, Dialect: &d}
 }
 
 func (t delimitedText) strays(s *strays, _ *Options) {

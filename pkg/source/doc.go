@@ -93,10 +93,8 @@
 // and repeated columns without annotation are lists, MAP_KEY_VALUE is a map, and a map without values the list of its keys.
 // No value is longer than [Options.MaxRecord].
 //
-// Footer and pages are read here. Arrow's library panics on logical types that it does not know; its column readers copy
-// every value, panic on damaged pages and loop for ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where
-// their page was unpacked, and a dictionary's entries become text once. Checksums of pages are verified where there are
-// any. A reader holds one page and one dictionary of each column.
+// Parquet is read by internal/formats/parquet. Checksums of pages are verified where there are any. A reader holds one page and one
+// dictionary of each column.
 //
 // Avro files are object containers, as bulkload/internal/formats/avro reads them: values become text by the rules above, nested ones
 // JSON. Columns are the fields of the top record or paths such as addr.city; only those that are wanted are decoded.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/swar"
 	"bulkload/pkg/source/dialect"
 )
@@ -34,8 +35,8 @@ func (k dumpFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Opt
 
 func (dumpFormat) text(f *inputFile) textForm { return dumpText{textFile{f}} }
 
-func (dumpFormat) marks(_ *inputFile, _, record Sep) recordMarks {
-	return recordMarks{end: string([]byte{record.or(0x10)})}
+func (dumpFormat) marks(_ *inputFile, _, record Sep) rejects.Marks {
+	return rejects.Marks{End: string([]byte{record.or(0x10)})}
 }
 
 // dumpText is a file that is a dump.
@@ -55,9 +56,9 @@ func (dumpText) settings(o *Options) string {
 	return fmt.Sprintf("field_sep=%s record_sep=%s", SepOf(field), SepOf(record))
 }
 
-func (d dumpText) rejectForm(o *Options) *rejectForm {
+func (d dumpText) rejectForm(o *Options) *rejects.Form {
 	field, record := o.dumpSeps()
-	return &rejectForm{Version: 1, Format: FormatDump, FieldSep: SepOf(field).String(), RecordSep: SepOf(record).String(), Columns: d.f.columns}
+	return &rejects.Form{Version: 1, Format: string(FormatDump), FieldSep: SepOf(field).String(), RecordSep: SepOf(record).String(), Columns: d.f.columns}
 }
 
 func (dumpText) strays(s *strays, o *Options) { s.noWide, s.noSub = true, o.separates(sub) }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -50,8 +51,8 @@ type inputFile struct {
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
 	firstSplit  int
 	opts        *Options        // of a reject file
-	rejects     *rejectForm     // of a reject file that is an input
-	form        *rejectForm     // of this file's own bad records
+	rejects     *rejects.Form   // of a reject file that is an input
+	form        *rejects.Form   // of this file's own bad records
 	sections    []rejectSection // of a reject file whose records had columns by their path
 }
 

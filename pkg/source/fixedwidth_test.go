@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/formats/rejects"
 	"bytes"
 	"context"
 	"fmt"
@@ -27,14 +28,14 @@ func (k fixedWidth) probe(_ context.Context, f *inputFile, _ []byte, _ *Options)
 	return k.text(f), nil
 }
 
-func (fixedWidth) reader(r *Reader) splitReader           { return &fixedReader{recordReader{r}} }
-func (fixedWidth) text(f *inputFile) textForm             { return fixedText{textFile{f}} }
-func (fixedWidth) marks(*inputFile, Sep, Sep) recordMarks { return recordMarks{end: "\n"} }
+func (fixedWidth) reader(r *Reader) splitReader             { return &fixedReader{recordReader{r}} }
+func (fixedWidth) text(f *inputFile) textForm               { return fixedText{textFile{f}} }
+func (fixedWidth) marks(*inputFile, Sep, Sep) rejects.Marks { return rejects.Marks{End: "\n"} }
 
 type fixedText struct{ textFile }
 
-func (t fixedText) rejectForm(*Options) *rejectForm {
-	return &rejectForm{Version: 1, Format: "fixed", Columns: t.f.columns}
+func (t fixedText) rejectForm(*Options) *rejects.Form {
+	return &rejects.Form{Version: 1, Format: "fixed", Columns: t.f.columns}
 }
 
 func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {

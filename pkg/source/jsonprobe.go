@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/formats/delimited"
 	"bulkload/internal/formats/jsonlines"
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 )
 
@@ -40,7 +41,7 @@ func (jsonFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options)
 
 func (jsonFormat) text(f *inputFile) textForm { return &jsonText{textFile: textFile{f}} }
 
-func (jsonFormat) marks(*inputFile, Sep, Sep) recordMarks { return recordMarks{end: "\n"} }
+func (jsonFormat) marks(*inputFile, Sep, Sep) rejects.Marks { return rejects.Marks{End: "\n"} }
 
 // jsonText is a file of JSON lines.
 type jsonText struct {
@@ -61,8 +62,8 @@ func (j *jsonText) settings(*Options) string {
 	return "charset=" + j.f.charset.Name()
 }
 
-func (j *jsonText) rejectForm(*Options) *rejectForm {
-	form := &rejectForm{Version: 1, Format: FormatJSON, Columns: j.f.columns}
+func (j *jsonText) rejectForm(*Options) *rejects.Form {
+	form := &rejects.Form{Version: 1, Format: string(FormatJSON), Columns: j.f.columns}
 	if j.f.charset != nil && !j.f.transcoded {
 		form.Charset = j.f.charset.Name()
 	}

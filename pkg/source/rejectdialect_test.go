@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -109,19 +108,23 @@ func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 		if _, err := loadBytes(rt, o, "x.txt", data); err != nil {
 			rt.Skip(err)
 		}
-		if f.spool == nil {
+		n, err := f.Finish()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if n == 0 {
 			return
 		}
-		var file bytes.Buffer
-		if err := f.spool.copyTo(&file); err != nil {
+		file, err := os.ReadFile(f.Path())
+		if err != nil {
 			rt.Fatal(err)
 		}
 		again := Options{Format: FormatRejects, Columns: cols, ChunkSize: o.ChunkSize, Reject: func(e RowError) error {
 			after = append(after, fmt.Sprintf("%s %q", e.Reason, e.Raw))
 			return nil
 		}}
-		got, err := loadBytes(rt, again, "r.jsonl", file.Bytes())
-		if d.Escape != "" && bytes.HasSuffix(bytes.TrimRight(data, "\r\n"), []byte(d.Escape)) && errors.Is(err, errOpenRecord) {
+		got, err := loadBytes(rt, again, "r.jsonl", file)
+		if d.Escape != "" && bytes.HasSuffix(bytes.TrimRight(data, "\r\n"), []byte(d.Escape)) && strings.Contains(fmt.Sprint(err), "an escape that nothing follows") {
 			return // it would take in the next record
 		}
 		if err != nil || len(got) > 0 {

@@ -1,16 +1,11 @@
 package source
 
 import (
-	"errors"
-	"fmt"
-	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
 
-	"bulkload/internal/base/durable"
+	"bulkload/internal/formats/rejects"
+	"bulkload/pkg/setting"
 )
 
 // RejectFile collects bad records in a local file, one JSON object a line. Its first line says how the records were read:
@@ -26,117 +21,52 @@ import (
 //
 // The order of lines is that of the input, however the records came in. Until Finish they are in a temporary file next to
 // it, which takes a few megabytes of memory, however many they are. Its methods may be called by any number of goroutines.
-type RejectFile struct {
-	path   string
-	target string // the path without symbolic links, once it was checked
+type RejectFile struct{ file *rejects.File }
 
-	mu      sync.Mutex
-	spool   *rejectSpool // nil before the first record
-	records int
-	closed  bool
-	err     error
-}
+// ErrRejectPath is matched by the errors that say why a file cannot be the reject file.
+var ErrRejectPath = rejects.ErrPath
 
 // NewRejectFile is a reject file with the given local path. Nothing is created before the first record, so a job without
 // bad records leaves no file, and one that has some replaces an earlier reject file.
-func NewRejectFile(path string) *RejectFile { return &RejectFile{path: path, target: path} }
+func NewRejectFile(path string) *RejectFile { return &RejectFile{rejects.NewFile(path)} }
 
 // Path is where Finish puts the file.
-func (f *RejectFile) Path() string { return f.path }
+func (f *RejectFile) Path() string { return f.file.Path() }
+
+// Check says before any work whether the file can be written: its directory is there, and what has its name, if
+// something has, is an earlier reject file and no input.
+func (f *RejectFile) Check(in *Input) error {
+	return f.file.Check(func(info fs.FileInfo) error {
+		if in == nil {
+			return nil
+		}
+		return in.notInput(info)
+	})
+}
 
 // Write adds a record. It keeps nothing of e.
 func (f *RejectFile) Write(e RowError) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed && f.err == nil {
-		f.err = os.ErrClosed
-	}
-	if f.spool == nil && f.err == nil {
-		f.spool, f.err = newRejectSpool(f.target)
-	}
-	if f.err == nil {
-		f.spool.split, f.spool.form = e.split, e.form
-		f.err = writeReject(f.spool, &e)
-	}
-	if f.err != nil {
-		return fmt.Errorf("reject file %s: %w", f.path, f.err)
-	}
-	f.records++
-	return nil
+	return f.file.Write(e.split, e.form, &rejects.Record{Path: e.Path, Offset: e.Offset, Number: e.Record, Since: e.Since, Lines: e.Lines,
+		Column: e.Column, Reason: e.Reason, Err: e.Err, Raw: e.Raw})
 }
 
 // Finish writes the records in order, gives the file its name, and says how many there are. It is for jobs that failed
 // too: the file says why. After it, Abort does nothing.
-func (f *RejectFile) Finish() (records int, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return f.records, f.err
-	}
-	f.closed = true
-	if f.spool == nil {
-		return 0, f.err
-	}
-	defer func() {
-		f.err = err
-		if err != nil {
-			records, err = 0, fmt.Errorf("reject file %s: %w", f.path, err)
-		}
-	}()
-	defer func() { err = errors.Join(err, f.spool.Close()) }()
-	if f.err != nil {
-		return 0, f.err
-	}
-	out, err := os.CreateTemp(filepath.Dir(f.target), tempPattern(f.target)) // mode 0600
-	if err != nil {
-		return 0, err
-	}
-	err = f.spool.copyTo(out)
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err == nil {
-		_, err = replaceable(f.target) // what has come meanwhile is not replaced either
-	}
-	if err == nil {
-		err = os.Rename(out.Name(), f.target)
-	}
-	if err != nil {
-		return 0, errors.Join(err, os.Remove(out.Name()))
-	}
-	return f.records, durable.SyncDir(filepath.Dir(f.target))
-}
+func (f *RejectFile) Finish() (records int, err error) { return f.file.Finish() }
 
 // Abort drops all records.
-func (f *RejectFile) Abort() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed || f.spool == nil {
-		f.closed = true
-		return nil
-	}
-	f.closed = true
-	return f.spool.Close()
-}
-
-// tempPattern is that of the temporary files next to a reject file.
-func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
+func (f *RejectFile) Abort() error { return f.file.Abort() }
 
 // RemoveTemp removes the temporary files that a killed process has left next to a reject file: for callers that know that no
 // other is at work on it.
-func (f *RejectFile) RemoveTemp() error {
-	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	for _, e := range entries {
-		number, ok := strings.CutPrefix(e.Name(), prefix)
-		if _, other := strconv.ParseUint(number, 10, 64); ok && other == nil { // as os.CreateTemp makes them
-			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+func (f *RejectFile) RemoveTemp() error { return f.file.RemoveTemp() }
+
+// notInput is an error if a file is one of the inputs, under whatever name.
+func (in *Input) notInput(info fs.FileInfo) error {
+	for _, f := range in.files {
+		if os.SameFile(f.info, info) {
+			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.path, setting.RejectFile)
 		}
 	}
-	return err
+	return nil
 }
-
-var _ io.Writer = (*rejectSpool)(nil)

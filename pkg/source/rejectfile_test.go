@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/internal/test/testcheck"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,7 +232,7 @@ func TestRejectsAreReadAgain(t *testing.T) {
 // TestRejectsOfParquetAreReadAgain has rows of a form that has no text.
 func TestRejectsOfParquetAreReadAgain(t *testing.T) {
 	rows := [][]string{{"1", "a,\"b\"\n"}, {"2", ""}, {"", "x"}}
-	line := &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: []string{"a", "b"}}
+	line := &rejects.Form{Version: 1, Format: string(FormatCSV), FieldSep: ",", Columns: []string{"a", "b"}}
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	f := NewRejectFile(path)
 	for _, row := range rows {
@@ -272,18 +273,22 @@ func TestRejectsAreBadForTheSameReasons(t *testing.T) {
 		if _, err := loadBytes(rt, o, "x.csv", data); err != nil {
 			rt.Skip(err)
 		}
-		if f.spool == nil {
+		n, err := f.Finish()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if n == 0 {
 			return
 		}
-		var file bytes.Buffer
-		if err := f.spool.copyTo(&file); err != nil {
+		file, err := os.ReadFile(f.Path())
+		if err != nil {
 			rt.Fatal(err)
 		}
 		again := Options{Format: FormatRejects, Columns: cols, ChunkSize: o.ChunkSize, Reject: func(e RowError) error {
 			after = append(after, fmt.Sprintf("%s %q %d", e.Reason, e.Raw, e.Lines))
 			return nil
 		}}
-		got, err := loadBytes(rt, again, "r.jsonl", file.Bytes())
+		got, err := loadBytes(rt, again, "r.jsonl", file)
 		if err != nil || len(got) > 0 {
 			rt.Fatalf("%q, %v", values(got), err)
 		}
@@ -331,40 +336,8 @@ func TestDamagedRejectsAreRefused(t *testing.T) {
 	}
 }
 
-// TestWorkForARejectIsConstant counts: what a bad record costs depends neither on how many there are nor on where it is.
-func TestWorkForARejectIsConstant(t *testing.T) {
-	f := NewRejectFile(filepath.Join(t.TempDir(), "r.jsonl"))
-	e := RowError{Path: "x.csv", Reason: "why", Raw: bytes.Repeat([]byte("x"), 80)}
-	if err := f.Write(e); err != nil {
-		t.Fatal(err)
-	}
-	f.spool.most = 64 << 10
-	const splits, each, workers = 40, 500, 4
-	for group := 0; group < splits; group += workers {
-		for i := range each { // workers go side by side
-			for w := range workers {
-				e.split, e.Offset = group+w, int64(i)
-				if err := f.Write(e); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	if s := f.spool; s.flushes < 10 || len(s.segments) > s.flushes*(workers+1)+splits || s.held > s.most {
-		t.Errorf("%d segments of %d flushes, %d bytes held", len(s.segments), s.flushes, s.held)
-	}
-	if n := testing.AllocsPerRun(2000, func() {
-		if err := f.Write(e); err != nil {
-			t.Fatal(err)
-		}
-	}); n > 6 {
-		t.Errorf("%v allocations for a record", n)
-	}
-	if err := f.Abort(); err != nil {
-		t.Fatal(err)
-	}
-
-	// A split's number of records before it is found once, not for each of its bad records.
+// TestRecordsBeforeARejectAreCountedOnce: a split's number of records before it is found once, not for each of its bad records.
+func TestRecordsBeforeARejectAreCountedOnce(t *testing.T) {
 	in, err := Open(t.Context(), disk, []string{writeFile(t, "x.csv", []byte("a,b\n"+strings.Repeat("1\n", 1000)))}, Options{SplitSize: 100})
 	if err != nil {
 		t.Fatal(err)

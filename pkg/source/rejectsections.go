@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/formats/rejects"
 	"fmt"
 	"io"
 	"sort"
@@ -10,20 +11,22 @@ import (
 type rejectSection struct {
 	at        int64 // where they begin in the text of all records
 	constants []constant
-	form      *rejectForm // of those that are bad again
+	form      *rejects.Form // of those that are bad again
 }
 
 // probeSections finds the sections of a reject file whose records had columns by their path, which takes reading it.
-func (f *inputFile) probeSections(r *rejectReader, o *Options) error {
+func (f *inputFile) probeSections(r *rejects.Reader, o *Options) error {
 	where, err := parseWhere(o.Where)
 	if err != nil {
 		return err
 	}
-	if len(r.form.Partitions) > 0 {
+	if len(f.rejects.Partitions) > 0 {
 		if _, err := io.Copy(io.Discard, r); err != nil {
 			return err
 		}
-		f.sections = r.sections
+		for _, s := range r.Sections() {
+			f.sections = append(f.sections, rejectSection{at: s.At, constants: constantsOf(s.Partitions)})
+		}
 		f.constants = f.sections[0].constants
 	}
 	for i := range where {
@@ -65,7 +68,7 @@ func (f *inputFile) sectionAt(offset int64) int {
 }
 
 // formAt is the form of a bad record that begins at a byte of the text.
-func (f *inputFile) formAt(offset int64) *rejectForm {
+func (f *inputFile) formAt(offset int64) *rejects.Form {
 	if len(f.sections) == 0 {
 		return f.form
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/source/dialect"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,7 +83,7 @@ func TestRejectsKeepTheirPartitions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := strings.Count(string(data), string(rejectMagic)); n != len(dirs) || strings.Count(string(data), `"partitions":["dt=__HIVE_DEFAULT_PARTITION__","region=%FF"]`) != 1 {
+				if n := strings.Count(string(data), rejects.Magic); n != len(dirs) || strings.Count(string(data), `"partitions":["dt=__HIVE_DEFAULT_PARTITION__","region=%FF"]`) != 1 {
 					t.Errorf("%d forms in %s", n, data)
 				}
 			}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/formats/rejects"
 	"bytes"
 	"fmt"
 	"strings"
@@ -35,7 +36,7 @@ type RowError struct {
 	block bool  // Record counts within a block
 	split int   // in which it is
 	line  int64 // its first, 0: not known
-	form  *rejectForm
+	form  *rejects.Form
 }
 
 // Error names file, record, byte, column and reason.

@@ -106,7 +106,7 @@ func (s *textStream) unpack() error {
 	var text io.Reader
 	stop := func() {}
 	if s.file.compression == packedRejects {
-		text = newRejectReader(s.file.path, rawReader{s}, s.file.opts)
+		text = rawErrors{s.file.rejectReader(rawReader{s}, s.file.opts)}
 	} else if s.file.compression == "" || s.file.info.Size() == 0 {
 		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
 	} else {
@@ -170,6 +170,17 @@ func (t transcoded) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	if bad, ok := errors.AsType[*charset.BadBytesError](err); ok {
 		err = rawError{bad}
+	}
+	return n, err
+}
+
+// rawErrors are those of a reader that unpacks nothing.
+type rawErrors struct{ io.Reader }
+
+func (r rawErrors) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = rawError{err}
 	}
 	return n, err
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 
+	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 )
 
@@ -12,7 +13,7 @@ type textForm interface {
 	// settings say how it is read, where no dialect does.
 	settings(o *Options) string
 	// rejectForm is how its bad records are written.
-	rejectForm(o *Options) *rejectForm
+	rejectForm(o *Options) *rejects.Form
 	// strays notes which stray records it can have, if its records are cut at separators.
 	strays(s *strays, o *Options)
 	// lines says that a record begins with a line, and spans that it can have several.
@@ -26,14 +27,7 @@ type textual interface {
 	// text is that of a file whose columns and dialect are known.
 	text(f *inputFile) textForm
 	// marks are those around a record in the text that is made of a reject file.
-	marks(f *inputFile, field, record Sep) recordMarks
-}
-
-// recordMarks say how records are put one after the other.
-type recordMarks struct {
-	end   string                 // after each
-	lines bool                   // a CR before the end would be a part of it
-	whole func(text []byte) bool // text ends where its last record does; nil: always
+	marks(f *inputFile, field, record Sep) rejects.Marks
 }
 
 // textFile is what the forms of text have in common.

@@ -1,7 +1,8 @@
-package source
+package rejects
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,12 +23,12 @@ func TestWhatComesMeanwhileIsNotReplaced(t *testing.T) {
 		"a reject file": {`{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n", true},
 	} {
 		path := filepath.Join(t.TempDir(), "r.jsonl")
-		f := NewRejectFile(path)
-		testcheck.Must(t, f.Check(nil))
-		testcheck.Must(t, f.Write(RowError{Path: "x", Raw: []byte("y")}))
+		f := NewFile(path)
+		testcheck.Must(t, f.Check(func(fs.FileInfo) error { return nil }))
+		testcheck.Must(t, f.Write(0, nil, &Record{Path: "x", Raw: []byte("y")}))
 		testcheck.Must(t, os.WriteFile(path, []byte(tt.text), 0o600))
 		n, err := f.Finish()
-		if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, ErrRejectPath) || tt.ok && n != 1 {
+		if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, ErrPath) || tt.ok && n != 1 {
 			t.Errorf("%s: %d records, %v", what, n, err)
 		}
 		text, err := os.ReadFile(path)

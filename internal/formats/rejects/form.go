@@ -1,4 +1,4 @@
-package source
+package rejects
 
 import (
 	"bytes"
@@ -7,15 +7,16 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"bulkload/pkg/source/dialect"
 )
 
-// rejectForm is how the records of a reject file were read, the first of its lines.
-type rejectForm struct {
+// Form is how the records of a reject file were read, the first of its lines.
+type Form struct {
 	Version   int      `json:"bulkload_rejects"` // 1
-	Format    Format   `json:"format,omitempty"`
+	Format    string   `json:"format,omitempty"`
 	FieldSep  string   `json:"field_sep,omitempty"`
 	RecordSep string   `json:"record_sep,omitempty"`
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
@@ -26,55 +27,50 @@ type rejectForm struct {
 	Partitions []string `json:"partitions,omitempty"` // name=value, columns that the records had by their path, escaped as there
 }
 
-// rejectMagic is how every reject file begins.
-var rejectMagic = []byte(`{"bulkload_rejects":`)
+// Magic is how every reject file begins.
+const Magic = `{"bulkload_rejects":`
 
-// rejectForm is that of the file's records. Those without text of their own become a line of CSV of their values, those of the
-// path too, and NULL is \N.
-func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
-	text, ok := f.content.(textForm)
-	if !ok {
-		return &rejectForm{Version: 1, Format: FormatText, Columns: schema, Dialect: valuesDialect()}
-	}
-	form := text.rejectForm(o)
-	form.Partitions = partitionTexts(f.constants)
-	return form
-}
-
-func (f *rejectForm) same(o *rejectForm) bool {
+func (f *Form) same(o *Form) bool {
 	return f == o || f != nil && o != nil && f.sameColumns(o) && slices.Equal(f.Partitions, o.Partitions)
 }
 
 // sameColumns reports whether the records of both have the same columns, whatever the values are of those of their path.
-func (f *rejectForm) sameColumns(o *rejectForm) bool {
-	return f.sameText(o) && slices.Equal(f.Columns, o.Columns) && slices.Equal(constantNames(constantsOf(f.Partitions)), constantNames(constantsOf(o.Partitions)))
+func (f *Form) sameColumns(o *Form) bool {
+	return f.SameText(o) && slices.Equal(f.Columns, o.Columns) && slices.EqualFunc(f.Partitions, o.Partitions, samePartition)
 }
 
-// nullValue is what NULL is in a line that stands for a record of Parquet or Avro. A text of these two characters is in quotes.
-const nullValue = `\N`
+// Null is what NULL is in a line that stands for a record of Parquet or Avro. A text of these two characters is in quotes.
+const Null = `\N`
 
-// valuesDialect is that of such lines.
-func valuesDialect() *dialect.Dialect {
-	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{nullValue}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
+// ValuesDialect is that of such lines.
+func ValuesDialect() *dialect.Dialect {
+	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{Null}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 }
 
-// sameText reports whether the text of both is cut into fields in the same way.
-func (f *rejectForm) sameText(o *rejectForm) bool {
+// SameText reports whether the text of both is cut into fields in the same way.
+func (f *Form) SameText(o *Form) bool {
 	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
+}
+
+// samePartition reports whether two texts name=value have the same name.
+func samePartition(a, b string) bool {
+	a, _, _ = strings.Cut(a, "=")
+	b, _, _ = strings.Cut(b, "=")
+	return a == b
 }
 
 func sameDialect(a, b *dialect.Dialect) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
-func (f *rejectForm) line() []byte {
+func (f *Form) line() []byte {
 	if f == nil {
-		f = &rejectForm{Version: 1}
+		f = &Form{Version: 1}
 	}
 	line, _ := json.Marshal(f) // texts and a number
 	return append(line, '\n')
 }
 
-// rejectJSON is a record in a reject file, but for the record itself, which may be long: raw or raw_base64.
-type rejectJSON struct {
+// lineJSON is a record in a reject file, but for the record itself, which may be long: raw or raw_base64.
+type lineJSON struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
 	Record int64  `json:"record"`
@@ -85,9 +81,18 @@ type rejectJSON struct {
 	Reason string `json:"reason"`
 }
 
-// writeReject writes the line of a record.
-func writeReject(w io.Writer, e *RowError) error {
-	j := rejectJSON{e.Path, e.Offset, e.Record, e.Since, e.Lines, e.Column, "", e.Reason}
+// A Record is one that cannot be used, with its place and why.
+type Record struct {
+	Path                         string
+	Offset, Number, Since, Lines int64
+	Column, Reason               string
+	Err                          error
+	Raw                          []byte
+}
+
+// write writes the line of a record.
+func (e *Record) write(w io.Writer) error {
+	j := lineJSON{e.Path, e.Offset, e.Number, e.Since, e.Lines, e.Column, "", e.Reason}
 	if j.Lines == 1 {
 		j.Lines = 0
 	}

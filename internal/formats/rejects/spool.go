@@ -1,4 +1,4 @@
-package source
+package rejects
 
 import (
 	"cmp"
@@ -12,44 +12,44 @@ import (
 // spoolMemory is how many bytes of lines are held before they go to disk.
 const spoolMemory = 4 << 20
 
-// rejectSpool puts lines in the order of the input that come in the order in which workers find them. Those of one split
+// spool puts lines in the order of the input that come in the order in which workers find them. Those of one split
 // come in order, so they are gathered for each split, and go to disk as a segment of the split's. There is one for each
 // split and time that the memory was full, so what a line costs does not depend on how many there are.
-type rejectSpool struct {
-	split int         // whose lines are written
-	form  *rejectForm // and how it was read
+type spool struct {
+	split int   // whose lines are written
+	form  *Form // and how it was read
 
 	file     *os.File
 	at       int64
 	open     map[int]*splitLines
 	held     int
 	most     int // default spoolMemory
-	segments []rejectSegment
+	segments []segment
 	flushes  int
 }
 
 type splitLines struct {
-	form *rejectForm
+	form *Form
 	data []byte
 }
 
-// rejectSegment is lines of one split in the spool.
-type rejectSegment struct {
+// segment is lines of one split in the spool.
+type segment struct {
 	split    int
-	form     *rejectForm
+	form     *Form
 	at, size int64
 }
 
-func newRejectSpool(path string) (*rejectSpool, error) {
+func newSpool(path string) (*spool, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPattern(path))
 	if err != nil {
 		return nil, err
 	}
-	return &rejectSpool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
+	return &spool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
 }
 
 // Write adds to the lines of the current split.
-func (s *rejectSpool) Write(p []byte) (int, error) {
+func (s *spool) Write(p []byte) (int, error) {
 	lines := s.open[s.split]
 	if lines != nil && lines.form != s.form { // a reject file is one split of several forms
 		if err := s.flush(); err != nil {
@@ -69,13 +69,13 @@ func (s *rejectSpool) Write(p []byte) (int, error) {
 }
 
 // flush writes all that is held. Splits that were read to their end are forgotten with it.
-func (s *rejectSpool) flush() error {
+func (s *spool) flush() error {
 	for split, lines := range s.open {
 		n, err := s.file.Write(lines.data)
 		if err != nil {
 			return err
 		}
-		s.segments = append(s.segments, rejectSegment{split, lines.form, s.at, int64(n)})
+		s.segments = append(s.segments, segment{split, lines.form, s.at, int64(n)})
 		s.at += int64(n)
 	}
 	clear(s.open)
@@ -85,11 +85,11 @@ func (s *rejectSpool) flush() error {
 }
 
 // copyTo writes all lines in the order of the input, with a line about the records' form wherever that changes.
-func (s *rejectSpool) copyTo(out io.Writer) error {
+func (s *spool) copyTo(out io.Writer) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	slices.SortFunc(s.segments, func(a, b rejectSegment) int { return cmp.Or(cmp.Compare(a.split, b.split), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(s.segments, func(a, b segment) int { return cmp.Or(cmp.Compare(a.split, b.split), cmp.Compare(a.at, b.at)) })
 	buf := make([]byte, 256<<10)
 	for i, seg := range s.segments {
 		if i == 0 || !seg.form.same(s.segments[i-1].form) {
@@ -112,6 +112,6 @@ func (s *rejectSpool) copyTo(out io.Writer) error {
 }
 
 // Close removes the spool.
-func (s *rejectSpool) Close() error {
+func (s *spool) Close() error {
 	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
 }

@@ -1,4 +1,4 @@
-package source
+package rejects
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ErrRejectPath is matched by the errors that say why a file cannot be the reject file.
-var ErrRejectPath = errors.New("it cannot be the reject file")
+// ErrPath is matched by the errors that say why a file cannot be the reject file.
+var ErrPath = errors.New("it cannot be the reject file")
 
 // Check says before any work whether the file can be written: its directory is there, and what has its name, if
-// something has, is an earlier reject file and no input.
-func (f *RejectFile) Check(in *Input) error {
+// something has, is an earlier reject file and, by notInput, none of the inputs.
+func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	info, err := os.Stat(filepath.Dir(f.path))
@@ -27,9 +27,9 @@ func (f *RejectFile) Check(in *Input) error {
 	if err == nil {
 		f.target, err = replaceable(f.path)
 	}
-	if err == nil && in != nil {
+	if err == nil {
 		if info, e := os.Stat(f.path); e == nil {
-			err = in.notInput(info)
+			err = notInput(info)
 		}
 	}
 	if err != nil {
@@ -50,14 +50,14 @@ func replaceable(path string) (string, error) {
 	}
 	if link.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return "", fmt.Errorf("%w: it is a symbolic link: %w", ErrRejectPath, err)
+			return "", fmt.Errorf("%w: it is a symbolic link: %w", ErrPath, err)
 		}
 		if link, err = os.Lstat(path); err != nil {
 			return "", err
 		}
 	}
 	if !link.Mode().IsRegular() {
-		return "", setting.Errorf("%w: it is no regular file (name another with %s)", ErrRejectPath, setting.RejectFile)
+		return "", setting.Errorf("%w: it is no regular file (name another with %s)", ErrPath, setting.RejectFile)
 	}
 	if link.Size() == 0 {
 		return path, nil
@@ -73,25 +73,15 @@ func replaceable(path string) (string, error) {
 		return "", err
 	}
 	if !isRejects(head[:n]) {
-		return "", setting.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with %s, or remove it)", ErrRejectPath, setting.RejectFile)
+		return "", setting.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with %s, or remove it)", ErrPath, setting.RejectFile)
 	}
 	return path, nil
 }
 
 // isRejects knows a reject file by its beginning. Earlier ones had no line about the records' form.
 func isRejects(head []byte) bool {
-	if bytes.HasPrefix(head, rejectMagic) {
+	if bytes.HasPrefix(head, []byte(Magic)) {
 		return true
 	}
 	return bytes.HasPrefix(head, []byte(`{"path":"`)) && bytes.Contains(head, []byte(`,"offset":`)) && bytes.Contains(head, []byte(`,"record":`))
-}
-
-// notInput is an error if a file is one of the inputs, under whatever name.
-func (in *Input) notInput(info fs.FileInfo) error {
-	for _, f := range in.files {
-		if os.SameFile(f.info, info) {
-			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.path, setting.RejectFile)
-		}
-	}
-	return nil
 }

@@ -1,0 +1,132 @@
+package rejects
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"bulkload/internal/base/durable"
+)
+
+// File collects bad records in a local file, one JSON object a line, in the order of the input, however the records came in. Until Finish
+// they are in a temporary file next to it, which takes a few megabytes of memory, however many they are. Its methods may be called by any
+// number of goroutines.
+type File struct {
+	path   string
+	target string // the path without symbolic links, once it was checked
+
+	mu      sync.Mutex
+	spool   *spool // nil before the first record
+	records int
+	closed  bool
+	err     error
+}
+
+// NewFile is a reject file with the given local path. Nothing is created before the first record, so a job without
+// bad records leaves no file, and one that has some replaces an earlier reject file.
+func NewFile(path string) *File { return &File{path: path, target: path} }
+
+// Path is where Finish puts the file.
+func (f *File) Path() string { return f.path }
+
+// Write adds a record of a split, which was read in a form. It keeps nothing of e.
+func (f *File) Write(split int, form *Form, e *Record) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed && f.err == nil {
+		f.err = os.ErrClosed
+	}
+	if f.spool == nil && f.err == nil {
+		f.spool, f.err = newSpool(f.target)
+	}
+	if f.err == nil {
+		f.spool.split, f.spool.form = split, form
+		f.err = e.write(f.spool)
+	}
+	if f.err != nil {
+		return fmt.Errorf("reject file %s: %w", f.path, f.err)
+	}
+	f.records++
+	return nil
+}
+
+// Finish writes the records in order, gives the file its name, and says how many there are. It is for jobs that failed
+// too: the file says why. After it, Abort does nothing.
+func (f *File) Finish() (records int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return f.records, f.err
+	}
+	f.closed = true
+	if f.spool == nil {
+		return 0, f.err
+	}
+	defer func() {
+		f.err = err
+		if err != nil {
+			records, err = 0, fmt.Errorf("reject file %s: %w", f.path, err)
+		}
+	}()
+	defer func() { err = errors.Join(err, f.spool.Close()) }()
+	if f.err != nil {
+		return 0, f.err
+	}
+	out, err := os.CreateTemp(filepath.Dir(f.target), tempPattern(f.target)) // mode 0600
+	if err != nil {
+		return 0, err
+	}
+	err = f.spool.copyTo(out)
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err == nil {
+		_, err = replaceable(f.target) // what has come meanwhile is not replaced either
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), f.target)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(out.Name()))
+	}
+	return f.records, durable.SyncDir(filepath.Dir(f.target))
+}
+
+// Abort drops all records.
+func (f *File) Abort() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.spool == nil {
+		f.closed = true
+		return nil
+	}
+	f.closed = true
+	return f.spool.Close()
+}
+
+// tempPattern is that of the temporary files next to a reject file.
+func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
+
+// RemoveTemp removes the temporary files that a killed process has left next to a reject file: for callers that know that no
+// other is at work on it.
+func (f *File) RemoveTemp() error {
+	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), prefix)
+		if _, other := strconv.ParseUint(number, 10, 64); ok && other == nil { // as os.CreateTemp makes them
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
+var _ io.Writer = (*spool)(nil)
