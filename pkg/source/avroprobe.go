@@ -18,7 +18,7 @@ func (avroFormat) facts() facts {
 	return facts{Traits: Traits{Named: true, Blocks: true}, name: FormatAvro, endings: []string{".avro"}, magic: []string{"Obj\x01"}, binary: true, values: true}
 }
 
-func (avroFormat) check(o *Options) error { return withoutDialects(FormatAvro, o) }
+func (avroFormat) check(o *Options) error { return o.noDialect("has no dialects") }
 
 func (avroFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
 	a := &avroFile{f: f}

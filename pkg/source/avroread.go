@@ -84,12 +84,8 @@ func (a *avroReader) block(block *avro.Block) error {
 
 // emit gives out the k fields of the records of a block from the one with the number first on, from 0.
 func (a *avroReader) emit(block *avro.Block, first int64, k int) error {
-	r := a.r
-	r.offsets = r.offsets[:0]
-	for i := range block.Next - first {
-		r.offsets = append(r.offsets, r.records+i)
-	}
-	return r.give(r.fields[:k], r.offsets, r.extra, Batch{Bytes: share(block, block.Next) - share(block, first), block: block.Offset, number: first + 1})
+	return a.r.giveNumbered(a.r.fields[:k], a.r.records, int(block.Next-first),
+		Batch{Bytes: share(block, block.Next) - share(block, first), block: block.Offset, number: first + 1})
 }
 
 // share is how many of a block's bytes are those of its first n records, all taken for equally long.

@@ -13,8 +13,6 @@ type csvReader struct{ recordReader }
 
 func (csvFormat) reader(r *Reader) splitReader { return &csvReader{recordReader{r}} }
 
-func (c *csvReader) read(s Split) error { return c.r.readText(s) }
-
 func (c *csvReader) parse(n, _ int, last bool) (int, error) { return c.r.parseCSV(n, last) }
 
 func (c *csvReader) trimEnd(record []byte) []byte {

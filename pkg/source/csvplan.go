@@ -31,15 +31,31 @@ import (
 // the file is not cut any more: the rest is one split and is read as one reader would, faults and all. Thus the records
 // never depend on the size of a split.
 func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int64, error) {
+	return f.planBlocks(ctx, o, func(ctx context.Context, src *textStream, from, to int64) (quotedBlock, error) {
+		b, err := f.planBlock(ctx, src, from, to, comma)
+		return quotedBlock{[2]int{b.quotes & 1, 1 - b.quotes&1}, b.start, b.faulty}, err
+	})
+}
+
+// quotedBlock is what is known of a part of a file, for each of the cases that it begins outside [0] and inside [1] of quotes.
+type quotedBlock struct {
+	inside [2]int   // it ends inside: 1
+	start  [2]int64 // where the first record begins, 0 when none does
+	faulty [2]bool  // a quote stands where none may
+}
+
+// planBlocks looks at blocks of the length of a split, each on its own. The blocks before one decide which case it is. From a block on
+// where a quote stands where none may, the file is not cut.
+func (f *inputFile) planBlocks(ctx context.Context, o *Options, look func(ctx context.Context, src *textStream, from, to int64) (quotedBlock, error)) ([]int64, error) {
 	size, step := f.size(), o.SplitSize
 	starts := []int64{f.dataStart}
 	if size-f.dataStart <= step {
 		return append(starts, size), nil
 	}
-	blocks := make([]csvBlock, (size-f.dataStart+step-1)/step)
+	blocks := make([]quotedBlock, (size-f.dataStart+step-1)/step)
 	err := f.overBlocks(ctx, len(blocks), func(ctx context.Context, src *textStream, i int) (err error) {
 		from := f.dataStart + int64(i)*step
-		blocks[i], err = f.planBlock(ctx, src, from, min(from+step, size), comma)
+		blocks[i], err = look(ctx, src, from, min(from+step, size))
 		return err
 	})
 	if err != nil {
@@ -53,7 +69,7 @@ func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int6
 		if start := b.start[inside]; i > 0 && start > starts[len(starts)-1] && start < size {
 			starts = append(starts, start)
 		}
-		inside ^= b.quotes & 1
+		inside = b.inside[inside]
 	}
 	return append(starts, size), nil
 }

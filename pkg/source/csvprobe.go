@@ -3,9 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
@@ -27,7 +25,7 @@ func (csvFormat) check(o *Options) error {
 	if c := o.FieldSep.or(','); noComma(c) {
 		return fmt.Errorf("%s cannot separate CSV fields", SepOf(c))
 	}
-	return ofDialect(FormatCSV, o)
+	return o.noDialect(anotherDialect)
 }
 
 // noComma says that a byte cannot separate the fields of CSV.
@@ -79,12 +77,8 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
 	}
 	for size := int64(detectSize); ; size *= 4 {
-		src, err := f.openText(ctx, 0, detectSize)
+		data, err := f.beginning(ctx, size)
 		if err != nil {
-			return err
-		}
-		data, err := io.ReadAll(io.LimitReader(src, size))
-		if err = errors.Join(err, src.Close()); err != nil {
 			return err
 		}
 		f.dataStart = 0

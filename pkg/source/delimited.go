@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -179,16 +178,12 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 		return err
 	}
 	for size := int64(detectSize); ; size *= 4 {
-		src, err := f.openText(ctx, 0, detectSize)
+		data, err := f.beginning(ctx, size)
 		if err != nil {
 			return err
 		}
-		data, err := io.ReadAll(io.LimitReader(src, size))
-		if err = errors.Join(err, src.Close()); err != nil {
-			return err
-		}
 		last := int64(len(data)) < size
-		ok, err := f.beginning(data, last, o)
+		ok, err := f.firstRecord(data, last, o)
 		switch {
 		case err != nil:
 			return err
@@ -203,9 +198,9 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	}
 }
 
-// beginning finds the first record in data, the beginning of the text. It is false when data is too short for that. last
+// firstRecord finds the first record in data, the beginning of the text. It is false when data is too short for that. last
 // says that data is all of it.
-func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) {
+func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error) {
 	at := 0
 	if bytes.HasPrefix(data, bom) {
 		at = len(bom)

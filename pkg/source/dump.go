@@ -26,7 +26,7 @@ func (dumpFormat) check(o *Options) error {
 	if o.Dialect == nil && len(o.Columns) == 0 {
 		return errNoColumns
 	}
-	return ofDialect(FormatDump, o)
+	return o.noDialect(anotherDialect)
 }
 
 func (k dumpFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error) {
@@ -67,8 +67,6 @@ func (dumpText) strays(s *strays, o *Options) { s.noWide, s.noSub = true, o.sepa
 type dumpReader struct{ recordReader }
 
 func (dumpFormat) reader(r *Reader) splitReader { return &dumpReader{recordReader{r}} }
-
-func (d *dumpReader) read(s Split) error { return d.r.readText(s) }
 
 func (d *dumpReader) parse(n, limit int, last bool) (int, error) {
 	d.r.extra = n

@@ -258,11 +258,15 @@ func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) 
 			return nil, err
 		}
 	}
+	return f.beginning(ctx, detectSize)
+}
+
+// beginning reads the text up to a size.
+func (f *inputFile) beginning(ctx context.Context, size int64) (text []byte, err error) {
 	src, err := f.openText(ctx, 0, detectSize)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	head, err := io.ReadAll(io.LimitReader(src, detectSize))
-	return head, err
+	return io.ReadAll(io.LimitReader(src, size))
 }

@@ -21,7 +21,7 @@ func (fixedWidth) facts() facts {
 	return facts{name: "fixed", endings: []string{".fix"}}
 }
 
-func (fixedWidth) check(o *Options) error { return withoutDialects("fixed", o) }
+func (fixedWidth) check(o *Options) error { return o.noDialect("has no dialects") }
 
 func (k fixedWidth) probe(_ context.Context, f *inputFile, _ []byte, _ *Options) (content, error) {
 	f.columns = []string{"id", "name", "city"}
@@ -44,8 +44,6 @@ func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end i
 }
 
 type fixedReader struct{ recordReader }
-
-func (t *fixedReader) read(s Split) error { return t.r.readText(s) }
 
 func (t *fixedReader) trimEnd(record []byte) []byte { return bytes.TrimSuffix(record, []byte{'\n'}) }
 

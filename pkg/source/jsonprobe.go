@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ func (jsonFormat) facts() facts {
 		}}
 }
 
-func (jsonFormat) check(o *Options) error { return withoutDialects(FormatJSON, o) }
+func (jsonFormat) check(o *Options) error { return o.noDialect("has no dialects") }
 
 func (jsonFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
 	c := &jsonText{textFile: textFile{f}}
@@ -85,12 +84,8 @@ func (j *jsonText) probe(ctx context.Context, o *Options) error {
 		return err
 	}
 	for size := int64(detectSize); ; size *= 4 {
-		src, err := f.openText(ctx, 0, detectSize)
+		data, err := f.beginning(ctx, size)
 		if err != nil {
-			return err
-		}
-		data, err := io.ReadAll(io.LimitReader(src, size))
-		if err = errors.Join(err, src.Close()); err != nil {
 			return err
 		}
 		f.dataStart = 0

@@ -155,7 +155,11 @@ func (p *parquetReader) read(s Split) (err error) {
 		if err != nil {
 			return named(err)
 		}
-		if err := p.emit(row, n, cols); err != nil {
+		fields, size := r.fields[:n*cols], int64(0)
+		for _, s := range fields {
+			size += int64(s.Len)
+		}
+		if err := r.giveNumbered(fields, row, n, Batch{Data: p.Data(), Bytes: size}); err != nil {
 			return err
 		}
 		row += int64(n)
@@ -166,21 +170,6 @@ func (p *parquetReader) read(s Split) (err error) {
 	}
 	r.sum = addSum(r.sum, sums)
 	return nil
-}
-
-// emit gives out the n rows that are in the fields. The first of them is the file's row with the number first.
-func (p *parquetReader) emit(first int64, n, cols int) error {
-	r := p.r
-	r.offsets = r.offsets[:0]
-	for i := range int64(n) {
-		r.offsets = append(r.offsets, first+i)
-	}
-	fields := r.fields[:n*cols]
-	size := int64(0)
-	for _, s := range fields {
-		size += int64(s.Len)
-	}
-	return r.give(fields, r.offsets, 0, Batch{Data: p.Data(), Bytes: size})
 }
 
 // batchRows is how many rows are in one batch of a format that has no text: as many as keep their spans in a core's cache.

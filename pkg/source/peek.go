@@ -2,9 +2,7 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 )
 
 // A Head is the beginning of a file, to find out what it is before it is read. It belongs to one goroutine.
@@ -81,12 +79,7 @@ func (h *Head) Leads(path string) bool {
 
 // Text is the beginning of the text, unpacked, of at most limit bytes. whole says that it is all of it.
 func (h *Head) Text(ctx context.Context, limit int) (text []byte, whole bool, err error) {
-	src, err := h.file.openText(ctx, 0, detectSize)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	text, err = io.ReadAll(io.LimitReader(src, int64(limit)+1))
+	text, err = h.file.beginning(ctx, int64(limit)+1)
 	if len(text) > limit {
 		return text[:limit], false, err
 	}

@@ -8,42 +8,12 @@ import (
 	"bulkload/internal/formats/delimited"
 )
 
-// planQuoted is planCSV for dialects whose quotes have escapes: it follows both cases, that a block begins outside and inside
-// of quotes, and the blocks before it decide. From a block on where a quote stands where none may, the file is not cut.
+// planQuoted is planCSV for dialects whose quotes have escapes.
 func (f *inputFile) planQuoted(ctx context.Context, o *Options) ([]int64, error) {
-	size, step := f.size(), o.SplitSize
-	starts := []int64{f.dataStart}
-	if size-f.dataStart <= step {
-		return append(starts, size), nil
-	}
-	blocks := make([]quotedBlock, (size-f.dataStart+step-1)/step)
 	s := delimited.New(f.dialect, 1, f.decoder()) // blocks change nothing in it
-	err := f.overBlocks(ctx, len(blocks), func(ctx context.Context, src *textStream, i int) (err error) {
-		from := f.dataStart + int64(i)*step
-		blocks[i], err = f.quotedBlock(ctx, src, s, from, min(from+step, size))
-		return err
+	return f.planBlocks(ctx, o, func(ctx context.Context, src *textStream, from, to int64) (quotedBlock, error) {
+		return f.quotedBlock(ctx, src, s, from, to)
 	})
-	if err != nil {
-		return nil, err
-	}
-	inside := 0
-	for i, b := range blocks {
-		if b.faulty[inside] {
-			break
-		}
-		if start := b.start[inside]; i > 0 && start > starts[len(starts)-1] && start < size {
-			starts = append(starts, start)
-		}
-		inside = b.inside[inside]
-	}
-	return append(starts, size), nil
-}
-
-// quotedBlock is a [delimited.Block] of any length, with places in the file: 0 when no record begins in it.
-type quotedBlock struct {
-	inside [2]int
-	start  [2]int64
-	faulty [2]bool
 }
 
 // quotedBlock looks at the bytes [from, to) of the file.

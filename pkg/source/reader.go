@@ -168,6 +168,15 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 	return r.in.opts.Reject(e)
 }
 
+// giveNumbered is give for records that are numbered from first on.
+func (r *Reader) giveNumbered(fields []Span, first int64, rows int, b Batch) error {
+	r.offsets = r.offsets[:0]
+	for i := range int64(rows) {
+		r.offsets = append(r.offsets, first+i)
+	}
+	return r.give(fields, r.offsets, r.extra, b)
+}
+
 // trimEnd takes the end mark off a record, if it is text.
 func (r *Reader) trimEnd(record []byte) []byte {
 	if r.text == nil {

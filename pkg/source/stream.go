@@ -156,11 +156,7 @@ func (s *textStream) packError(err error) error {
 type rawReader struct{ s *textStream }
 
 func (r rawReader) Read(p []byte) (int, error) {
-	n, err := r.s.readRaw(p)
-	if err != nil && err != io.EOF {
-		err = rawError{err}
-	}
-	return n, err
+	return asRaw(r.s.readRaw(p))
 }
 
 // transcoded is a text that is decoded from its beginning. Its own errors are about bytes, not about unpacking.
@@ -178,7 +174,11 @@ func (t transcoded) Read(p []byte) (int, error) {
 type rawErrors struct{ io.Reader }
 
 func (r rawErrors) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
+	return asRaw(r.Reader.Read(p))
+}
+
+// asRaw marks an error of reading.
+func asRaw(n int, err error) (int, error) {
 	if err != nil && err != io.EOF {
 		err = rawError{err}
 	}

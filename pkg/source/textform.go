@@ -68,6 +68,8 @@ type textReader interface {
 // recordReader is what the readers of text have in common.
 type recordReader struct{ r *Reader }
 
+func (t recordReader) read(s Split) error { return t.r.readText(s) }
+
 func (recordReader) undecided(int) int        { return 0 }
 func (recordReader) one(record []byte) []byte { return record }
 
@@ -75,21 +77,16 @@ func (recordReader) tooLong(most string) string {
 	return fmt.Sprintf("the record is longer than %s: a separator is missing", most)
 }
 
-// ofDialect refuses a dialect for a format that is one.
-func ofDialect(name Format, o *Options) error {
+// noDialect refuses a dialect for a format, and says why.
+func (o *Options) noDialect(why string) error {
 	if o.Dialect == nil {
 		return nil
 	}
-	return fmt.Errorf("format %s is a dialect of its own: choose one of both", name)
+	return fmt.Errorf("format %s %s", o.Format, why)
 }
 
-// withoutDialects refuses a dialect for a format that has none.
-func withoutDialects(name Format, o *Options) error {
-	if o.Dialect == nil {
-		return nil
-	}
-	return fmt.Errorf("format %s has no dialects", name)
-}
+// anotherDialect is why formats that are one have none.
+const anotherDialect = "is a dialect of its own: choose one of both"
 
 // recordTooLong is the error of a record that is longer than the options allow.
 func (r *Reader) recordTooLong() error {
