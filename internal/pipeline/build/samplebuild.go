@@ -64,7 +64,7 @@ type Sample struct {
 type sampleCounts struct {
 	Places     int
 	Rows       int64
-	parquet    int64         // rows of Parquet among them
+	counted    int64         // among them, those of files that say how many they have
 	TextBytes  int64         // bytes of the others
 	ValueBytes int64         // bytes of all
 	TimedRows  int64         // rows after the first batch of their place
@@ -122,7 +122,7 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	s.countSorted(sorter)
 	s.TotalRows = s.Extent.Rows
 	if s.TextBytes > 0 {
-		s.TotalRows += int64(float64(s.Extent.Text) * float64(s.Rows-s.parquet) / float64(s.TextBytes))
+		s.TotalRows += int64(float64(s.Extent.Text) * float64(s.Rows-s.counted) / float64(s.TextBytes))
 	}
 	s.Foresee()
 	return s.encode(ctx, sorter)
@@ -174,7 +174,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 // add joins what another worker read.
 func (c *sampleCounts) add(d sampleCounts) {
 	c.Rows += d.Rows
-	c.parquet += d.parquet
+	c.counted += d.counted
 	c.TextBytes += d.TextBytes
 	c.ValueBytes += d.ValueBytes
 	c.TimedRows += d.TimedRows
@@ -199,7 +199,7 @@ func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limi
 			n += b.Bytes
 			c.Rows += int64(b.Rows)
 			if rows {
-				c.parquet += int64(b.Rows)
+				c.counted += int64(b.Rows)
 			} else {
 				c.TextBytes += b.Bytes
 			}
