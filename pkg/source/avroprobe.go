@@ -15,7 +15,7 @@ import (
 type avroFormat struct{}
 
 func (avroFormat) facts() facts {
-	return facts{Traits: Traits{Named: true, Blocks: true}, name: FormatAvro, endings: []string{".avro"}, magic: []string{"Obj\x01"}, binary: true, values: true}
+	return facts{Traits: Traits{Named: true, Blocks: true}, endings: []string{".avro"}, magic: []string{"Obj\x01"}, binary: true, values: true}
 }
 
 func (avroFormat) check(o *Options) error { return o.noDialect("has no dialects") }

@@ -14,7 +14,7 @@ import (
 type csvFormat struct{}
 
 func (csvFormat) facts() facts {
-	return facts{Traits: Traits{Dialect: dialect.CSV, Text: true, Header: true, FieldSep: SepOf(',')}, name: FormatCSV, endings: []string{".csv"},
+	return facts{Traits: Traits{Dialect: dialect.CSV, Text: true, Header: true, FieldSep: SepOf(',')}, endings: []string{".csv"},
 		looks: func([]byte, *Options) bool { return true }, cut: true}
 }
 

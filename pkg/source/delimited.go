@@ -21,7 +21,7 @@ type textFormat struct{}
 
 func (textFormat) facts() facts {
 	charset := func(o *Options) string { return o.Dialect.Charset }
-	return facts{Traits: Traits{Text: true}, name: FormatText, hidden: true, charset: charset, cut: true,
+	return facts{Traits: Traits{Text: true}, hidden: true, charset: charset, cut: true,
 		looks: func(head []byte, o *Options) bool {
 			return o.Dialect != nil && (o.Charset == "" || !beginsObject(head))
 		}}

@@ -14,7 +14,7 @@ import (
 type dumpFormat struct{}
 
 func (dumpFormat) facts() facts {
-	return facts{Traits: Traits{Dialect: dialect.Dump, Text: true, FieldSep: SepOf(0x01), RecordSep: SepOf(0x10)}, name: FormatDump,
+	return facts{Traits: Traits{Dialect: dialect.Dump, Text: true, FieldSep: SepOf(0x01), RecordSep: SepOf(0x10)},
 		looks: func(head []byte, o *Options) bool {
 			field, record := o.seenSeps(head)
 			_, end := o.dumpSeps()

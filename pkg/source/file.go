@@ -67,7 +67,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		return fmt.Errorf("%s: it is a directory", f.path)
 	}
 	if f.table() != nil {
-		f.become(tableParts{})
+		f.become(o.formatOf(FormatTable))
 		return f.found(f.kind.probe(ctx, f, nil, o))
 	}
 	if k := o.formatOf(o.Format); k != nil && k.facts().Described {

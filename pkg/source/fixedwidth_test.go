@@ -18,7 +18,7 @@ type fixedWidth struct{}
 var fixedColumns = map[string]int{"id": 4, "name": 10, "city": 16}
 
 func (fixedWidth) facts() facts {
-	return facts{name: "fixed", endings: []string{".fix"}}
+	return facts{endings: []string{".fix"}}
 }
 
 func (fixedWidth) check(o *Options) error { return o.noDialect("has no dialects") }
@@ -99,7 +99,7 @@ func TestFurtherFormat(t *testing.T) {
 	fixed := strings.ReplaceAll(text.String(), "Łódź  ", "Łó  ") // six bytes
 	dir := t.TempDir()
 	rejects := NewRejectFile(filepath.Join(dir, "bad.jsonl"))
-	o := Options{SplitSize: 1000, ChunkSize: 100, Columns: []string{"city", "id", "name"}, Reject: rejects.Write, more: []format{fixedWidth{}}}
+	o := Options{SplitSize: 1000, ChunkSize: 100, Columns: []string{"city", "id", "name"}, Reject: rejects.Write, more: []registered{{"fixed", fixedWidth{}}}}
 	path := writeFile(t, "x.fix", []byte(fixed))
 	in, err := Open(t.Context(), disk, []string{path, writeFile(t, "y.csv", []byte("id,name,city\n1,a,b\n"))}, o)
 	if err != nil {
@@ -137,7 +137,7 @@ func readFixedRejects(t *testing.T, f *RejectFile) {
 		t.Fatalf("%d rejects, %v", n, err)
 	}
 	var bad []string
-	o := Options{Format: FormatRejects, more: []format{fixedWidth{}}, Reject: func(e RowError) error { bad = append(bad, string(e.Raw)); return nil }}
+	o := Options{Format: FormatRejects, more: []registered{{"fixed", fixedWidth{}}}, Reject: func(e RowError) error { bad = append(bad, string(e.Raw)); return nil }}
 	in, err := Open(t.Context(), disk, []string{f.Path()}, o)
 	if err != nil {
 		t.Fatal(err)

@@ -36,10 +36,15 @@ type splitReader interface {
 	read(s Split) error
 }
 
+// registered is a format with its name.
+type registered struct {
+	name Format
+	format
+}
+
 // facts are what is true of all files of a format.
 type facts struct {
 	Traits
-	name    Format
 	help    string   // what it is, for lists of formats; empty: its name
 	endings []string // of names, in lower case
 	hidden  bool     // no setting asks for it
@@ -84,8 +89,10 @@ type Traits struct {
 
 // Traits are those of a format; none of one that is not known.
 func (f Format) Traits() Traits {
-	if k := new(Options).formatOf(f); k != nil {
-		return k.facts().Traits
+	for _, k := range formats() {
+		if k.name == f {
+			return k.facts().Traits
+		}
 	}
 	return Traits{}
 }
@@ -95,8 +102,8 @@ func Formats() (names []string, help string) {
 	var texts []string
 	for _, k := range formats() {
 		if f := k.facts(); !f.hidden {
-			names = append(names, string(f.name))
-			texts = append(texts, strings.TrimSpace(string(f.name)+" "+f.help))
+			names = append(names, string(k.name))
+			texts = append(texts, strings.TrimSpace(string(k.name)+" "+f.help))
 		}
 	}
 	last := len(texts) - 1
@@ -104,36 +111,39 @@ func Formats() (names []string, help string) {
 }
 
 // become notes which format a file has.
-func (f *inputFile) become(k format) {
-	f.kind, f.facts = k, k.facts()
-	f.format = f.facts.name
+func (f *inputFile) become(k *registered) {
+	f.format, f.kind, f.facts = k.name, k.format, k.facts()
 }
 
 // formatOf is one of the formats by its name, nil if there is none.
-func (o *Options) formatOf(name Format) format {
-	return o.find(func(f *facts) bool { return f.name == name })
+func (o *Options) formatOf(name Format) *registered {
+	return o.find(func(k *registered) bool { return k.name == name })
 }
 
 // ends is the format of a name, in lower case and without the ending of a compression; nil if it does not say one.
-func (o *Options) ends(name string) format {
-	return o.find(func(f *facts) bool { return f.ends(name, o) })
+func (o *Options) ends(name string) *registered {
+	return o.such(func(f *facts) bool { return f.ends(name, o) })
 }
 
 // begins is the format whose files begin so, nil if it is none.
-func (o *Options) begins(head []byte) format {
-	return o.find(func(f *facts) bool { return f.begins(head) })
+func (o *Options) begins(head []byte) *registered {
+	return o.such(func(f *facts) bool { return f.begins(head) })
 }
 
 // looks is the format that text which begins so is likely to have.
-func (o *Options) looks(head []byte) format {
-	return o.find(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
+func (o *Options) looks(head []byte) *registered {
+	return o.such(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
 }
 
-// find is the last format of such facts.
-func (o *Options) find(such func(f *facts) bool) format {
+// such is the last format of such facts, and find the last that is one of those.
+func (o *Options) such(facts func(f *facts) bool) *registered {
+	return o.find(func(k *registered) bool { f := k.facts(); return facts(&f) })
+}
+
+func (o *Options) find(is func(k *registered) bool) *registered {
 	for _, k := range slices.Backward(o.formats()) {
-		if f := k.facts(); such(&f) {
-			return k
+		if is(&k) {
+			return &k
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ type jsonFormat struct{}
 
 func (jsonFormat) facts() facts {
 	charset := func(o *Options) string { return o.Charset }
-	return facts{Traits: Traits{Named: true, Open: true, Charset: true}, name: FormatJSON, help: "(lines)", endings: []string{".jsonl", ".ndjson", ".json"}, charset: charset,
+	return facts{Traits: Traits{Named: true, Open: true, Charset: true}, help: "(lines)", endings: []string{".jsonl", ".ndjson", ".json"}, charset: charset,
 		looks: func(head []byte, o *Options) bool {
 			field, record := o.seenSeps(head)
 			return (o.Charset != "" || o.Dialect == nil && !field && !record) && beginsObject(head)

@@ -110,11 +110,11 @@ type Options struct {
 	// called by all readers at once. Default: every bad record is an error.
 	Reject func(RowError) error
 
-	more []format // besides those of the registry
+	more []registered // besides those of the registry
 }
 
 // formats are those that inputs can have.
-func (o *Options) formats() []format { return append(formats(), o.more...) }
+func (o *Options) formats() []registered { return append(formats(), o.more...) }
 
 const (
 	defaultSplitSize = 8 << 20
@@ -186,10 +186,10 @@ func (o Options) checkFormat() error {
 	for _, k := range o.formats() {
 		switch f := k.facts(); {
 		case f.Table:
-		case f.name == o.Format:
+		case k.name == o.Format:
 			return k.check(&o)
 		default:
-			names = append(names, string(f.name))
+			names = append(names, string(k.name))
 		}
 	}
 	last := len(names) - 1

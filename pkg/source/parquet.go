@@ -13,7 +13,7 @@ import (
 type parquetFormat struct{}
 
 func (parquetFormat) facts() facts {
-	return facts{Traits: Traits{Named: true, Rows: true}, name: FormatParquet, endings: []string{".parquet", ".parq", ".pq"},
+	return facts{Traits: Traits{Named: true, Rows: true}, endings: []string{".parquet", ".parq", ".pq"},
 		magic: []string{parquet.Magic, parquet.EncryptedMagic}, binary: true, values: true}
 }
 

@@ -13,7 +13,7 @@ import (
 type rejectFormat struct{}
 
 func (rejectFormat) facts() facts {
-	return facts{Traits: Traits{Described: true}, name: FormatRejects, help: "for the bad records of an earlier job", magic: []string{rejects.Magic}}
+	return facts{Traits: Traits{Described: true}, help: "for the bad records of an earlier job", magic: []string{rejects.Magic}}
 }
 
 func (rejectFormat) check(*Options) error { return nil }
@@ -34,7 +34,7 @@ func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Option
 		return nil, err
 	}
 	k := o.textual(form)
-	f.become(k)
+	f.become(o.formatOf(Format(form.Format)))
 	f.compression, f.columns, f.rejects, f.opts = packedRejects, form.Columns, form, o
 	if f.dialect = form.Dialect; f.dialect != nil {
 		if err := f.decode(); err != nil {
@@ -52,8 +52,12 @@ func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Option
 
 // textual is the format of records, nil if they are no text.
 func (o *Options) textual(form *rejects.Form) textual {
-	k, _ := o.formatOf(Format(form.Format)).(textual)
-	return k
+	k := o.formatOf(Format(form.Format))
+	if k == nil {
+		return nil
+	}
+	text, _ := k.format.(textual)
+	return text
 }
 
 // rejectReader reads the file as the text of its records.

@@ -45,7 +45,7 @@ func IsTable(fsys FS) bool {
 type tableParts struct{}
 
 func (tableParts) facts() facts {
-	return facts{Traits: Traits{Named: true, Table: true}, name: FormatTable, hidden: true, binary: true, values: true}
+	return facts{Traits: Traits{Named: true, Table: true}, hidden: true, binary: true, values: true}
 }
 
 func (tableParts) check(*Options) error { return nil }
