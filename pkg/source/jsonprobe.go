@@ -14,11 +14,6 @@ import (
 	"bulkload/pkg/setting"
 )
 
-const (
-	firstLines = 1000     // that are looked at for the paths of a file of JSON lines
-	mostPaths  = 16 << 10 // that are made columns unless some are named
-)
-
 // jsonFormat is lines of JSON.
 type jsonFormat struct{}
 
@@ -106,134 +101,20 @@ func (j *jsonText) probe(ctx context.Context, o *Options) error {
 	}
 }
 
-// firstPaths are the paths in the first lines of a text, in the order in which they come; nil if no line is whole. last says
-// that data is all of the text. Lines with faults are left to the reading, unless there is no other, or the first shows
-// that the text is not JSON lines.
-func firstPaths(data []byte, last bool, set delimited.Charset) (paths []string, err error) {
-	var all pathSet
-	number := 0
-	for len(data) > 0 && number < firstLines {
-		line, rest, whole := bytes.Cut(data, []byte{'\n'})
-		if !whole && !last {
-			break
-		}
-		data = rest
-		if jsonlines.Blank(line) {
-			continue
-		}
-		if set != nil {
+// firstPaths are the paths in the first lines of a text, and no others than names that columns can have.
+func firstPaths(data []byte, last bool, set delimited.Charset) ([]string, error) {
+	var decode func(line []byte) []byte
+	if set != nil {
+		decode = func(line []byte) []byte {
 			line, _ = set.Append(nil, line) // what is no character is left to the reading
-		}
-		number++
-		members, fault := jsonlines.Names(line)
-		if number == 1 && errors.Is(fault, jsonlines.ErrWholeFile) {
-			return nil, fault
-		}
-		if fault != nil {
-			if err == nil {
-				err = fmt.Errorf("no line of the first %d has paths to take for columns: line %d: %w", firstLines, number, fault)
-			}
-			continue
-		}
-		if all.add(members); len(all.paths) > mostPaths {
-			return nil, fmt.Errorf("its lines have more than %d different members: name the columns", mostPaths)
+			return line
 		}
 	}
-	if paths = withoutEscapes(all.leaves()); paths != nil {
-		return paths, checkHeader(paths)
+	paths, err := jsonlines.FirstPaths(data, last, decode)
+	if err == nil && paths != nil {
+		err = checkHeader(paths)
 	}
-	if err == nil && number > 0 {
-		err = errors.New("the objects of its first lines are empty")
-	}
-	return nil, err
-}
-
-// pathSet is the union of the members of lines.
-type pathSet struct {
-	paths []string
-	kinds map[string]jsonlines.Kind // Null only where no line has another
-}
-
-func (s *pathSet) add(members []jsonlines.Member) {
-	if s.kinds == nil {
-		s.kinds = map[string]jsonlines.Kind{}
-	}
-	for _, m := range members {
-		kind, ok := s.kinds[m.Path]
-		if !ok {
-			s.paths = append(s.paths, m.Path)
-		}
-		if !ok || kind == jsonlines.Null || kind == jsonlines.Object {
-			s.kinds[m.Path] = m.Kind
-		}
-	}
-}
-
-// leaves are the paths without those that lead through others: a member that is null or an empty object in one line and has
-// members in another is these members; one that is a value and an object is a column as a whole.
-func (s *pathSet) leaves() []string {
-	whole := map[string]bool{} // it has members, and is one column
-	for _, path := range s.paths {
-		for outer := range outerPaths(path) {
-			switch kind, ok := s.kinds[outer]; {
-			case !ok:
-			case kind == jsonlines.Null || kind == jsonlines.Object:
-				whole[outer] = whole[outer] || false
-			default:
-				whole[outer] = true
-			}
-		}
-	}
-	var leaves []string
-	for _, path := range s.paths {
-		if asColumn, has := whole[path]; has && !asColumn {
-			continue
-		}
-		within := false
-		for outer := range outerPaths(path) {
-			within = within || whole[outer]
-		}
-		if !within {
-			leaves = append(leaves, path)
-		}
-	}
-	return leaves
-}
-
-// sameMember says that a path may be the member that another is: a\.b is that of a.b as well.
-func sameMember(a, b string) bool {
-	return a == b || jsonlines.Literal(a) == b || jsonlines.Literal(b) == a
-}
-
-// withoutEscapes writes a member with dots in its name as that name, unless another path begins like it.
-func withoutEscapes(paths []string) []string {
-	for i, path := range paths {
-		name := strings.ReplaceAll(path, `\.`, ".")
-		if jsonlines.Literal(name) != path {
-			continue
-		}
-		first, _, _ := strings.Cut(name, ".")
-		if !slices.ContainsFunc(paths, func(other string) bool { return other == first || strings.HasPrefix(other, first+".") }) {
-			paths[i] = name
-		}
-	}
-	return paths
-}
-
-// outerPaths are the paths of the objects that a path leads through.
-func outerPaths(path string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for i := 0; i < len(path); i++ {
-			switch path[i] {
-			case '\\':
-				i++
-			case '.':
-				if !yield(path[:i]) {
-					return
-				}
-			}
-		}
-	}
+	return paths, err
 }
 
 // offer sees that the lines can have the columns. Lines say themselves what they have: what is in the schema
@@ -254,7 +135,7 @@ func (j *jsonText) offer(wanted []string, first string, o *Options) error {
 		}
 		looked++
 		found = found || slices.ContainsFunc(j.seen, func(path string) bool {
-			return sameMember(path, name) || strings.HasPrefix(path, name+".") || strings.HasPrefix(name, path+".")
+			return jsonlines.SameMember(path, name) || strings.HasPrefix(path, name+".") || strings.HasPrefix(name, path+".")
 		})
 	}
 	if j.seen != nil && looked > 0 && !found {

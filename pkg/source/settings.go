@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/formats/jsonlines"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,7 @@ func (f *inputFile) settings(o *Options) (dialect, settings string) {
 func (f *inputFile) passOver(names []string) {
 	for _, name := range names {
 		asked := slices.ContainsFunc(f.columns, func(want string) bool {
-			return sameMember(want, name) || strings.HasPrefix(want, name+".") || strings.HasPrefix(name, want+".")
+			return jsonlines.SameMember(want, name) || strings.HasPrefix(want, name+".") || strings.HasPrefix(name, want+".")
 		})
 		if !asked && !slices.Contains(f.ignored, name) {
 			f.ignored = append(f.ignored, name)
