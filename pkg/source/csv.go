@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"bulkload/internal/formats/rfc4180"
 	"bulkload/internal/formats/swar"
 	"bulkload/pkg/setting"
 )
@@ -41,7 +42,7 @@ func (*csvReader) tooLong(most string) string {
 //
 // As in [Reader.parseDump], separators are found for a block of bytes at a time; those in quotes are masked out by the
 // parity of the quotes before them. As long as the grammar is kept, that parity is the state of a parser that goes byte
-// by byte. Where a field turns out not to keep it, [csvFault] decides, which is such a parser.
+// by byte. Where a field turns out not to keep it, [rfc4180.Find] decides, which is such a parser.
 func (r *Reader) parseCSV(n int, last bool) (int, error) {
 	if r.extra = n + swar.Block; r.extra > len(r.buf) {
 		r.growBuf(r.extra)
@@ -49,21 +50,21 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 	start, err := r.scanCSV(0, n)
 	for err == nil && start < n {
 		// What is left is no whole record, or a fault keeps its end from being seen.
-		fault := csvFault(r.buf[start:n], r.comma, last)
+		fault := rfc4180.Find(r.buf[start:n], r.comma, last)
 		end := -1
 		if fault != nil {
-			end = fault.end(r.buf[start:n], last)
+			end = fault.End(r.buf[start:n], last)
 			if end >= 0 {
 				end += start
 			}
 		}
 		switch {
 		case end >= 0:
-			if err = r.flush(r.kept, start); err == nil && fault.reason == reasonUnclosed {
-				return start, r.unclosed(start, fault)
+			if err = r.flush(r.kept, start); err == nil && fault.Reason == rfc4180.Unclosed {
+				return start, r.unclosed(start, fault.At, fault.Column, fault.Reason)
 			}
 			if err == nil {
-				err = r.reject(start, end, r.file.columnName(fault.column), fault.reason)
+				err = r.reject(start, end, r.file.columnName(fault.Column), fault.Reason)
 			}
 			if err == nil {
 				start, err = r.scanCSV(end, n)
@@ -86,10 +87,10 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 
 // unclosed is the error of a record whose quote is not closed before the file ends. No budget of bad records allows it:
 // all records after the quote would be lost with this one, however many there are.
-func (r *Reader) unclosed(start int, f *fault) error {
+func (r *Reader) unclosed(start, at, column int, reason string) error {
 	e := r.rowError(r.off+int64(start), r.records+1, nil)
-	e.Column, e.Err = r.file.columnName(f.column), setting.Errorf("%s: the quote is at byte %d (%s cannot allow it)",
-		f.reason, r.off+int64(start+f.at), setting.BadRecords)
+	e.Column, e.Err = r.file.columnName(column), setting.Errorf("%s: the quote is at byte %d (%s cannot allow it)",
+		reason, r.off+int64(start+at), setting.BadRecords)
 	e.Reason = e.Err.Error()
 	return &e
 }
@@ -192,90 +193,4 @@ func (r *Reader) unquote(inner []byte, quote int) (Span, bool) {
 	span := Span{Off: uint32(r.extra), Len: uint32(at - r.extra)}
 	r.extra = at
 	return span, true
-}
-
-// fault is where and why a CSV record breaks the grammar.
-type fault struct {
-	at     int // the offending byte; of an unclosed quote, the quote
-	column int
-	reason string
-}
-
-// end is where the bad record ends, as encoding/csv has it: with the line that the fault is in, or with the file when a
-// quote is not closed. It is -1 when that end is not in data.
-func (f *fault) end(data []byte, last bool) int {
-	if f.reason != reasonUnclosed {
-		if i := bytes.IndexByte(data[f.at:], '\n'); i >= 0 {
-			return f.at + i + 1
-		}
-	}
-	if last {
-		return len(data)
-	}
-	return -1
-}
-
-const (
-	reasonBare     = "a quote within a field that is not quoted (quote the field and double the quote)"
-	reasonAfter    = "text after a closing quote (a quote within a quoted field must be doubled)"
-	reasonUnclosed = "a quote is opened and not closed"
-)
-
-// csvFault reads one record byte by byte and finds the first place where it is not RFC 4180. It is nil when the record
-// is in order or, unless last, when its end is not in data.
-func csvFault(data []byte, comma byte, last bool) *fault {
-	column := 0
-	for i := 0; i < len(data); {
-		if data[i] != '"' {
-			for ; i < len(data) && data[i] != comma && data[i] != '\n'; i++ {
-				if data[i] == '"' {
-					return &fault{i, column, reasonBare}
-				}
-			}
-		} else {
-			open := i
-			for i++; ; i += 2 {
-				j := bytes.IndexByte(data[i:], '"')
-				if j < 0 {
-					if last {
-						return &fault{open, column, reasonUnclosed}
-					}
-					return nil
-				}
-				if i += j; i+1 >= len(data) || data[i+1] != '"' {
-					break
-				}
-			}
-			i++
-			if i < len(data) && data[i] == '\r' && (i+1 < len(data) && data[i+1] == '\n' || i+1 == len(data)) {
-				i++
-			}
-			if i < len(data) && data[i] != comma && data[i] != '\n' {
-				return &fault{i, column, reasonAfter}
-			}
-		}
-		if i < len(data) && data[i] == '\n' {
-			return nil
-		}
-		i++
-		column++
-	}
-	return nil
-}
-
-// closed says that the last record in data ends with it: no quote stays open that would take in what follows.
-func closed(data []byte, comma byte) bool {
-	for len(data) > 0 {
-		fault := csvFault(data, comma, true)
-		if fault == nil {
-			_, end := firstRecord(data, comma, true)
-			data = data[max(end, 1):]
-			continue
-		}
-		if fault.reason == reasonUnclosed {
-			return false
-		}
-		data = data[fault.end(data, true):]
-	}
-	return true
 }

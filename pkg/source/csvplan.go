@@ -1,13 +1,13 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 
+	"bulkload/internal/formats/rfc4180"
 	"bulkload/internal/formats/swar"
 
 	"golang.org/x/sync/errgroup"
@@ -33,7 +33,7 @@ import (
 func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int64, error) {
 	return f.planBlocks(ctx, o, func(ctx context.Context, src *textStream, from, to int64) (quotedBlock, error) {
 		b, err := f.planBlock(ctx, src, from, to, comma)
-		return quotedBlock{[2]int{b.quotes & 1, 1 - b.quotes&1}, b.start, b.faulty}, err
+		return quotedBlock{[2]int{b.Quotes & 1, 1 - b.Quotes&1}, b.Start, b.Faulty}, err
 	})
 }
 
@@ -97,22 +97,15 @@ func (f *inputFile) overBlocks(ctx context.Context, n int, look func(ctx context
 	return g.Wait()
 }
 
-// csvBlock is what is known of a block for each of the cases that it begins outside [0] and inside [1] of quotes.
-type csvBlock struct {
-	quotes int
-	start  [2]int64 // where the first record begins, 0 when none does
-	faulty [2]bool  // a quote stands where none may
-}
-
 // planChunk is how much of a block is looked at together.
 const planChunk = 256 << 10
 
 // planBlock looks at the bytes [from, to) of the file.
-func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int64, comma byte) (b csvBlock, err error) {
+func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int64, comma byte) (b rfc4180.Block, err error) {
 	// Every chunk comes with one byte before it and two after it, as far as the file has them.
 	buf := make([]byte, min(planChunk, int(to-from))+3+swar.Block)
 	if from == f.dataStart {
-		b.start[0] = from
+		b.Start[0] = from
 	}
 	for at := from; at < to; {
 		if err := ctx.Err(); err != nil {
@@ -131,61 +124,11 @@ func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int
 		if more < 2 {
 			buf[1+n+more], buf[2+n+more] = '\n', '\n' // a field may end
 		}
-		if at == from && buf[0] == '\n' && b.start[0] == 0 {
-			b.start[0] = at
+		if at == from && buf[0] == '\n' && b.Start[0] == 0 {
+			b.Start[0] = at
 		}
-		b.scan(buf, n, at, comma)
+		b.Scan(buf, n, at, comma)
 		at += int64(n)
 	}
 	return b, nil
-}
-
-// scan looks at the n bytes buf[1:1+n], which are at byte at of the file.
-func (b *csvBlock) scan(buf []byte, n int, at int64, comma byte) {
-	data := buf[1 : 1+n]
-	for i := 0; i < n; {
-		if b.start[0] != 0 && b.start[1] != 0 {
-			b.quotes += b.judge(buf, i, n, comma)
-			return
-		}
-		end := n
-		if j := bytes.IndexByte(data[i:], '"'); j >= 0 {
-			end = i + j
-		}
-		if case0 := b.quotes & 1; b.start[case0] == 0 {
-			// Up to the next quote, this is outside for the case that has seen an even number of quotes.
-			if j := bytes.IndexByte(data[i:end], '\n'); j >= 0 {
-				b.start[case0] = at + int64(i+j) + 1
-			}
-		}
-		if i = end; i < n {
-			b.quotes += b.judge(buf, i, i+1, comma)
-			i++
-		}
-	}
-}
-
-// judge counts the quotes among data[from:to] and looks at where they stand, for the cases that can still be; data begins
-// at buf[1].
-func (b *csvBlock) judge(buf []byte, from, to int, comma byte) int {
-	if b.faulty[0] && b.faulty[1] {
-		return bytes.Count(buf[1+from:1+to], []byte{'"'})
-	}
-	count := b.quotes & 1
-	pattern := swar.Spread(comma)
-	for base := from; base < to; base += swar.Block {
-		q, _ := swar.QuotesAndEnds((*[swar.Block]byte)(buf[1+base:]), pattern)
-		for q = swar.Tail(q, to-base); q != 0; q &= q - 1 {
-			p := 1 + base + swar.Lowest(q)
-			opens := count & 1 // the case for which this quote is one that opens
-			if c := buf[p-1]; c != comma && c != '\n' && c != '"' {
-				b.faulty[opens] = true
-			}
-			if c := buf[p+1]; c != comma && c != '\n' && c != '"' && (c != '\r' || buf[p+2] != '\n') {
-				b.faulty[1-opens] = true
-			}
-			count++
-		}
-	}
-	return count - b.quotes&1
 }

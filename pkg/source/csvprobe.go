@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/rfc4180"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -41,7 +42,7 @@ func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Opti
 func (csvFormat) text(f *inputFile) textForm { return csvText{textFile{f}} }
 
 func (csvFormat) marks(_ *inputFile, field, _ Sep) rejects.Marks {
-	return rejects.Marks{End: "\n", Lines: true, Whole: func(text []byte) bool { return closed(text, field.or(',')) }}
+	return rejects.Marks{End: "\n", Lines: true, Whole: func(text []byte) bool { return rfc4180.Closed(text, field.or(',')) }}
 }
 
 // csvText is a file of CSV.
@@ -88,14 +89,14 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		last := int64(len(data)) < size
 		f.blank = last && blankText(data[f.dataStart:])
 		comma := o.FieldSep.or(',')
-		only, more := crOnly(data[f.dataStart:], comma, last)
+		only, more := rfc4180.CROnly(data[f.dataStart:], comma, last)
 		ok := o.Header == HeaderNone
 		if !ok && !only {
 			if ok, err = f.header(data, last, o); err != nil {
 				return fmt.Errorf("%s: header: %w", f.path, err)
 			}
 			if ok {
-				only, more = crOnly(data[f.dataStart:], comma, last)
+				only, more = rfc4180.CROnly(data[f.dataStart:], comma, last)
 			}
 		}
 		switch {
@@ -128,10 +129,10 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 		rest = line
 	}
 	start := len(data) - len(rest)
-	if fault := csvFault(rest, o.FieldSep.or(','), last); fault != nil {
-		return false, fmt.Errorf("column %d, byte %d: %s", fault.column+1, start+fault.at, fault.reason)
+	if fault := rfc4180.Find(rest, o.FieldSep.or(','), last); fault != nil {
+		return false, fmt.Errorf("column %d, byte %d: %s", fault.Column+1, start+fault.At, fault.Reason)
 	}
-	names, end := firstRecord(rest, o.FieldSep.or(','), last)
+	names, end := rfc4180.FirstRecord(rest, o.FieldSep.or(','), last)
 	if names == nil {
 		return false, nil
 	}
@@ -145,30 +146,4 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	f.columns, f.dataStart, f.headed = names, int64(start+end), true
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
-}
-
-// firstRecord cuts the first record of the data, whose quotes are in order, into its fields, and says where the next one
-// begins. It is nil when there is no whole record.
-func firstRecord(data []byte, comma byte, last bool) (names []string, end int) {
-	inside := false
-	for ; end < len(data) && (inside || data[end] != '\n'); end++ {
-		inside = inside != (data[end] == '"')
-	}
-	if end == len(data) && (!last || end == 0) {
-		return nil, 0
-	}
-	record := bytes.TrimSuffix(data[:end], []byte("\r"))
-	for from := 0; from <= len(record); {
-		to := from
-		for inside = false; to < len(record) && (inside || record[to] != comma); to++ {
-			inside = inside != (record[to] == '"')
-		}
-		name := record[from:to]
-		if len(name) > 0 && name[0] == '"' {
-			name = bytes.ReplaceAll(name[1:len(name)-1], []byte(`""`), []byte(`"`))
-		}
-		names = append(names, string(name))
-		from = to + 1
-	}
-	return names, min(end+1, len(data))
 }

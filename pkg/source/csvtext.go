@@ -50,28 +50,6 @@ func wide(head []byte) bool {
 	return half >= 4 && max(nul[0], nul[1]) >= (half+1)/2 && min(nul[0], nul[1]) <= half/50
 }
 
-// crOnly says that lines which begin with data end with CR only: no LF is outside of quotes, and a CR is, which is not the
-// last byte of the text. more says that data is not all of it, and what follows may be otherwise.
-func crOnly(data []byte, comma byte, last bool) (only, more bool) {
-	quoted, begins := false, true // within quotes; a field may begin
-	for i, b := range data {
-		switch {
-		case b == '"' && (quoted || begins):
-			quoted = !quoted
-			begins = !quoted // a doubled quote continues
-			continue
-		case quoted:
-			continue
-		case b == '\n':
-			return false, false
-		case b == '\r' && i+1 < len(data) && data[i+1] != '\n':
-			only = true
-		}
-		begins = b == comma || b == '\r'
-	}
-	return only, only && !last
-}
-
 // checkHeader finds names that are none.
 func checkHeader(names []string) error {
 	if err := checkTextHeader(names); err != nil {

@@ -165,7 +165,7 @@ func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, er
 // unclosedQuote is the error of a record whose quote is not closed before the file ends: as in [Reader.unclosed], no budget
 // allows it.
 func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
-	return r.unclosed(bad.Start, &fault{at: bad.At - bad.Start, column: bad.Column, reason: bad.Reason})
+	return r.unclosed(bad.Start, bad.At-bad.Start, bad.Column, bad.Reason)
 }
 
 // probeDelimited finds where the records begin, and reads the header if there is one.
