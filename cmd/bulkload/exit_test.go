@@ -50,8 +50,8 @@ func TestRetry(t *testing.T) {
 	}
 	slices.Sort(never)
 	for file, text := range map[string]string{
-		"examples/airflow/bulkload_operator.py":   "FATAL = {" + strings.Join(never, ", ") + "}\n",
-		"examples/systemd/bulkload@.service": "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
+		"examples/airflow/bulkload_operator.py": "FATAL = {" + strings.Join(never, ", ") + "}\n",
+		"examples/systemd/bulkload@.service":    "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
 	} {
 		if b, err := os.ReadFile("../../" + file); err != nil || !strings.Contains(string(b), text) {
 			t.Errorf("%s lacks %q: %v", file, text, err)
