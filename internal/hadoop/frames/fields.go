@@ -31,3 +31,35 @@ func Fields(message []byte, visit func(field protowire.Number, number uint64, da
 	}
 	return true
 }
+
+// Bytes is the first field of that number, which must have bytes.
+func Bytes(message []byte, number protowire.Number) (value []byte, found bool) {
+	seen := false
+	ok := Fields(message, func(field protowire.Number, _ uint64, data []byte) {
+		if field == number && !seen {
+			value, found, seen = data, data != nil, true
+		}
+	})
+	return value, ok && found
+}
+
+// Number is the last field of that number that is a varint, 0 where there is none.
+func Number(message []byte, number protowire.Number) (value uint64) {
+	Fields(message, func(field protowire.Number, n uint64, data []byte) {
+		if field == number && data == nil {
+			value = n
+		}
+	})
+	return value
+}
+
+// AppendBytes appends a field of bytes, of text or of a message to a message.
+func AppendBytes[T []byte | string](message []byte, field protowire.Number, value T) []byte {
+	message = protowire.AppendTag(message, field, protowire.BytesType)
+	return append(protowire.AppendVarint(message, uint64(len(value))), value...)
+}
+
+// AppendNumber appends a varint to a message.
+func AppendNumber(message []byte, field protowire.Number, n uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(message, field, protowire.VarintType), n)
+}

@@ -35,9 +35,9 @@ func (c *Caller) Call(ctx context.Context, method string, request []byte) (respo
 		}
 	}()
 	c.call++
-	h := appendText(nil, 1, method)
-	h = appendText(h, 2, c.protocol)
-	h = appendNumber(h, 3, 1)
+	h := frames.AppendBytes(nil, 1, method)
+	h = frames.AppendBytes(h, 2, c.protocol)
+	h = frames.AppendNumber(h, 3, 1)
 	if _, err := c.c.Write(appendPacket(nil, requestHeader(c.call, c.c.client), h, request)); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ const ClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 // DelegationToken asks a NameNode for a token (ClientProtocol.getDelegationToken). renewer may prolong its life. Its
 // service is empty: the user of the token fills it in.
 func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos.Token, error) {
-	answer, err := c.Call(ctx, "getDelegationToken", appendText(nil, 1, renewer))
+	answer, err := c.Call(ctx, "getDelegationToken", frames.AppendBytes(nil, 1, renewer))
 	if err != nil {
 		return nil, fmt.Errorf("get a delegation token: %w", err)
 	}
@@ -83,7 +83,7 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos
 
 // RenewToken prolongs the life of a token, and says until when.
 func (c *Caller) RenewToken(ctx context.Context, t *kerberos.Token) (time.Time, error) {
-	answer, err := c.Call(ctx, "renewDelegationToken", appendBytes(nil, 1, appendToken(nil, t)))
+	answer, err := c.Call(ctx, "renewDelegationToken", frames.AppendBytes(nil, 1, appendToken(nil, t)))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("renew a delegation token: %w", err)
 	}
@@ -100,7 +100,7 @@ func (c *Caller) RenewToken(ctx context.Context, t *kerberos.Token) (time.Time, 
 
 // CancelToken ends a token.
 func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
-	if _, err := c.Call(ctx, "cancelDelegationToken", appendBytes(nil, 1, appendToken(nil, t))); err != nil {
+	if _, err := c.Call(ctx, "cancelDelegationToken", frames.AppendBytes(nil, 1, appendToken(nil, t))); err != nil {
 		return fmt.Errorf("cancel a delegation token: %w", err)
 	}
 	return nil
@@ -108,10 +108,10 @@ func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
 
 // appendToken appends a TokenProto (Security.proto).
 func appendToken(dst []byte, t *kerberos.Token) []byte {
-	dst = appendBytes(dst, 1, t.Identifier)
-	dst = appendBytes(dst, 2, t.Password)
-	dst = appendText(dst, 3, t.Kind)
-	return appendText(dst, 4, t.Service)
+	dst = frames.AppendBytes(dst, 1, t.Identifier)
+	dst = frames.AppendBytes(dst, 2, t.Password)
+	dst = frames.AppendBytes(dst, 3, t.Kind)
+	return frames.AppendBytes(dst, 4, t.Service)
 }
 
 func parseToken(message []byte) (t kerberos.Token, ok bool) {

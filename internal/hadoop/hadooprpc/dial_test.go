@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/hadoop/frames"
 	"bulkload/pkg/kerberos"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -35,10 +36,10 @@ func TestService(t *testing.T) {
 
 // answerPacket is a packet of a server.
 func answerPacket(call int32, status uint64, class, text string, body []byte) []byte {
-	h := appendNumber(nil, 1, uint64(uint32(call)))
-	h = appendNumber(h, 2, status)
+	h := frames.AppendNumber(nil, 1, uint64(uint32(call)))
+	h = frames.AppendNumber(h, 2, status)
 	if class != "" {
-		h = appendText(appendText(h, 4, class), 5, text)
+		h = frames.AppendBytes(frames.AppendBytes(h, 4, class), 5, text)
 	}
 	if body == nil {
 		return appendPacket(nil, h)
@@ -86,14 +87,14 @@ func TestLoginRefusals(t *testing.T) {
 	sasl1 := func(m saslMessage) []byte { return answerPacket(callSASL, 0, "", "", m.append(nil)) }
 	offer := func(logins ...login) []byte {
 		var b []byte
-		b = appendNumber(b, 2, uint64(stateNegotiate))
+		b = frames.AppendNumber(b, 2, uint64(stateNegotiate))
 		for _, l := range logins {
-			one := appendText(nil, 1, l.method)
-			one = appendText(one, 2, l.mechanism)
-			one = appendText(one, 3, l.protocol)
-			one = appendText(one, 4, l.server)
-			one = appendBytes(one, 5, l.challenge)
-			b = appendBytes(b, 4, one)
+			one := frames.AppendBytes(nil, 1, l.method)
+			one = frames.AppendBytes(one, 2, l.mechanism)
+			one = frames.AppendBytes(one, 3, l.protocol)
+			one = frames.AppendBytes(one, 4, l.server)
+			one = frames.AppendBytes(one, 5, l.challenge)
+			b = frames.AppendBytes(b, 4, one)
 		}
 		return answerPacket(callSASL, 0, "", "", b)
 	}
@@ -191,9 +192,9 @@ func FuzzAnswer(f *testing.F) {
 // TestOffers are servers that want a login, and those that believe.
 func TestOffers(t *testing.T) {
 	answer := func(s state, methods ...string) []byte {
-		b := appendNumber(nil, 2, uint64(s))
+		b := frames.AppendNumber(nil, 2, uint64(s))
 		for _, m := range methods {
-			b = appendBytes(b, 4, appendText(appendText(appendText(appendText(nil, 1, m), 2, ""), 3, ""), 4, ""))
+			b = frames.AppendBytes(b, 4, frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(nil, 1, m), 2, ""), 3, ""), 4, ""))
 		}
 		return answerPacket(callSASL, 0, "", "", b)
 	}

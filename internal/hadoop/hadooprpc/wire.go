@@ -58,30 +58,18 @@ type saslMessage struct {
 	logins []login
 }
 
-func appendText(dst []byte, field protowire.Number, text string) []byte {
-	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), text)
-}
-
-func appendBytes(dst []byte, field protowire.Number, data []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), data)
-}
-
-func appendNumber(dst []byte, field protowire.Number, n uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), n)
-}
-
 func (m *saslMessage) append(dst []byte) []byte {
-	dst = appendNumber(dst, 2, uint64(m.state))
+	dst = frames.AppendNumber(dst, 2, uint64(m.state))
 	if m.token != nil {
-		dst = appendBytes(dst, 3, m.token)
+		dst = frames.AppendBytes(dst, 3, m.token)
 	}
 	for _, l := range m.logins {
 		var b []byte
-		b = appendText(b, 1, l.method)
-		b = appendText(b, 2, l.mechanism)
-		b = appendText(b, 3, l.protocol)
-		b = appendText(b, 4, l.server)
-		dst = appendBytes(dst, 4, b)
+		b = frames.AppendBytes(b, 1, l.method)
+		b = frames.AppendBytes(b, 2, l.mechanism)
+		b = frames.AppendBytes(b, 3, l.protocol)
+		b = frames.AppendBytes(b, 4, l.server)
+		dst = frames.AppendBytes(dst, 4, b)
 	}
 	return dst
 }
@@ -132,20 +120,20 @@ func appendPacket(dst []byte, messages ...[]byte) []byte {
 
 // requestHeader is an RpcRequestHeaderProto.
 func requestHeader(call int32, client []byte) []byte {
-	h := appendNumber(nil, 1, 2) // RPC_PROTOCOL_BUFFER
-	h = appendNumber(h, 2, 0)    // RPC_FINAL_PACKET
-	h = appendNumber(h, 3, protowire.EncodeZigZag(int64(call)))
-	h = appendBytes(h, 4, client)
-	return appendNumber(h, 5, protowire.EncodeZigZag(-1))
+	h := frames.AppendNumber(nil, 1, 2) // RPC_PROTOCOL_BUFFER
+	h = frames.AppendNumber(h, 2, 0)    // RPC_FINAL_PACKET
+	h = frames.AppendNumber(h, 3, protowire.EncodeZigZag(int64(call)))
+	h = frames.AppendBytes(h, 4, client)
+	return frames.AppendNumber(h, 5, protowire.EncodeZigZag(-1))
 }
 
 // connectionContext is an IpcConnectionContextProto. user is empty where the login names the acting user.
 func connectionContext(user, protocol string) []byte {
 	var c []byte
 	if user != "" {
-		c = appendBytes(c, 2, appendText(nil, 1, user))
+		c = frames.AppendBytes(c, 2, frames.AppendBytes(nil, 1, user))
 	}
-	return appendText(c, 3, protocol)
+	return frames.AppendBytes(c, 3, protocol)
 }
 
 // Error is what a server answered in place of a result.
