@@ -3,10 +3,13 @@
 //
 // # HDFS
 //
-// Most calls go through the client library, past which a small interim file goes ([CreateOptions.Interim]): it is held until
-// Finish, then made, given its block and closed, read back and renamed in five calls of the NameNode (create, addBlock,
-// complete, getBlockLocations, rename2), with one connection to a DataNode for its block and one for all that are read back.
-// Whatever goes wrong on the way has it written or read once more through the library.
+// Files are read and written by a client of HDFS's published protocols (package dfs): no byte is handed out before the checksums of
+// its packet are right, a DataNode that fails is read around, and one that does not answer is left out of new blocks. The client
+// library makes the other calls: names, modes, lists.
+//
+// A small interim file ([CreateOptions.Interim]) is held until Finish, then made, given its block and closed, read back and
+// renamed in five calls of the NameNode (create, addBlock, complete, getBlockLocations, rename2), with one connection to a DataNode
+// for its block and one for all that are read back. When a DataNode fails on the way, it is written once more.
 //
 // # Rules
 //
@@ -15,7 +18,7 @@
 //   - A file is written once, front to back, by a [Writer]. It exists for others only when Finish returned nil: then it is
 //     complete, closed, and its length was compared with what was written. Whatever another reader may see of it before
 //     that (on HDFS the name with length 0) means nothing.
-//   - A write that went wrong is never patched. HDFS pipelines are not recovered by the client library, so such a file
+//   - A write that went wrong is never patched. HDFS pipelines are not recovered, so such a file
 //     is given up with a [*RewriteError] ([ErrRewrite]); the caller aborts it and writes the whole file again, under a new
 //     name.
 //   - Create and Rename refuse an existing target with [fs.ErrExist]. Of a small interim file Finish does so in place of

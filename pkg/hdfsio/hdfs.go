@@ -10,8 +10,11 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"bulkload/internal/hadoop/dfs"
 
 	"github.com/colinmarc/hdfs/v2"
 )
@@ -55,23 +58,21 @@ func (o HDFSOptions) withDefaults() HDFSOptions {
 	return o
 }
 
-// HDFS is a Hadoop file system. A NameNode connection carries one call at a time, so each operation, open file and
-// unfinished file has a connection of its own while it lasts; idle ones are kept for the next.
+// HDFS is a Hadoop file system. Files are read and written by package dfs; the client library makes the other calls, one at a
+// time on a connection: each operation has one of its own while it lasts, and idle ones are kept for the next.
 type HDFS struct {
-	o HDFSOptions
+	o   HDFSOptions
+	dfs *dfs.Client
 
 	mu     sync.Mutex
 	free   []*session
-	first  int // index in Addresses to try first: the last one that answered
 	closed bool
-	met    bool                   // a NameNode has taken a connection
 	avoid  map[string]avoidedNode // DataNodes, by UUID
-	key    dataKey
 	open   map[*hdfsFile]struct{} // for reading
 	plain  map[string]time.Time   // directories in which files can be written, with when that was seen
 
-	callers []idleCaller // for calls of our own
-	small   smallFiles
+	buffers sync.Pool    // *[]byte, for the bytes of small files
+	late    atomic.Int64 // how long, in ns, DataNodes take to report a block that they have acknowledged
 }
 
 var _ FS = (*HDFS)(nil)
@@ -84,22 +85,24 @@ func NewHDFS(o HDFSOptions) (*HDFS, error) {
 	if o.User == "" {
 		return nil, errors.New("hdfs: no user")
 	}
-	return &HDFS{o: o.withDefaults()}, nil
+	o = o.withDefaults()
+	d := dfs.Options{Addresses: o.Addresses, User: o.User, UseDatanodeHostname: o.UseDatanodeHostname, DialTimeout: o.DialTimeout, IOTimeout: o.IOTimeout}
+	if s := o.Security; s != nil {
+		d.Login, d.Data, d.DataKey = s.rpc(), s.Data, keyData
+	}
+	return &HDFS{o: o, dfs: dfs.New(d)}, nil
 }
 
 // Close closes the idle connections; those in use are closed when their files are.
 func (h *HDFS) Close() error {
 	h.mu.Lock()
-	free, callers := h.free, h.callers
-	h.free, h.callers, h.closed = nil, nil, true
+	free := h.free
+	h.free, h.closed = nil, true
 	h.mu.Unlock()
 	for _, s := range free {
 		s.close()
 	}
-	for _, c := range callers {
-		c.caller.Close()
-	}
-	h.small.close()
+	h.dfs.Close()
 	return nil
 }
 

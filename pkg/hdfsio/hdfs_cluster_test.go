@@ -97,20 +97,14 @@ func TestHDFSSticky(t *testing.T) {
 
 // TestHDFSCutWhileWriting breaks the connections under a writer and under a reader.
 func TestHDFSCutWhileWriting(t *testing.T) {
-	h, dir := clusterFS(t, "")
+	direct, dir := clusterFS(t, "")
+	h, r := relayed(t, direct)
 	data := noise(3 << 20)
 	w, err := h.Create(t.Context(), dir+"/cut", CreateOptions{BlockSize: 8 << 20})
 	testcheck.Must(t, err)
 	_, err = w.Write(data)
 	testcheck.Must(t, err)
-	s := w.(*hdfsWriter).s
-	s.mu.Lock()
-	for c := range s.conns {
-		if c.dataNode {
-			c.Conn.Close()
-		}
-	}
-	s.mu.Unlock()
+	r.cut()
 	_, err = w.Write(data)
 	if err == nil {
 		err = w.Finish()
@@ -130,13 +124,16 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 	defer f.Close()
 	got := make([]byte, 0, len(data))
 	p := make([]byte, 100_000)
+	_, before := r.count()
 	for len(got) < len(data) {
 		n, err := f.Read(p)
 		testcheck.Must(t, err)
-		got = append(got, p[:n]...)
-		if s := f.(*hdfsFile).seq.s; s != nil && len(got)%7 == 0 {
-			s.cut(errors.New("cut by the test"))
+		if got = append(got, p[:n]...); len(got)%7 == 0 {
+			r.cut()
 		}
+	}
+	if _, dials := r.count(); dials-before < 2 {
+		t.Errorf("%d connections", dials-before)
 	}
 	if string(got) != string(data) {
 		t.Fatal("a read with broken connections came back changed")
@@ -149,11 +146,7 @@ func TestHDFSLostAnswers(t *testing.T) {
 	for i := range 5 {
 		h.mu.Lock()
 		for _, s := range h.free {
-			s.mu.Lock()
-			for c := range s.conns {
-				c.Conn.Close()
-			}
-			s.mu.Unlock()
+			s.conn.Conn.Close()
 		}
 		h.mu.Unlock()
 		name := fmt.Sprintf("%s/%d", dir, i)

@@ -174,7 +174,7 @@ func (l *hdfsFaults) smallFilesOnTwoDataNodes(t *testing.T) {
 	for i := range 3 {
 		small := noise(70_000 * i)
 		w := interim(t, l.fs, fmt.Sprintf("%s/two-%d", l.dir, i), small, CreateOptions{BlockSize: 1 << 20, Replication: 2})
-		if short := w.(*interimWriter); len(small) > 0 && (short.file == nil || len(short.block.nodes) != 2) {
+		if short := w.(*interimWriter); len(small) > 0 && len(short.file.given.Nodes) != 2 {
 			t.Error("a small file with two copies was not written in one pipeline")
 		}
 		if !bytes.Equal(reread(t, w), small) {
@@ -233,10 +233,7 @@ func (l *hdfsFaults) failover(t *testing.T) {
 		t.Error("a write with a failover came back changed")
 	}
 	// A dead or standing-by first NameNode costs later calls nothing.
-	l.fs.mu.Lock()
-	first := l.fs.first
-	l.fs.mu.Unlock()
-	if first != 1 {
+	if first := l.fs.dfs.First(); first != 1 {
 		t.Errorf("the next session begins with NameNode %d", first)
 	}
 	testcheck.Must(t, l.cluster.Daemon(testcluster.NameNode).Restart(t.Context()))

@@ -26,8 +26,7 @@ func TestHostileNameNodeIsRefused(t *testing.T) {
 		"a header and an empty message": {frame(1, 'a', 0), true},
 	} {
 		here, there := net.Pipe()
-		s := &session{timeout: time.Minute, conns: map[*conn]struct{}{}}
-		nn := &conn{Conn: here, s: s, frames: newNameNodeFilter()}
+		nn := &conn{Conn: here, timeout: time.Minute, frames: newNameNodeFilter()}
 		go func() { _, _ = there.Write(c.answer) }()
 		n, err := nn.Read(make([]byte, 100))
 		if _, refused := errors.AsType[*frames.Error](err); refused == c.good || c.good && n == 0 {

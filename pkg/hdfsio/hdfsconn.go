@@ -1,10 +1,8 @@
 package hdfsio
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"sync"
 	"time"
@@ -12,35 +10,46 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// conn puts a deadline on every read and write.
-//
-// A DataNode connection keeps its first error and from then on swallows what is written. The library's block writer,
-// when a write fails, returns without ending its goroutine that reads acknowledgements; when writes go through and only
-// that goroutine sees the error, everything ends well. The writer above asks the session for the error.
+// mostNameNode is the longest answer of a NameNode that is read; ipc.maximum.response.length is 128 MiB as a rule.
+const mostNameNode = 256 << 20
+
+// newNameNodeFilter looks at the answers of a NameNode: a header, and a message unless that reports an error.
+func newNameNodeFilter() *frames.Filter {
+	return &frames.Filter{Most: mostNameNode, Check: func(head []byte, size uint32) (int, string) {
+		if size == 0 {
+			return 0, ""
+		}
+		_, to, need, why := frames.Delimited(head, 0, size)
+		if need > 0 || why != "" || uint32(to) == size {
+			return need, why
+		}
+		if len(head) <= to {
+			return to + 1, ""
+		}
+		_, _, need, why = frames.Delimited(head, to, size)
+		return need, why
+	}}
+}
+
+// conn is the library's connection to a NameNode. It has a deadline for every read and write, refuses answers for which the
+// library would allocate 4 GiB or panic, and keeps its first error.
 type conn struct {
 	net.Conn
-	s        *session
-	dataNode bool
-	frames   *frames.Filter // of a NameNode's answers
+	timeout time.Duration
+	frames  *frames.Filter
 
 	mu  sync.Mutex
 	err error
 }
 
 func (c *conn) Read(p []byte) (int, error) {
-	if err := c.failure(); err != nil {
-		return 0, err
+	err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout))
+	n := 0
+	if err == nil {
+		n, err = c.Conn.Read(p)
 	}
-	if err := c.Conn.SetReadDeadline(time.Now().Add(c.s.timeout)); err != nil {
-		return 0, c.fail(err)
-	}
-	n, err := c.s.read(c, p)
-	if !c.dataNode {
-		if e := c.frames.Pass(p[:n]); e != nil {
-			return 0, c.fail(e)
-		}
-		c.s.blocks.answer(p[:n])
-		c.s.opens.answer(p[:n])
+	if e := c.frames.Pass(p[:n]); e != nil {
+		return 0, c.fail(e)
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is under way
@@ -52,33 +61,15 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	err := c.failure()
+	err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout))
+	n := 0
 	if err == nil {
-		err = c.Conn.SetWriteDeadline(time.Now().Add(c.s.timeout))
-		if err == nil {
-			b := p
-			if !c.dataNode {
-				c.s.defaults.request(p)
-				b = c.s.opens.request(c.s.completes.request(c.s.blocks.request(p)))
-			}
-			_, err = c.Conn.Write(b)
-		}
-		if err != nil {
-			err = c.fail(err)
-		}
+		n, err = c.Conn.Write(p)
 	}
-	if err != nil && !c.dataNode {
-		return 0, err
+	if err != nil {
+		err = c.fail(err)
 	}
-	return len(p), nil
-}
-
-// Close closes the connection; an error it had stays known to the session.
-func (c *conn) Close() error {
-	c.s.mu.Lock()
-	delete(c.s.conns, c)
-	c.s.mu.Unlock()
-	return c.Conn.Close()
+	return n, err
 }
 
 // The deadlines are ours: the library would clear them.
@@ -87,28 +78,13 @@ func (c *conn) SetDeadline(time.Time) error      { return nil }
 func (c *conn) SetReadDeadline(time.Time) error  { return nil }
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-func (c *conn) failure() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
-}
-
 // fail records the first error, closes the socket and returns the error that counts.
 func (c *conn) fail(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		if c.err = err; blockError(err) == nil { // that one names its DataNode
-			c.err = fmt.Errorf("%s: %w", c.RemoteAddr(), err)
-		}
+		c.err = fmt.Errorf("%s: %w", c.RemoteAddr(), err)
 		c.Conn.Close()
-		if c.dataNode && !errors.Is(err, fs.ErrClosed) {
-			c.s.mu.Lock()
-			if c.s.dnErr == nil {
-				c.s.dnErr = c.err
-			}
-			c.s.mu.Unlock()
-		}
 	}
 	return c.err
 }

@@ -1,22 +1,17 @@
 package hdfsio
 
 import (
+	"bulkload/internal/hadoop/dfs"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 const (
@@ -24,24 +19,21 @@ const (
 	askAgain = 30 * time.Second
 	// unreported is how long the NameNode may not have heard of a file's last block until its DataNodes are asked.
 	unreported = 5 * time.Second
-	// probeTimeout bounds the question whether a DataNode answers.
-	probeTimeout = 5 * time.Second
 )
 
 // avoidedNode is a DataNode that is left out of new blocks.
 type avoidedNode struct {
-	dataNode
-	block []byte // ExtendedBlockProto that it is asked about
+	dfs.DataNode
+	block dfs.Block // that it is asked about
 	asked time.Time
 }
 
 // avoided are the DataNodes to leave out now.
-func (h *HDFS) avoided() [][]byte {
+func (h *HDFS) avoided() (nodes []dfs.DataNode) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var nodes [][]byte
 	for _, n := range h.avoid {
-		nodes = append(nodes, n.info)
+		nodes = append(nodes, n.DataNode)
 	}
 	return nodes
 }
@@ -50,22 +42,22 @@ func (h *HDFS) avoided() [][]byte {
 // begins with that, so a job does not continue for long with fewer copies than the cluster can make.
 func (h *HDFS) takeBack(ctx context.Context) {
 	h.mu.Lock()
-	var due []dataNode
-	var block []byte
+	var due []dfs.DataNode
+	var block dfs.Block
 	for uuid, n := range h.avoid {
 		if time.Since(n.asked) > askAgain {
 			n.asked = time.Now()
 			h.avoid[uuid] = n
-			due, block = append(due, n.dataNode), n.block
+			due, block = append(due, n.DataNode), n.block
 		}
 	}
 	h.mu.Unlock()
-	answers := h.probeAll(ctx, due, block)
+	answers := h.dfs.Probe(ctx, block, due)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, n := range due {
 		if answers[i] == nil {
-			delete(h.avoid, n.uuid)
+			delete(h.avoid, n.UUID)
 		}
 	}
 }
@@ -81,67 +73,47 @@ func (h *HDFS) avoidNone() bool {
 
 // diagnose determines what a failed write means for those to come: DataNodes of its block that do not answer are left out
 // of the next blocks, and a NameNode that found no DataNode at all is asked for the room that there is.
-func (h *HDFS) diagnose(ctx context.Context, s *session, block int64, err error) error {
-	if s == nil {
-		return err
-	}
+func (w *hdfsWriter) diagnose(err error) error {
 	// BlockManager.chooseTarget4NewBlock of Hadoop 3 has no class of its own for this.
 	if javaClass(err) == "java.io.IOException" && strings.Contains(err.Error(), "could only be written to") {
-		if h.avoidNone() {
+		if w.h.avoidNone() {
 			return err // those that were left out are the only ones: they have to do
 		}
-		return h.checkSpace(ctx, block, err)
+		return w.h.checkSpace(w.ctx, w.file.BlockSize, err)
 	}
-	if answered(err) {
-		return err
-	}
-	if given := s.blocks.given(); given != nil {
-		h.leaveOut(ctx, given)
+	if !answered(err) {
+		w.h.leaveOut(w.ctx, w.given)
 	}
 	return err
 }
 
 // leaveOut has those DataNodes of a block left out of the next ones that do not answer.
-func (h *HDFS) leaveOut(ctx context.Context, given *givenBlock) {
-	answers := h.probeAll(ctx, given.nodes, given.id)
+func (h *HDFS) leaveOut(ctx context.Context, given dfs.Block) {
+	answers := h.dfs.Probe(ctx, given, given.Nodes)
 	if ctx.Err() != nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i, n := range given.nodes {
+	for i, n := range given.Nodes {
 		if answers[i] == nil {
 			continue
 		}
 		if h.avoid == nil {
 			h.avoid = map[string]avoidedNode{}
 		}
-		h.avoid[n.uuid] = avoidedNode{n, given.id, time.Now()}
-		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.host, "address", h.address(n), "error", answers[i])
+		h.avoid[n.UUID] = avoidedNode{n, given, time.Now()}
+		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.Host, "error", answers[i])
 	}
 }
 
 // lostBlock reports whether no DataNode of a file's last block answers, so that the NameNode will not hear of it.
-func (h *HDFS) lostBlock(ctx context.Context, given *givenBlock) error {
-	if given == nil {
-		return nil
-	}
-	answers := h.probeAll(ctx, given.nodes, given.id)
+func (h *HDFS) lostBlock(ctx context.Context, given dfs.Block) error {
+	answers := h.dfs.Probe(ctx, given, given.Nodes)
 	if slices.Contains(answers, nil) {
 		return nil
 	}
 	return fmt.Errorf("no datanode that has the last block answers: %w", errors.Join(answers...))
-}
-
-// probeAll asks all at once. An error is of the one that did not answer.
-func (h *HDFS) probeAll(ctx context.Context, nodes []dataNode, block []byte) []error {
-	answers := make([]error, len(nodes))
-	var wg sync.WaitGroup
-	for i, n := range nodes {
-		wg.Go(func() { answers[i] = h.probe(ctx, n, block) })
-	}
-	wg.Wait()
-	return answers
 }
 
 // checkSpace makes ErrNoSpace of a refused block when there is no room for it.
@@ -157,55 +129,6 @@ func (h *HDFS) checkSpace(ctx context.Context, block int64, err error) error {
 	}
 	return fmt.Errorf("%w: a block may take %d bytes, and of %d bytes on all DataNodes %d are free (remove files, empty the trash, or add DataNodes): %w",
 		ErrNoSpace, block, info.Capacity, info.Remaining, err)
-}
-
-func (h *HDFS) address(n dataNode) string {
-	host := n.ip
-	if h.o.UseDatanodeHostname {
-		host = n.host
-	}
-	return net.JoinHostPort(host, strconv.FormatUint(n.port, 10))
-}
-
-// probe asks a DataNode for nothing of a block. Any answer will do, also a refusal or the end of the connection: a
-// frozen process takes connections, but gives none.
-func (h *HDFS) probe(ctx context.Context, n dataNode, block []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "tcp", h.address(n))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(probeTimeout)); err != nil {
-		return err
-	}
-	if _, err := c.Write(probeOp(block)); err != nil {
-		return err
-	}
-	if _, err := c.Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
-}
-
-// probeOp is READ_BLOCK (DataTransferProtocol version 28, operation 81) of no bytes, without a token.
-func probeOp(block []byte) []byte {
-	message := func(fields ...[]byte) []byte {
-		var m []byte
-		for i, f := range fields {
-			m = protowire.AppendTag(m, protowire.Number(i+1), protowire.BytesType)
-			m = protowire.AppendBytes(m, f)
-		}
-		return m
-	}
-	op := message(message(message(block), []byte("bulkload-probe"))) // header: base header, client's name
-	for field := range protowire.Number(2) {
-		op = protowire.AppendTag(op, field+2, protowire.VarintType) // offset, length
-		op = protowire.AppendVarint(op, 0)
-	}
-	return protowire.AppendBytes(append(binary.BigEndian.AppendUint16(nil, 28), 81), op)
 }
 
 // denied adds to a refusal whose directories are concerned. The client library drops the NameNode's words.

@@ -72,6 +72,7 @@ var passing = []string{
 const (
 	notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 	leaseExpired     = "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException"
+	beingCreated     = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 )
 
 // javaClass is the exception that the NameNode answered with, or "".

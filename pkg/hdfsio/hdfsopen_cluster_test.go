@@ -3,7 +3,6 @@ package hdfsio
 import (
 	"errors"
 	"io/fs"
-	"syscall"
 	"testing"
 
 	"bulkload/internal/test/testcheck"
@@ -33,7 +32,6 @@ func TestBeingWritten(t *testing.T) {
 	is(name, true, 0)
 	_, err = w.Write(make([]byte, block))
 	testcheck.Must(t, err)
-	testcheck.Must(t, w.(*hdfsWriter).f.Flush())
 	is(name, true, block)
 	testcheck.Must(t, w.Finish())
 	is(name, false, 3*block/2)
@@ -58,7 +56,7 @@ func TestBeingWritten(t *testing.T) {
 	testcheck.Must(t, err)
 	_, err = w.Write([]byte("x"))
 	testcheck.Must(t, err)
-	w.(*hdfsWriter).giveUp(errors.New("the writer died"))
+	w.(*hdfsWriter).giveUp()
 	is(dir+"/dead", true, 0)
 
 	is(dir, false, 0)
@@ -69,24 +67,23 @@ func TestBeingWritten(t *testing.T) {
 
 // TestBeingWrittenAsksNoDataNode: the file is never read for it, and later reads are as before.
 func TestBeingWrittenAsksNoDataNode(t *testing.T) {
-	h, dir := clusterFS(t, "")
+	direct, dir := clusterFS(t, "")
 	data := noise(3<<20 + 17)
-	writeFile(t, h, dir+"/blocks", data, CreateOptions{BlockSize: 1 << 20})
-	s, stop, err := h.acquire(t.Context())
-	testcheck.Must(t, err)
-	dials := 0
-	s.dialer.Control = func(string, string, syscall.RawConn) error { dials++; return nil }
+	writeFile(t, direct, dir+"/blocks", data, CreateOptions{BlockSize: 1 << 20})
+	h, r := relayed(t, direct)
 	for range 2 {
-		if open, told, err := s.beingWritten(dir + "/blocks"); open || !told || err != nil {
-			t.Fatalf("open %v, reported %v, %v", open, told, err)
+		if open, err := h.BeingWritten(t.Context(), dir+"/blocks"); open || err != nil {
+			t.Fatalf("open %v, %v", open, err)
 		}
 	}
-	h.release(s, stop, true)
-	if dials > 0 {
+	if _, dials := r.count(); dials > 0 {
 		t.Error("a datanode was asked")
 	}
 	f, err := h.Open(t.Context(), dir+"/blocks")
 	testcheck.Must(t, err)
 	defer f.Close()
 	checkReadAt(t, f.(*hdfsFile), data)
+	if _, dials := r.count(); dials == 0 {
+		t.Error("no datanode was asked for the data")
+	}
 }

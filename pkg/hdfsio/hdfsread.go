@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"sync"
 	"syscall"
 	"time"
 
 	"bulkload/internal/base/retry"
-
-	"github.com/colinmarc/hdfs/v2"
+	"bulkload/internal/hadoop/dfs"
 )
 
 // readAttempts is how often a read is begun again without a byte of progress. Each attempt already tries every replica.
@@ -23,8 +21,20 @@ const readAttempts = 6
 // were damaged on their way are not so again.
 const damagedAttempts = 3
 
-// mostSkip is how far ahead a stream reads on rather than connect again.
-const mostSkip = 64 << 10
+// BlockError is a block that a DataNode did not send as it was written: a checksum is wrong, or what it sent is no answer
+// to the request. Nothing of it was handed out.
+type BlockError struct {
+	DataNode string // address
+	Block    string // blk_ID_STAMP, as the tools of HDFS have it
+	Offset   int64  // in the block, where it was found
+	Err      error  // ErrBlockChecksum, or what was wrong with the answer
+}
+
+func (e *BlockError) Error() string { return (*dfs.BlockError)(e).Error() }
+func (e *BlockError) Unwrap() error { return e.Err }
+
+// ErrBlockChecksum is in a [BlockError] whose bytes are not those that were written.
+var ErrBlockChecksum = dfs.ErrBlockChecksum
 
 // Open implements [FS]. A read that fails is begun again where it stopped. A file that cannot be read right gives a [FeatureError].
 func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
@@ -41,11 +51,11 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 			return nil, err
 		}
 	}
-	f := &hdfsFile{
-		name: name, info: info,
-		seq: hdfsStream{h: h, ctx: ctx, name: name, info: info},
-		at:  hdfsStream{h: h, ctx: ctx, name: name, info: info},
+	stream := func() hdfsStream {
+		id, _ := info.FileID()
+		return hdfsStream{h: h, ctx: ctx, name: name, info: info, r: h.dfs.Open(name, id, info.Size())}
 	}
+	f := &hdfsFile{name: name, info: info, seq: stream(), at: stream()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.open == nil {
@@ -75,7 +85,7 @@ func (f *hdfsFile) ReadAt(p []byte, off int64) (int, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.at.seek(off)
+	f.at.off = off
 	n := 0
 	for n < len(p) {
 		m, err := f.at.read(p[n:])
@@ -106,16 +116,10 @@ type hdfsStream struct {
 	name string
 	info hdfsInfo
 
-	s      *session
-	stop   func() bool
-	f      *hdfs.FileReader
-	pos    int64 // of f
+	r      *dfs.Reader
 	off    int64 // of the next read
-	most   int   // bytes of one read of f
 	closed bool
 }
-
-func (r *hdfsStream) seek(off int64) { r.off = off }
 
 func (r *hdfsStream) read(p []byte) (int, error) {
 	switch {
@@ -131,27 +135,19 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), r.info.Size()-r.off)] // a file that has grown may give more
 	pauses := retry.Policy{First: 250 * time.Millisecond, Most: 4 * time.Second}
 	for attempt := 1; ; attempt++ {
-		n, err := r.readOnce(p)
-		if n > 0 {
+		n, err := r.r.ReadAt(r.ctx, p, r.off)
+		if err == nil {
 			r.off += int64(n)
 			return n, nil
 		}
-		if err == nil {
-			err = io.ErrNoProgress
-		}
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // the file has more bytes than this
-		}
-		err = r.blame(err)
-		r.drop(false)
 		if r.ctx.Err() != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: context.Cause(r.ctx)}
 		}
-		if blockError(err) != nil && attempt >= damagedAttempts {
+		if e, damaged := errors.AsType[*dfs.BlockError](err); damaged && attempt >= damagedAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d no datanode has good bytes: %w (`hdfs fsck %s -files -blocks -locations` says where its replicas are; "+
-				"remove the damaged ones if there is a good one, else put the file there again)", r.off, err, r.name))
+				"remove the damaged ones if there is a good one, else put the file there again)", r.off, (*BlockError)(e), r.name))
 		}
-		if answered(err) || errors.Is(err, errReplaced) || attempt == readAttempts {
+		if answered(err) || errors.Is(err, dfs.ErrReplaced) || attempt == readAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
 		}
 		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
@@ -161,97 +157,38 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 	}
 }
 
-var errReplaced = errors.New("the file was replaced while it was read")
-
-func (r *hdfsStream) readOnce(p []byte) (int, error) {
-	if r.f == nil {
-		if err := r.open(); err != nil {
-			return 0, err
-		}
-	}
-	if r.pos != r.off {
-		if err := r.move(); err != nil {
-			return 0, err
-		}
-	}
-	n, err := r.f.Read(p[:min(len(p), r.most)])
-	r.pos += int64(n)
-	return n, err
-}
-
-// move brings f to where the next read is. The library's Seek would skip a short way within a block itself, and lose
-// count of it: the next DataNode would be asked for bytes that are before the place.
-func (r *hdfsStream) move() error {
-	if skip := r.off - r.pos; skip > 0 && skip <= mostSkip {
-		n, err := io.CopyN(io.Discard, readsMost{r.f, r.most}, skip)
-		r.pos += n
-		return err
-	}
-	_, err := r.f.Seek(r.off, io.SeekStart)
-	r.pos = r.off
-	return err
-}
-
-// readsMost reads few bytes at a time.
-type readsMost struct {
-	r    io.Reader
-	most int
-}
-
-func (r readsMost) Read(p []byte) (int, error) { return r.r.Read(p[:min(len(p), r.most)]) }
-
-// blame adds to the last error of a read that a DataNode before it sent a damaged block.
-func (r *hdfsStream) blame(err error) error {
-	if r.s == nil || blockError(err) != nil {
-		return err
-	}
-	if e := blockError(r.s.dataNodeError()); e != nil {
-		return fmt.Errorf("%w; before that %w", err, e)
-	}
-	return err
-}
-
-func (r *hdfsStream) open() error {
-	s, stop, err := r.h.acquire(r.ctx)
-	if err != nil {
-		return err
-	}
-	f, err := s.client.Open(r.name)
-	if err != nil {
-		r.h.release(s, stop, answered(err))
-		return err
-	}
-	r.s, r.stop, r.f, r.pos, r.most = s, stop, f, 0, math.MaxInt
-	now := newHDFSInfo(f.Stat())
-	was, _ := r.info.FileID()
-	if is, _ := now.FileID(); is != was || now.Size() < r.info.Size() {
-		return errReplaced
-	}
-	if r.off > 0 {
-		if _, err := f.Seek(r.off, io.SeekStart); err != nil {
-			return err
-		}
-		r.pos = r.off
-	}
-	defaults, err := s.client.ServerDefaults()
-	if err == nil && defaults.EncryptDataTransfer {
-		// blockConn cannot look into it. In reads that are shorter than what has a checksum, the library compares it before
-		// it hands the bytes out.
-		r.most = max(min(defaults.BytesPerChecksum, checksumChunk)-1, 1)
-	}
-	return err
-}
-
-// drop gives the session back; one that saw an error is not used again.
-func (r *hdfsStream) drop(sound bool) {
-	if r.f != nil {
-		_ = r.f.Close() // reading: nothing to lose
-		r.h.release(r.s, r.stop, sound)
-	}
-	r.s, r.stop, r.f = nil, nil, nil
-}
-
 func (r *hdfsStream) close() {
-	r.drop(true)
+	r.r.Close()
 	r.closed = true
+}
+
+// Rest gives back what is not in use: idle connections, and the DataNode streams of open files between two calls of ReadAt. All
+// of it is connected again when it is needed, so a reader that is held up for hours holds nothing of the cluster meanwhile.
+// Streams of Read, and files that are being written, stay as they are.
+func (h *HDFS) Rest() {
+	h.mu.Lock()
+	open := make([]*hdfsFile, 0, len(h.open))
+	for f := range h.open {
+		open = append(open, f)
+	}
+	free := h.free
+	h.free = nil
+	h.mu.Unlock()
+	for _, f := range open {
+		if f.mu.TryLock() {
+			f.at.r.Close()
+			f.mu.Unlock()
+		}
+	}
+	for _, s := range free {
+		s.close()
+	}
+	h.dfs.Rest()
+}
+
+// forget is for a file that is closed.
+func (h *HDFS) forget(f *hdfsFile) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, f)
 }

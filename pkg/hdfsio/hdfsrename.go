@@ -36,7 +36,7 @@ func (h *HDFS) RenameFile(ctx context.Context, from, to string, id uint64) error
 				return err
 			}
 		}
-		err := h.renameOnce(ctx, from, to)
+		err := h.dfs.Rename(ctx, from, to)
 		if errors.Is(err, fs.ErrExist) || javaClass(err) == "java.io.IOException" && h.exists(ctx, to) {
 			return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 		}
@@ -76,12 +76,4 @@ func (h *HDFS) renamed(ctx context.Context, from, to string, id uint64) (done bo
 		return false, &fs.PathError{Op: "rename", Path: from, Err: errors.New("replaced by another file while it was renamed")}
 	}
 	return false, nil
-}
-
-// renameOnce makes one attempt. A name that exists is refused by the NameNode, with FileAlreadyExistsException
-// (FSDirRenameOp.validateOverwrite, Hadoop 3.4), so that it needs no look before, as the client library does.
-func (h *HDFS) renameOnce(ctx context.Context, from, to string) error {
-	r := appendVarint(appendText(appendText(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto: src, dst, overwriteDest
-	_, _, err := h.ask(ctx, "rename2", r)
-	return err
 }

@@ -15,28 +15,18 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// session is a NameNode connection in the hands of one user, with the DataNode connections made through it. One user, as
-// the client library keeps unguarded state in its Client, and so that a cancelled context can cut exactly the
-// connections of its own operation.
+// session is a client of the library with its NameNode connection, in the hands of one user: the library keeps unguarded state
+// in its Client, and a cancelled context cuts exactly the connection of its own operation.
 type session struct {
-	h       *HDFS
-	client  *hdfs.Client
-	dialer  net.Dialer
-	timeout time.Duration
+	h      *HDFS
+	client *hdfs.Client
 
-	mu    sync.Mutex
-	ctx   context.Context // of the present user
-	conns map[*conn]struct{}
-	dnErr error  // the first failure of a DataNode connection for the present user
-	dead  error  // set when the session was cut
-	nn    string // the NameNode that was dialled last
-	nnErr error  // why it could not be
-
-	blocks    blockWatch // on the way to the NameNode
-	completes completeWatch
-	opens     openWatch
-	sums      sumWatch // on the way to DataNodes
-	defaults  defaultsWatch
+	mu   sync.Mutex
+	ctx  context.Context // of the present user
+	conn *conn           // the last one
+	dead error           // set when the session was cut
+	nn   int             // the NameNode that was dialled last
+	err  error           // why it could not be
 }
 
 // acquire takes an idle session or makes one. The context is its life until release.
@@ -53,35 +43,23 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	if n := len(h.free); n > 0 {
 		s, h.free = h.free[n-1], h.free[:n-1]
 	}
-	first := h.first
 	h.mu.Unlock()
-
 	fresh := s == nil
 	if fresh {
-		s = &session{
-			h:       h,
-			dialer:  net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second},
-			timeout: h.o.IOTimeout,
-			conns:   map[*conn]struct{}{},
-			blocks:  blockWatch{avoid: h.avoided},
-		}
+		s = &session{h: h}
 	}
 	s.mu.Lock()
-	s.ctx, s.dnErr = ctx, nil
+	s.ctx = ctx
 	s.mu.Unlock()
-	s.blocks.forget()
-	s.completes.forget()
 	stop := context.AfterFunc(ctx, func() { s.cut(context.Cause(ctx)) })
 	if !fresh {
 		return s, stop, nil
 	}
-	addresses := append(slices.Clone(h.o.Addresses[first:]), h.o.Addresses[:first]...)
+	first := h.dfs.First()
 	client, err := hdfs.NewClient(hdfs.ClientOptions{
-		Addresses:           addresses,
-		User:                h.o.User,
-		UseDatanodeHostname: h.o.UseDatanodeHostname,
-		NamenodeDialFunc:    s.dialNameNode,
-		DatanodeDialFunc:    s.dialDataNode,
+		Addresses:        append(slices.Clone(h.o.Addresses[first:]), h.o.Addresses[:first]...),
+		User:             h.o.User,
+		NamenodeDialFunc: s.dial,
 	})
 	if err != nil {
 		if _, cause := s.nameNode(); cause != nil {
@@ -89,43 +67,23 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 		}
 		stop()
 		s.cut(err)
-		h.mu.Lock()
-		h.first = (first + 1) % len(h.o.Addresses)
-		h.mu.Unlock()
+		h.dfs.PassOver(first)
 		return nil, nil, err
 	}
 	s.client = client
 	return s, stop, nil
 }
 
-// prefer has the next session begin with the NameNode that answered, or after
-// the one that did not: one that is frozen or cut off takes connections, or the
-// time of a connect, before it gives none.
-func (h *HDFS) prefer(s *session, answered bool) {
-	address, _ := s.nameNode()
-	i := slices.Index(h.o.Addresses, address)
-	if i < 0 {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case answered:
-		h.first = i
-	case h.first == i:
-		h.first = (i + 1) % len(h.o.Addresses)
-	}
-}
-
-// release gives a session back. One that is not sound is closed.
+// release gives a session back. One that is not sound is closed. The next one begins with the NameNode that answered, or after
+// the one that did not: one that is frozen or cut off takes connections, or the time of a connect, before it gives none.
 func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 	stopped := stop()
-	if stopped && len(h.o.Addresses) > 1 && s.dataNodeError() == nil {
-		h.prefer(s, sound)
+	if server, _ := s.nameNode(); stopped && sound {
+		h.dfs.Prefer(server)
+	} else if stopped {
+		h.dfs.PassOver(server)
 	}
-	sound = stopped && sound && s.sound()
-	s.dropDataNodes()
-	if sound {
+	if stopped && sound && s.sound() {
 		s.mu.Lock()
 		s.ctx = nil
 		s.mu.Unlock()
@@ -142,30 +100,26 @@ func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 
 // once makes one call on one session.
 func (h *HDFS) once(ctx context.Context, call func(*hdfs.Client) error) error {
-	return h.onSession(ctx, func(s *session) error { return call(s.client) })
-}
-
-func (h *HDFS) onSession(ctx context.Context, call func(*session) error) error {
 	s, stop, err := h.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	err = call(s)
+	err = call(s.client)
 	h.release(s, stop, answered(err))
 	return err
 }
 
-// retry makes a call that may be repeated, until it is answered or RetryTimeout has passed. Each attempt after a broken
-// connection has a new client: the library keeps a dead socket after a failed read, and after a failed write refuses the
-// NameNode for 5 s.
+// retry makes a call of the library that may be repeated. Each attempt after a broken connection has a new client: the library
+// keeps a dead socket after a failed read, and after a failed write refuses the NameNode for 5 s.
 func (h *HDFS) retry(ctx context.Context, op, name string, call func(*hdfs.Client) error) error {
-	return h.retrySession(ctx, op, name, func(s *session) error { return call(s.client) })
+	return h.repeat(ctx, op, name, func() error { return h.once(ctx, call) })
 }
 
-func (h *HDFS) retrySession(ctx context.Context, op, name string, call func(*session) error) error {
+// repeat makes a call until it is answered or RetryTimeout has passed.
+func (h *HDFS) repeat(ctx context.Context, op, name string, call func() error) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
-		err := h.onSession(ctx, call)
+		err := call()
 		if !transient(err) {
 			return h.denied(ctx, op, pathError(op, name, err), name)
 		}
@@ -214,21 +168,20 @@ func (h *HDFS) isClosed() bool {
 	return h.closed
 }
 
-// cut breaks every connection; calls in progress return with an error.
+// cut breaks the connection; a call in progress returns with an error.
 func (s *session) cut(err error) {
 	s.mu.Lock()
 	if s.dead == nil {
 		s.dead = err
 	}
-	conns := s.conns
-	s.conns = map[*conn]struct{}{}
+	c := s.conn
 	s.mu.Unlock()
-	for c := range conns {
+	if c != nil {
 		c.fail(err)
 	}
 }
 
-// close ends the session and the lease renewal that goes with its client.
+// close ends the session, and the lease renewal that goes with its client.
 func (s *session) close() {
 	s.cut(fs.ErrClosed) // before Close, which waits for a call in progress
 	if s.client != nil {
@@ -243,50 +196,15 @@ func (s *session) sound() bool {
 	return s.dead == nil
 }
 
-// dropDataNodes closes the DataNode connections that the library left open.
-func (s *session) dropDataNodes() {
-	s.mu.Lock()
-	var drop []*conn
-	for c := range s.conns {
-		if c.dataNode {
-			drop = append(drop, c)
-			delete(s.conns, c)
-		}
-	}
-	s.mu.Unlock()
-	for _, c := range drop {
-		c.fail(fs.ErrClosed)
-	}
-}
-
-// dataNodeError is the first failure of a DataNode connection since the session was acquired.
-func (s *session) dataNodeError() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dnErr
-}
-
-func (s *session) dialNameNode(_ context.Context, network, addr string) (net.Conn, error) {
-	c, err := s.dial(network, addr, false)
-	s.mu.Lock()
-	s.nn, s.nnErr = addr, err
-	s.mu.Unlock()
-	return c, err
-}
-
 // nameNode is the NameNode that was dialled last, and why it could not be.
-func (s *session) nameNode() (string, error) {
+func (s *session) nameNode() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.nn, s.nnErr
+	return s.nn, s.err
 }
 
-func (s *session) dialDataNode(_ context.Context, network, addr string) (net.Conn, error) {
-	return s.dial(network, addr, true)
-}
-
-// dial ignores the library's context, which is always the background one.
-func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
+// dial connects to a NameNode. It ignores the library's context, which is always the background one.
+func (s *session) dial(_ context.Context, network, addr string) (net.Conn, error) {
 	s.mu.Lock()
 	ctx, dead := s.ctx, s.dead
 	s.mu.Unlock()
@@ -296,34 +214,34 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 	if ctx == nil {
 		ctx = context.Background() // the lease renewal of an idle session; the dialer has its timeout
 	}
-	nc, err := s.dialer.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	if !dataNode {
-		s.h.meet()
-	}
-	if dataNode {
-		nc, err = s.h.secureDataNode(ctx, nc, s.defaults.encrypts())
-	} else {
-		nc, err = s.h.secureNameNode(ctx, nc, addr)
-	}
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{Conn: nc, s: s, dataNode: dataNode}
-	if !dataNode {
-		c.frames = newNameNodeFilter()
-	}
+	nc, err := s.h.dialNameNode(ctx, network, addr)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dead != nil {
+	s.nn, s.err = max(slices.Index(s.h.o.Addresses, addr), 0), err
+	if err == nil && s.dead != nil {
 		nc.Close()
-		return nil, s.dead
+		err = s.dead
 	}
-	s.conns[c] = struct{}{}
-	if dataNode {
-		return &blockConn{conn: c}, nil
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	s.conn = &conn{Conn: nc, timeout: s.h.o.IOTimeout, frames: newNameNodeFilter()}
+	return s.conn, nil
+}
+
+// dialNameNode connects to a NameNode, and logs in at it where that is asked for.
+func (h *HDFS) dialNameNode(ctx context.Context, network, addr string) (net.Conn, error) {
+	nc, err := (&net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	h.dfs.Meet()
+	if h.o.Security == nil {
+		return nc, nil
+	}
+	c, err := h.dfs.LogIn(ctx, nc, addr)
+	if err != nil {
+		return nil, err
+	}
+	return c.Library(), nil
 }

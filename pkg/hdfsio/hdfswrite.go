@@ -4,25 +4,15 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
-	"strings"
+	"path"
 	"time"
 
 	"bulkload/internal/base/retry"
-
-	"github.com/colinmarc/hdfs/v2"
+	"bulkload/internal/hadoop/dfs"
 )
 
-const (
-	// writePiece bounds one write to the library, which copies the whole of it before it sends.
-	writePiece = 1 << 20
-	// checksumChunk is what a block's size must be a multiple of.
-	checksumChunk = 512
-)
-
-// Create implements [FS]. Its Writer keeps a NameNode connection, whose client holds the lease, until it is finished or
-// aborted. A Writer does not notice a lost DataNode at once: the error may come from a later Write or from Finish. An
-// interim file is made by Finish, or once it is large.
+// Create implements [FS]. Its Writer renews the file's lease until it is finished or aborted. A Writer does not notice a lost
+// DataNode at once: the error may come from a later Write or from Finish. An interim file is made by Finish, or once it is large.
 func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	name, err := cleanName("create", name)
 	if err != nil {
@@ -36,20 +26,23 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	if o.Interim {
 		return &interimWriter{h: h, ctx: ctx, name: name, o: o}, nil
 	}
-	w, err := h.createLarge(ctx, name, o)
+	w, err := h.create(ctx, name, o)
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// createLarge makes the file now.
-func (h *HDFS) createLarge(ctx context.Context, name string, o CreateOptions) (*hdfsWriter, error) {
+// create makes the file now.
+func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsWriter, error) {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
-		w, sent, err := h.create(ctx, name, o)
+		file, sent, err := h.dfs.Create(ctx, name, uint32(octal(o.Perm)), o.BlockSize, int64(o.Replication))
 		if err == nil {
-			return w, nil
+			return &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file}, nil
+		}
+		if javaClass(err) == beingCreated {
+			err = fs.ErrExist
 		}
 		if !transient(err) {
 			return nil, h.denied(ctx, "create", pathError("create", name, err), name)
@@ -70,48 +63,23 @@ func (h *HDFS) createLarge(ctx context.Context, name string, o CreateOptions) (*
 	}
 }
 
-// create makes one attempt and says whether the request left.
-func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (w *hdfsWriter, sent bool, err error) {
-	s, stop, err := h.acquire(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	block, replication := o.BlockSize, o.Replication
-	if block == 0 || replication == 0 {
-		d, err := s.client.ServerDefaults()
-		if err != nil {
-			h.release(s, stop, answered(err))
-			return nil, false, err
-		}
-		if block == 0 {
-			block = d.BlockSize
-		}
-		if replication == 0 {
-			replication = d.Replication
-		}
-	}
-	block = (block + checksumChunk - 1) / checksumChunk * checksumChunk
-	f, err := s.client.CreateFile(name, replication, block, octal(o.Perm))
-	if err != nil {
-		h.release(s, stop, answered(err))
-		return nil, true, err
-	}
-	return &hdfsWriter{h: h, ctx: ctx, s: s, stop: stop, f: f, name: name, block: block}, true, nil
-}
-
+// hdfsWriter is a file that is made block by block.
 type hdfsWriter struct {
 	h    *HDFS
 	ctx  context.Context
-	s    *session // nil when given back
-	stop func() bool
-	f    *hdfs.FileWriter
 	name string
+	perm fs.FileMode
+	file *dfs.File
+
+	given  dfs.Block        // the last block that was given out
+	block  *dfs.BlockWriter // of it; nil when it is complete
+	last   *dfs.Block       // the last complete block, with its length
+	blocks int              // that were given out
+
 	n    int64
 	err  error
 	done bool
 	info fs.FileInfo // as Finish has left it
-
-	block int64 // size of one
 }
 
 // Info implements [Finished].
@@ -123,7 +91,7 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 	}
 	written := 0
 	for len(p) > 0 {
-		n, err := w.writeOnce(p[:min(len(p), writePiece)])
+		n, err := w.writeOnce(p)
 		written += n
 		w.n += int64(n)
 		if err != nil {
@@ -134,62 +102,69 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// writeOnce writes a piece. The NameNode may refuse the next block until the one before it has been reported; that
-// passes.
+// writeOnce writes what the present block can take.
 func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
-	done := 0
+	if w.block == nil {
+		if err := w.nextBlock(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := w.block.Write(p[:min(int64(len(p)), w.file.BlockSize-w.block.Size())])
+	if err == nil && w.block.Size() == w.file.BlockSize {
+		err = w.endBlock()
+	}
+	return n, err
+}
+
+// nextBlock begins a block. The NameNode may refuse it until the one before it has been reported; that passes.
+func (w *hdfsWriter) nextBlock() (err error) {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		n, err := w.f.Write(p[done:])
-		done += n
-		if e := w.s.dataNodeError(); e != nil {
-			return done, e
-		}
-		wait, again := pauses.Next(began, tries)
-		if javaClass(err) != notReplicatedYet || !again {
-			return done, err
-		}
-		if err := retry.Sleep(w.ctx, wait); err != nil {
-			return done, err
-		}
-	}
-}
-
-// Finish closes the file and compares its length with what was written.
-func (w *hdfsWriter) Finish() error {
-	if err := w.check(); err != nil {
-		return err
-	}
-	ask := time.Now().Add(unreported)
-	// A NameNode that has not heard of the block yet has so within a few milliseconds as a rule.
-	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
-	began := time.Now()
-	for tries := 1; ; tries++ {
-		err := w.f.Close()
-		if e := w.s.dataNodeError(); e != nil {
-			return w.fail(e)
-		}
+		w.given, err = w.file.AddBlock(w.ctx, w.last, w.h.avoided())
 		if err == nil {
 			break
 		}
-		if javaClass(err) == leaseExpired {
-			break // an attempt whose answer was lost may have closed it: the length decides
-		}
-		if hdfs.IsErrReplicating(err) && time.Now().After(ask) {
-			ask = time.Now().Add(unreported)
-			if e := w.h.lostBlock(w.ctx, w.s.blocks.given()); e != nil {
-				return w.fail(e)
-			}
-		}
-		passes := hdfs.IsErrReplicating(err) || transient(err) && !ofBlock(err)
 		wait, again := pauses.Next(began, tries)
-		if !passes || !again {
-			return w.fail(err)
+		if javaClass(err) != notReplicatedYet && !transient(err) || !again {
+			return err
 		}
 		if err := retry.Sleep(w.ctx, wait); err != nil {
-			return w.fail(err)
+			return err
 		}
+	}
+	w.blocks++
+	w.block, err = w.file.WriteBlock(w.ctx, w.given)
+	return err
+}
+
+// endBlock completes the present block.
+func (w *hdfsWriter) endBlock() (err error) {
+	if w.block != nil {
+		w.last, err = w.block.Close()
+		w.block = nil
+	}
+	return err
+}
+
+// Finish closes the file and compares its length with what was written.
+func (w *hdfsWriter) Finish() error { return w.finish(false) }
+
+// finish closes the file. A file of a single block is described without another call: the call that closes it has its length.
+func (w *hdfsWriter) finish(single bool) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	if err := w.endBlock(); err != nil {
+		return w.fail(err)
+	}
+	if err := w.complete(); err != nil {
+		return w.fail(err)
+	}
+	w.file.Release()
+	if single && w.blocks == 1 {
+		w.done, w.info = true, writtenInfo{path.Base(w.name), w.n, w.perm, w.file.ID, w.file.Made}
+		return nil
 	}
 	info, err := w.h.stat(w.ctx, "finish", w.name)
 	if err != nil {
@@ -199,16 +174,67 @@ func (w *hdfsWriter) Finish() error {
 		return w.fail(lengthError(w.n, info.Size()))
 	}
 	w.done, w.info = true, info
-	w.h.release(w.s, w.stop, true)
-	w.s = nil
 	return nil
 }
 
-// ofBlock reports whether an error is of the block's DataNodes: it will not get all its bytes any more. The client library's
-// types of these are internal; a second Close of it would wait for a report of the block that never comes.
-func ofBlock(err error) bool {
-	return slices.ContainsFunc([]string{"Ack error from datanode", "invalid ack sequence number", "write failed:", "invalid response from datanode"},
-		func(start string) bool { return strings.HasPrefix(err.Error(), start) })
+// complete has the NameNode close the file. It says yes once as many DataNodes have reported the last block as it wants, which
+// is within a few milliseconds as a rule.
+func (w *hdfsWriter) complete() error {
+	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
+	began, ask := time.Now(), time.Now().Add(unreported)
+	if err := retry.Sleep(w.ctx, time.Duration(w.h.late.Load())); err != nil {
+		return err
+	}
+	for tries := 1; ; tries++ {
+		done, err := w.file.Complete(w.ctx, w.last)
+		switch {
+		case done:
+			w.h.reported(tries)
+			return nil
+		case javaClass(err) == leaseExpired && tries > 1:
+			return w.closed(err)
+		case err != nil && !transient(err):
+			return err
+		case err == nil && w.last != nil && time.Now().After(ask):
+			ask = time.Now().Add(unreported)
+			if err := w.h.lostBlock(w.ctx, w.given); err != nil {
+				return err
+			}
+		}
+		wait, again := pauses.Next(began, tries)
+		if !again {
+			return errors.Join(errors.New("the namenode has not heard of the last block from its datanodes"), err)
+		}
+		if err := retry.Sleep(w.ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// closed says whether an attempt to close the file whose answer was lost has closed it. An error is what is wrong.
+func (w *hdfsWriter) closed(err error) error {
+	info, e := w.h.stat(w.ctx, "finish", w.name)
+	if e != nil {
+		return errors.Join(err, e)
+	}
+	if id, _ := info.FileID(); id != w.file.ID || info.Size() != w.n {
+		return err
+	}
+	return nil
+}
+
+// mostLate bounds the wait before the first question whether a block is reported.
+const mostLate = 8 * time.Millisecond
+
+// reported learns from how often the NameNode had to be asked how long the next file waits before it asks.
+func (h *HDFS) reported(tries int) {
+	late := h.late.Load()
+	if tries > 1 {
+		late = min(late+int64(time.Millisecond), int64(mostLate))
+	} else {
+		late -= late / 16
+	}
+	h.late.Store(late)
 }
 
 // abortTimeout bounds the removal of a file by a job that was stopped: it may not have long.
@@ -220,7 +246,7 @@ func (w *hdfsWriter) Abort() error {
 		return nil
 	}
 	w.done = true
-	w.giveUp(fs.ErrClosed)
+	w.giveUp()
 	return w.h.removeLeft(w.ctx, w.name)
 }
 
@@ -254,28 +280,39 @@ func (w *hdfsWriter) fail(err error) error {
 	if w.ctx.Err() != nil {
 		err = context.Cause(w.ctx) // the rest only follows from it
 	}
-	if pe := pathError("write", w.name, err); pe != nil {
-		var inner *fs.PathError
-		if errors.As(pe, &inner) {
-			err = inner.Err
-		}
+	if pe := (*fs.PathError)(nil); errors.As(pathError("write", w.name, err), &pe) {
+		err = pe.Err
 	}
 	if w.ctx.Err() == nil {
-		err = w.h.diagnose(w.ctx, w.s, w.block, err)
+		err = w.diagnose(err)
 	}
 	w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
-	w.giveUp(err)
+	w.giveUp()
 	return w.err
 }
 
-// giveUp ends the library's writer and the session, which stops renewing the lease.
-func (w *hdfsWriter) giveUp(err error) {
-	if w.s == nil {
-		return
+// giveUp ends what is under way, and the renewal of the lease.
+func (w *hdfsWriter) giveUp() {
+	if w.block != nil {
+		w.block.Abort()
+		w.block = nil
 	}
-	w.s.cut(err)
-	// The connections are cut, so this only ends the writer's goroutines (see conn); its error says nothing new.
-	_ = w.f.Close()
-	w.h.release(w.s, w.stop, false)
-	w.s = nil
+	w.file.Release()
 }
+
+// writtenInfo describes a file as its writer knows it. Its time is that of its making.
+type writtenInfo struct {
+	name string
+	size int64
+	mode fs.FileMode
+	id   uint64
+	made time.Time
+}
+
+func (i writtenInfo) Name() string           { return i.name }
+func (i writtenInfo) Size() int64            { return i.size }
+func (i writtenInfo) Mode() fs.FileMode      { return i.mode }
+func (i writtenInfo) ModTime() time.Time     { return i.made }
+func (i writtenInfo) IsDir() bool            { return false }
+func (i writtenInfo) Sys() any               { return nil }
+func (i writtenInfo) FileID() (uint64, bool) { return i.id, i.id != 0 }

@@ -1,16 +1,19 @@
 package hdfsio
 
 import (
+	"bulkload/internal/test/testcheck"
 	"bytes"
 	"io"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestHDFSRest gives connections back in the middle of a file. Nothing is
 // connected then, and reading continues where it was.
 func TestHDFSRest(t *testing.T) {
-	h, dir := clusterFS(t, "tina")
+	direct, dir := clusterFS(t, "tina")
+	h, relay := relayed(t, direct)
 	content := bytes.Repeat([]byte("0123456789abcdef"), 300_000)
 	w, err := h.Create(t.Context(), dir+"/f", CreateOptions{})
 	if err != nil {
@@ -35,16 +38,16 @@ func TestHDFSRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = append(got, piece...)
-		s := f.(*hdfsFile).at.s
-		if s == nil {
+		if open, _ := relay.count(); open == 0 && len(got) < len(content) {
 			t.Fatal("a file that is read has no connection")
 		}
 		h.Rest()
-		s.mu.Lock()
-		open := len(s.conns)
-		s.mu.Unlock()
-		if f.(*hdfsFile).at.s != nil || open > 0 || len(h.free) > 0 {
-			t.Fatalf("at byte %d: %d connections of the file are open, %d sessions are idle", len(got), open, len(h.free))
+		testcheck.Eventually(t, time.Minute, "the end of the connections", func() (bool, any) {
+			open, _ := relay.count()
+			return open == 0, open
+		})
+		if len(h.free) > 0 || h.dfs.Idle() > 0 {
+			t.Fatalf("at byte %d: %d sessions and %d connections are idle", len(got), len(h.free), h.dfs.Idle())
 		}
 	}
 	if !bytes.Equal(got, content) {

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testdfs"
 )
 
 // A smallFault is a fault of the short way that small files take.
@@ -68,7 +70,7 @@ func callFaults() []smallFault {
 		{"the answer to addBlock is empty", answers("addBlock", nil), false},
 		{"complete is not asked for", cut("complete"), false},
 		{"the answer to complete is lost", lost("complete"), false},
-		{"complete says not yet", answers("complete", appendNumber(nil, 1, 0)), false},
+		{"complete says not yet", answers("complete", frames.AppendNumber(nil, 1, 0)), false},
 		{"the answer to the defaults is none", noDefaults(), false},
 		{"getBlockLocations is not asked for", cut("getBlockLocations"), false},
 	}
@@ -80,30 +82,30 @@ func pipelineFaults(t *testing.T) []smallFault {
 	return []smallFault{
 		{"the DataNode ends the connection", written(func(net.Conn) {}), false},
 		{"the DataNode refuses the block", written(func(c net.Conn) {
-			if _, ok := takeOperation(c); ok {
-				c.Write(answerStatus(5))
+			if _, _, err := testdfs.TakeOperation(c); err == nil {
+				c.Write(testdfs.Status(5))
 			}
 		}), false},
 		{"the DataNode does not answer in form", written(func(c net.Conn) {
-			if _, ok := takeOperation(c); ok {
+			if _, _, err := testdfs.TakeOperation(c); err == nil {
 				c.Write([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 			}
 		}), false},
 		{"the DataNode acknowledges another packet", written(func(c net.Conn) {
-			if _, ok := takeOperation(c); ok {
-				c.Write(append(answerStatus(0), acknowledge(7, 0)...))
+			if _, _, err := testdfs.TakeOperation(c); err == nil {
+				c.Write(append(testdfs.Status(0), testdfs.Acknowledge(7, 0)...))
 				io.Copy(io.Discard, c)
 			}
 		}), false},
 		{"the DataNode cannot write a packet", written(func(c net.Conn) {
-			if _, ok := takeOperation(c); ok {
-				c.Write(append(answerStatus(0), acknowledge(0, 1)...))
+			if _, _, err := testdfs.TakeOperation(c); err == nil {
+				c.Write(append(testdfs.Status(0), testdfs.Acknowledge(0, 1)...))
 				io.Copy(io.Discard, c)
 			}
 		}), false},
 		{"the DataNode acknowledges for nobody", written(func(c net.Conn) {
-			if _, ok := takeOperation(c); ok {
-				c.Write(append(answerStatus(0), acknowledge(0)...))
+			if _, _, err := testdfs.TakeOperation(c); err == nil {
+				c.Write(append(testdfs.Status(0), testdfs.Acknowledge(0)...))
 				io.Copy(io.Discard, c)
 			}
 		}), false},
@@ -116,18 +118,18 @@ func blockFaults(t *testing.T, data []byte) []smallFault {
 	return []smallFault{
 		{"the block is not where it is said", read(func(net.Conn) {}), false},
 		{"the block is damaged", read(func(c net.Conn) {
-			if _, ok := takeOperation(c); !ok {
+			if _, _, err := testdfs.TakeOperation(c); err != nil {
 				return
 			}
-			s := usualShape
-			s.damage = 100
-			c.Write(s.answer(data, readRequest{end: int64(len(data))}))
+			s := testdfs.UsualShape
+			s.Damage = 100
+			c.Write(s.Answer(data, testdfs.Read{End: int64(len(data))}))
 		}), false},
 		{"the block is too short", read(func(c net.Conn) {
-			if _, ok := takeOperation(c); !ok {
+			if _, _, err := testdfs.TakeOperation(c); err != nil {
 				return
 			}
-			c.Write(usualShape.answer(data[:1024], readRequest{end: 1024}))
+			c.Write(testdfs.UsualShape.Answer(data[:1024], testdfs.Read{End: 1024}))
 		}), false},
 	}
 }
@@ -154,7 +156,8 @@ func writtenTo(t *testing.T, serve func(c net.Conn)) *between {
 	at, hit := listener(t, serve), firstCall("addBlock")
 	return &between{answer: func(m string, request, answer []byte) ([]byte, bool) {
 		if hit(m, request) {
-			return elsewhere(answer, 0, at()), true
+			changed, _ := testdfs.Elsewhere(answer, 0, at())
+			return changed, true
 		}
 		return answer, true
 	}}
@@ -166,7 +169,8 @@ func readFrom(t *testing.T, serve func(c net.Conn)) *between {
 	var seen atomic.Bool
 	return &between{answer: func(m string, _, answer []byte) ([]byte, bool) {
 		if m == "getBlockLocations" && !seen.Swap(true) {
-			return elsewhere(answer, 2, at()), true
+			changed, _ := testdfs.Elsewhere(answer, 2, at())
+			return changed, true
 		}
 		return answer, true
 	}}

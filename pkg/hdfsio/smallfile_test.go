@@ -125,9 +125,7 @@ func TestSmallRefused(t *testing.T) {
 // connection to the DataNode.
 func TestSmallCalls(t *testing.T) {
 	h, dir := clusterFS(t, "")
-	b := &between{}
-	fsys := through(t, h, b)
-	var used *peer
+	fsys, b := relayed(t, h)
 	for i := range 5 {
 		name, data := fmt.Sprintf("%s/%d", dir, i), noise(30_000+i)
 		w := interim(t, fsys, name, data, CreateOptions{BlockSize: 1 << 20})
@@ -144,13 +142,13 @@ func TestSmallCalls(t *testing.T) {
 		if got := slices.Compact(calls); !slices.Equal(got, []string{"create", "addBlock", "complete", "getBlockLocations", "rename2"}) {
 			t.Errorf("file %d costs the calls %v", i, got)
 		}
-		fsys.small.peers.mu.Lock()
-		if idle := fsys.small.peers.idle; len(idle) != 1 {
-			t.Errorf("%d connections to the DataNode are idle", len(idle))
-		} else if used == nil {
-			used = idle[0]
+		if idle := fsys.dfs.Idle(); idle != 1 {
+			t.Errorf("%d connections to the DataNode are idle", idle)
 		}
-		fsys.small.peers.mu.Unlock()
+	}
+	// Each file that is written has a connection, and all that are read share one.
+	if _, dials := b.count(); dials != 5+1 {
+		t.Errorf("%d connections to the DataNode", dials)
 	}
 }
 

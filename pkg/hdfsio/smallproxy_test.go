@@ -1,18 +1,19 @@
 package hdfsio
 
 import (
-	"encoding/binary"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testdfs"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // between stands between a client and a NameNode. It carries one call of a connection at a time.
@@ -59,17 +60,15 @@ func through(t *testing.T, h *HDFS, b *between) *HDFS {
 
 // carry carries a call and its answer.
 func (b *between) carry(client, server net.Conn) bool {
-	request, err := readFrame(client)
+	request, err := testdfs.ReadFrame(client)
 	if err != nil {
 		return false
 	}
-	messages, _ := splitFrame(request)
-	if len(messages) != 3 { // the connection's context, which has no answer
+	method, messages, ok := testdfs.Call(request)
+	if !ok { // the connection's context, which has no answer
 		_, err := server.Write(request)
 		return err == nil
 	}
-	name, _ := fieldBytes(messages[1], 1)
-	method := string(name)
 	b.mu.Lock()
 	if method != "renewLease" {
 		b.calls = append(b.calls, method)
@@ -81,16 +80,16 @@ func (b *between) carry(client, server net.Conn) bool {
 	if _, err := server.Write(request); err != nil {
 		return false
 	}
-	answer, err := readFrame(server)
+	answer, err := testdfs.ReadFrame(server)
 	if err != nil {
 		return false
 	}
-	if parts, _ := splitFrame(answer); b.answer != nil && len(parts) == 2 {
+	if parts, _ := testdfs.SplitFrame(answer); b.answer != nil && len(parts) == 2 {
 		body, ok := b.answer(method, messages[2], parts[1])
 		if !ok {
 			return false
 		}
-		answer = joinFrame(parts[0], body)
+		answer = testdfs.JoinFrame(parts[0], body)
 	}
 	_, err = client.Write(answer)
 	return err == nil
@@ -99,61 +98,71 @@ func (b *between) carry(client, server net.Conn) bool {
 // ours reports whether a call is one past the client library.
 func ours(request []byte) bool { return strings.Contains(string(request), "bulkload-") }
 
-// elsewhere has the DataNodes of an AddBlockResponseProto or a GetBlockLocationsResponseProto be at another port.
-func elsewhere(answer []byte, blocks protowire.Number, at net.Addr) []byte {
-	_, port, _ := net.SplitHostPort(at.String())
-	number, _ := strconv.ParseUint(port, 10, 16)
-	inside := func(message []byte, path ...protowire.Number) []byte {
-		var change func(m []byte, path []protowire.Number) []byte
-		change = func(m []byte, path []protowire.Number) []byte {
-			if len(path) == 0 {
-				return appendNumber(without(m, 4), 4, number) // of a DatanodeIDProto
-			}
-			var out []byte
-			frames.Fields(m, func(field protowire.Number, value uint64, data []byte) {
-				switch {
-				case data == nil:
-					out = appendNumber(out, field, value)
-				case field == path[0]:
-					out = appendField(out, field, change(data, path[1:]))
-				default:
-					out = appendField(out, field, data)
-				}
-			})
-			return out
+// relay stands between a client and the DataNode of a cluster that has one.
+type relay struct {
+	between
+	port atomic.Uint64 // of the DataNode
+
+	mu    sync.Mutex
+	open  []net.Conn
+	dials int
+}
+
+// relayed is a client of the file system of h that reaches its DataNode by way of a relay.
+func relayed(t *testing.T, h *HDFS) (*HDFS, *relay) {
+	t.Helper()
+	r := &relay{}
+	l := testcheck.Serve(t, r.serve)
+	r.answer = func(method string, _, answer []byte) ([]byte, bool) {
+		blocks := protowire.Number(2)
+		switch method {
+		case "addBlock":
+			blocks = 0
+		case "getBlockLocations":
+		default:
+			return answer, true
 		}
-		return change(message, path)
+		answer, port := testdfs.Elsewhere(answer, blocks, l.Addr())
+		if port > 0 {
+			r.port.Store(port)
+		}
+		return answer, true
 	}
-	if blocks == 0 {
-		return inside(answer, 1, 3, 1) // LocatedBlockProto, DatanodeInfoProto, DatanodeIDProto
-	}
-	return inside(answer, 1, blocks, 3, 1)
+	return through(t, h, &r.between), r
 }
 
-// answerStatus is a BlockOpResponseProto of a status, after its length.
-func answerStatus(status uint64) []byte {
-	return protowire.AppendBytes(nil, appendNumber(nil, 1, status))
-}
-
-// acknowledge is a PipelineAckProto after its length.
-func acknowledge(seqno int64, replies ...uint64) []byte {
-	m := appendNumber(nil, 1, protowire.EncodeZigZag(seqno))
-	for _, r := range replies {
-		m = appendNumber(m, 2, r)
-	}
-	return protowire.AppendBytes(nil, m)
-}
-
-// takeOperation reads a request to a DataNode.
-func takeOperation(c net.Conn) (op byte, ok bool) {
-	var head [3]byte
-	if _, err := io.ReadFull(c, head[:]); err != nil {
-		return 0, false
-	}
-	n, err := binary.ReadUvarint(byteReader{c})
+func (r *relay) serve(client net.Conn) {
+	server, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.FormatUint(r.port.Load(), 10)))
 	if err != nil {
-		return 0, false
+		return
 	}
-	_, err = io.CopyN(io.Discard, c, int64(n))
-	return head[2], err == nil
+	r.mu.Lock()
+	r.open = append(r.open, client)
+	r.dials++
+	r.mu.Unlock()
+	go func() {
+		io.Copy(client, server)
+		client.Close()
+	}()
+	io.Copy(server, client)
+	server.Close()
+	r.mu.Lock()
+	r.open = slices.DeleteFunc(r.open, func(c net.Conn) bool { return c == client })
+	r.mu.Unlock()
+}
+
+// count is how many connections are open, and how many there were.
+func (r *relay) count() (open, dials int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.open), r.dials
+}
+
+// cut breaks the open connections.
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.open {
+		c.Close()
+	}
 }

@@ -54,7 +54,7 @@ func TestSmallSecured(t *testing.T) {
 			if log.Len() > 0 {
 				t.Errorf("not all went the short way: %s", &log)
 			}
-			if n := len(h.small.peers.idle); n != 1 {
+			if n := h.dfs.Idle(); n != 1 {
 				t.Errorf("%d connections to the DataNode are idle", n)
 			}
 			testcheck.Must(t, h.RemoveAll(t.Context(), dir))

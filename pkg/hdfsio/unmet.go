@@ -35,22 +35,10 @@ func (e *UnmetError) Unwrap() error { return e.Err }
 func (e *UnmetError) Settings() []setting.Name                  { return e.message().Settings() }
 func (e *UnmetError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// meet notes that a NameNode has taken a connection.
-func (h *HDFS) meet() {
-	h.mu.Lock()
-	h.met = true
-	h.mu.Unlock()
-}
-
 // unmet is an error of a failed connect as an [UnmetError], nil for other errors and where a NameNode was reached before.
 func (h *HDFS) unmet(err error) error {
 	op, ok := errors.AsType[*net.OpError](err)
-	if !ok || op.Op != "dial" {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.met {
+	if !ok || op.Op != "dial" || h.dfs.Met() {
 		return nil
 	}
 	return &UnmetError{h.o.Addresses, err}

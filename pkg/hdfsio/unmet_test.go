@@ -19,7 +19,7 @@ func TestUnmet(t *testing.T) {
 			t.Fatal(err)
 		}
 		if met {
-			h.meet()
+			h.dfs.Meet()
 		}
 		_, err = h.Stat(t.Context(), "/a")
 		_, unmet := errors.AsType[*UnmetError](err)

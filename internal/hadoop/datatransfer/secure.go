@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"bulkload/internal/hadoop/frames"
 	"bulkload/internal/hadoop/sasl"
 	"bulkload/pkg/kerberos"
 )
@@ -45,73 +46,52 @@ var (
 	ErrToken = errors.New("the DataNode refuses the block token")
 )
 
-// Conn is a connection to a DataNode for a client that knows nothing of security. The login takes place when the client has
-// written its request, whose token proves who it is. Read and Write belong to one goroutine each; the first Write comes
-// before the first Read.
+// Conn is a connection to a DataNode, after the login. Read and Write belong to one goroutine each.
 type Conn struct {
 	net.Conn
-	o     Options
-	begin []byte // of what was written
-	out   io.Writer
-	in    io.Reader
+	out io.Writer
+	in  io.Reader
 }
 
-// New is a connection over one that is open.
-func New(nc net.Conn, o Options) *Conn { return &Conn{Conn: nc, o: o} }
+// LogIn proves with a block's token (TokenProto), or with the key for encrypted data, who the client is. What follows on the
+// connection is protected as both sides have agreed.
+func LogIn(nc net.Conn, token []byte, o Options) (*Conn, error) {
+	c := &Conn{Conn: nc}
+	if err := c.logIn(token, o); err != nil {
+		return nil, fmt.Errorf("login at DataNode: %w", err)
+	}
+	return c, nil
+}
 
 // Write implements [net.Conn].
-func (c *Conn) Write(p []byte) (int, error) {
-	if c.out != nil {
-		return c.out.Write(p)
-	}
-	c.begin = append(c.begin, p...)
-	token, whole, err := parseRequest(c.begin)
-	if err != nil {
-		return 0, err
-	}
-	if !whole {
-		return len(p), nil
-	}
-	if err := c.logIn(token); err != nil {
-		return 0, fmt.Errorf("login at DataNode: %w", err)
-	}
-	request := c.begin
-	c.begin = nil
-	if _, err := c.out.Write(request); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
+func (c *Conn) Write(p []byte) (int, error) { return c.out.Write(p) }
 
 // Read implements [net.Conn].
-func (c *Conn) Read(p []byte) (int, error) {
-	if c.in == nil {
-		return 0, errors.New("datatransfer: read before a request was written")
-	}
-	return c.in.Read(p)
-}
+func (c *Conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // logIn talks to the DataNode (SaslDataTransferClient.doSaslHandshake).
-func (c *Conn) logIn(t blockToken) error {
-	who := sasl.TokenCredentials(t.identifier, t.password)
-	if k := c.o.Key; k != nil {
+func (c *Conn) logIn(token []byte, o Options) error {
+	identifier, _ := frames.Bytes(token, 1)
+	password, _ := frames.Bytes(token, 2)
+	who := sasl.TokenCredentials(identifier, password)
+	if k := o.Key; k != nil {
 		// The number is signed in Java.
 		who.Name = strconv.Itoa(int(int32(k.ID))) + " " + k.Pool + " " + base64.StdEncoding.EncodeToString(k.Nonce)
 		who.Password = base64.StdEncoding.EncodeToString(k.Key)
 	}
-	client := sasl.DigestMD5(who, "hdfs", "0", c.o.Qualities)
+	client := sasl.DigestMD5(who, "hdfs", "0", o.Qualities)
 	first := message{payload: []byte{}}
 	if _, err := c.Conn.Write(first.append(binary.BigEndian.AppendUint32(nil, magic))); err != nil {
 		return err
 	}
-	challenge, err := c.answer()
+	challenge, err := c.answer(o)
 	if err != nil {
 		return err
 	}
 	response := message{}
 	if response.payload, err = client.Step(challenge.payload); err != nil {
 		if m, ok := errors.AsType[*kerberos.MismatchError](err); ok {
-			return fmt.Errorf("protection of data transfer: %w (%s)", m, c.o.QualityKey)
+			return fmt.Errorf("protection of data transfer: %w (%s)", m, o.QualityKey)
 		}
 		return err
 	}
@@ -122,7 +102,7 @@ func (c *Conn) logIn(t blockToken) error {
 	if _, err := c.Conn.Write(response.append(nil)); err != nil {
 		return err
 	}
-	last, err := c.answer()
+	last, err := c.answer(o)
 	if err != nil {
 		return err
 	}
@@ -133,7 +113,7 @@ func (c *Conn) logIn(t blockToken) error {
 }
 
 // answer reads a message that is no refusal.
-func (c *Conn) answer() (message, error) {
+func (c *Conn) answer(o Options) (message, error) {
 	m, err := readMessage(c.Conn)
 	switch {
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET):
@@ -141,8 +121,8 @@ func (c *Conn) answer() (message, error) {
 	case err != nil:
 		return m, err
 	case m.status == statusUnknownKey:
-		if c.o.UnknownKey != nil {
-			c.o.UnknownKey()
+		if o.UnknownKey != nil {
+			o.UnknownKey()
 		}
 		return m, ErrUnknownKey
 	case m.status == statusBadToken:

@@ -11,13 +11,6 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// Operations whose request has a block token (Op, Hadoop 3.4), after version 28 of the protocol.
-const (
-	opWriteBlock    = 80
-	opReadBlock     = 81
-	opBlockChecksum = 85
-)
-
 // magic begins a conversation of SASL in place of a version.
 const magic = 0xdeadbeef
 
@@ -119,57 +112,4 @@ func (o oneByte) ReadByte() (byte, error) {
 	var b [1]byte
 	_, err := io.ReadFull(o.r, b[:])
 	return b[0], err
-}
-
-// blockToken is what a request says of its block.
-type blockToken struct {
-	pool       string
-	identifier []byte
-	password   []byte
-}
-
-// parseRequest finds the token in the beginning of what a client writes to a DataNode. whole is false while the request is
-// not.
-func parseRequest(p []byte) (t blockToken, whole bool, err error) {
-	const head = 3 // version and operation
-	if len(p) < head {
-		return t, false, nil
-	}
-	op := p[2]
-	if p[0] != 0 || p[1] != 28 || op != opReadBlock && op != opWriteBlock && op != opBlockChecksum {
-		return t, false, fmt.Errorf("operation %d of version %d has no block token that is known", op, binary.BigEndian.Uint16(p))
-	}
-	length, n := protowire.ConsumeVarint(p[head:])
-	switch {
-	case n < 0 && len(p)-head < binary.MaxVarintLen64:
-		return t, false, nil
-	case n < 0 || length > mostMessage:
-		return t, false, errors.New("a request is malformed")
-	case uint64(len(p)-head-n) < length:
-		return t, false, nil
-	}
-	h, ok := field(p[head+n:head+n+int(length)], 1)
-	if ok && op != opBlockChecksum {
-		h, ok = field(h, 1) // of a ClientOperationHeaderProto
-	}
-	block, ok1 := field(h, 1)
-	token, ok2 := field(h, 2)
-	pool, ok3 := field(block, 1)
-	if !ok || !ok1 || !ok2 || !ok3 {
-		return t, false, errors.New("a request has no block token")
-	}
-	t.pool = string(pool)
-	t.identifier, _ = field(token, 1)
-	t.password, _ = field(token, 2)
-	return t, true, nil
-}
-
-// field is a field of bytes in a message.
-func field(m []byte, number protowire.Number) (value []byte, found bool) {
-	frames.Fields(m, func(n protowire.Number, _ uint64, data []byte) {
-		if n == number && data != nil {
-			value, found = data, true
-		}
-	})
-	return value, found
 }

@@ -1,4 +1,4 @@
-package hdfsio
+package dfs
 
 import "hash/crc32"
 

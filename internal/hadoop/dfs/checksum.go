@@ -1,0 +1,109 @@
+package dfs
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+)
+
+// ErrNoChecksum is matched by errors of a file system that keeps no checksum from which that of a whole file can be made:
+// DataNodes before Hadoop 3.1.1, checksums other than CRC-32C.
+var ErrNoChecksum = errors.New("the file system gives no checksum of the whole file")
+
+// Numbers of datatransfer.proto and hdfs.proto, Hadoop 3.4.
+const (
+	blockChecksumOptions = 2 // of OpBlockChecksumProto
+	checksumType         = 1 // of BlockChecksumOptionsProto
+	compositeCRC         = 2 // a BlockChecksumTypeProto
+	crc32cType           = 2 // a ChecksumTypeProto
+)
+
+// Checksum gives the CRC-32C of the first bytes of a file, from the checksums that DataNodes keep with its blocks: no data are read.
+// Of each block one replica is asked.
+//
+// The operation is BLOCK_CHECKSUM with the option COMPOSITE_CRC (datatransfer.proto, Hadoop 3.1.1 and later), as
+// `dfs.checksum.combine.mode` COMPOSITE_CRC has Java's getFileChecksum use it.
+func (c *Client) Checksum(ctx context.Context, name string, size int64) (sum uint32, err error) {
+	l, err := c.Locate(ctx, name, 0, size)
+	if err != nil {
+		return 0, err
+	}
+	end := int64(0)
+	for _, b := range l.Blocks {
+		of, err := c.blockChecksum(ctx, b)
+		if err != nil {
+			return 0, err
+		}
+		sum = combineCRC(sum, of, b.Size)
+		end += b.Size
+	}
+	if end != size {
+		return 0, fmt.Errorf("checksums of %d bytes came for a file of %d", end, size)
+	}
+	return sum, nil
+}
+
+// blockChecksum asks the DataNodes of a block, up to the first that answers.
+func (c *Client) blockChecksum(ctx context.Context, b Block) (sum uint32, err error) {
+	err = fmt.Errorf("no datanode has %s", b)
+	for _, n := range c.order(b.Nodes) {
+		if sum, err = c.askChecksum(ctx, b, n); err == nil || ctx.Err() != nil || errors.Is(err, ErrNoChecksum) {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return sum, err
+}
+
+func (c *Client) askChecksum(ctx context.Context, b Block, n DataNode) (uint32, error) {
+	p, err := c.dial(ctx, n, b)
+	if err != nil {
+		return 0, err
+	}
+	defer p.conn.Close()
+	defer p.during(ctx)()
+	options := frames.AppendNumber(nil, checksumType, compositeCRC)
+	if err = p.request(blockChecksumOp, frames.AppendBytes(frames.AppendBytes(nil, 1, baseHeader(b)), blockChecksumOptions, options)); err != nil {
+		return 0, err
+	}
+	m, err := p.response()
+	if err != nil {
+		return 0, fmt.Errorf("checksum of datanode %s: %w", p.address, err)
+	}
+	return parseSum(m)
+}
+
+// parseSum reads the BlockOpResponseProto of a checksum.
+func parseSum(message []byte) (sum uint32, err error) {
+	var kind, how uint64
+	var value []byte
+	answer, ok := frames.Bytes(message, 3)
+	ok = ok && frames.Fields(answer, func(field protowire.Number, number uint64, data []byte) {
+		switch field {
+		case 3:
+			value = data
+		case 4:
+			kind = number
+		case 5:
+			how = frames.Number(data, checksumType)
+		}
+	})
+	switch {
+	case !ok:
+		return 0, errors.New("BLOCK_CHECKSUM: an answer is malformed")
+	case how != compositeCRC:
+		return 0, fmt.Errorf("%w: its DataNodes are older than Hadoop 3.1.1", ErrNoChecksum)
+	case kind != crc32cType:
+		return 0, fmt.Errorf("%w: its checksums are no CRC-32C (dfs.checksum.type)", ErrNoChecksum)
+	case len(value) != 4:
+		return 0, fmt.Errorf("BLOCK_CHECKSUM: a checksum of %d bytes", len(value))
+	}
+	return binary.BigEndian.Uint32(value), nil
+}

@@ -1,0 +1,285 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/pkg/kerberos"
+)
+
+// Options say how the servers of an HDFS are reached. All but Login, Data and DataKey are required.
+type Options struct {
+	Addresses              []string // of NameNodes, host:port, tried in turn
+	User                   string
+	UseDatanodeHostname    bool               // connect to DataNodes by name, not by address
+	DialTimeout, IOTimeout time.Duration      // of a connect, and of each read, write and call
+	Login                  *hadooprpc.Options // at NameNodes; nil: simple authentication
+	Data                   []kerberos.Quality // protections of data transfer, the preferred one first; none: the strongest
+	DataKey                string             // the key of the configuration that Data is from, for errors
+}
+
+// Client makes calls of the NameNode and reaches DataNodes. Any number of goroutines may use it.
+type Client struct {
+	o Options
+
+	mu      sync.Mutex
+	first   int  // index in Addresses to try first: the last one that answered
+	met     bool // a NameNode has taken a connection
+	closed  bool
+	callers []idleCaller
+	peers   []*peer
+	failed  map[string]time.Time // when DataNodes failed, by address
+
+	defaults knownDefaults
+	key      dataKey
+	packets  sync.Pool // *[]byte, to write packets from
+}
+
+// New makes a client. It does not connect. Close it after use.
+func New(o Options) *Client { return &Client{o: o} }
+
+// Close closes the idle connections.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.Rest()
+}
+
+// Rest closes the idle connections. Later calls make others.
+func (c *Client) Rest() {
+	c.mu.Lock()
+	callers, peers := c.callers, c.peers
+	c.callers, c.peers = nil, nil
+	c.mu.Unlock()
+	for _, i := range callers {
+		i.caller.Close()
+	}
+	for _, p := range peers {
+		p.conn.Close()
+	}
+}
+
+// Idle is how many connections to DataNodes are kept for the next block.
+func (c *Client) Idle() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.peers)
+}
+
+// idleCall is how long a connection to a NameNode may have been idle to be used again. A NameNode closes idle ones after
+// 10 s at the earliest; one that it has closed costs a call whose answer counts as lost.
+const idleCall = 2 * time.Second
+
+// mostCallers bounds the idle connections to NameNodes: as many small files are completed at a time.
+const mostCallers = 32
+
+// idleCaller is a connection to a NameNode that is not in use.
+type idleCaller struct {
+	caller *hadooprpc.Caller
+	server int // index in Addresses
+	since  time.Time
+}
+
+// Call makes one call of ClientProtocol. NameNodes that are in standby or cannot be reached are passed over. sent is false
+// when no NameNode can have acted. An exception is a [RemoteError], or what Go has for it.
+func (c *Client) Call(ctx context.Context, method string, request []byte) (response []byte, sent bool, err error) {
+	sent, err = c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
+		response, err = caller.Call(ctx, method, request)
+		if e, ok := errors.AsType[*hadooprpc.Error](err); ok {
+			err = &RemoteError{method, e}
+		}
+		return err
+	})
+	if e, ok := err.(*RemoteError); ok {
+		err = e.meaning()
+	}
+	return response, sent, err
+}
+
+// With makes calls on a connection to a NameNode, as [Client.Call] makes one.
+func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.Caller) error) (sent bool, err error) {
+	var errs []error
+	for range c.o.Addresses {
+		conn, err := c.caller(ctx)
+		if err != nil {
+			errs = append(errs, err)
+			if ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		err = c.on(ctx, conn, do)
+		if e, ok := errors.AsType[*hadooprpc.Error](err); !ok || e.Class != "org.apache.hadoop.ipc.StandbyException" {
+			return true, err
+		}
+		c.PassOver(conn.server)
+		errs = append(errs, err)
+	}
+	return false, errors.Join(errs...)
+}
+
+// on makes calls on a connection, and keeps that if it is sound.
+func (c *Client) on(ctx context.Context, conn idleCaller, do func(context.Context, *hadooprpc.Caller) error) error {
+	limited, cancel := context.WithTimeoutCause(ctx, c.o.IOTimeout, fmt.Errorf("no answer within %s", c.o.IOTimeout))
+	defer cancel()
+	err := do(limited, conn.caller)
+	e, answered := errors.AsType[*hadooprpc.Error](err)
+	switch {
+	case err == nil, answered && limited.Err() == nil && !e.Fatal:
+		c.keepCaller(conn)
+		return err
+	case answered && limited.Err() == nil:
+		conn.caller.Close()
+		return err
+	}
+	conn.caller.Close()
+	c.PassOver(conn.server)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("namenode %s: %w", c.o.Addresses[conn.server], err)
+}
+
+// caller takes an idle connection or makes one.
+func (c *Client) caller(ctx context.Context) (idleCaller, error) {
+	c.mu.Lock()
+	var stale []idleCaller
+	for len(c.callers) > 0 {
+		i := c.callers[len(c.callers)-1]
+		c.callers = c.callers[:len(c.callers)-1]
+		if time.Since(i.since) < idleCall {
+			c.mu.Unlock()
+			return i, nil
+		}
+		stale = append(stale, i)
+	}
+	server, closed := c.first, c.closed
+	c.mu.Unlock()
+	for _, i := range stale {
+		i.caller.Close()
+	}
+	if closed {
+		return idleCaller{}, fs.ErrClosed
+	}
+	nc, err := (&net.Dialer{Timeout: c.o.DialTimeout}).DialContext(ctx, "tcp", c.o.Addresses[server])
+	if err == nil {
+		c.Meet()
+		var conn *hadooprpc.Conn
+		if c.o.Login == nil {
+			conn, err = hadooprpc.Open(nc, c.o.User, hadooprpc.ClientProtocol)
+		} else {
+			conn, err = c.LogIn(ctx, nc, c.o.Addresses[server])
+		}
+		if err == nil {
+			return idleCaller{caller: hadooprpc.NewCaller(conn, hadooprpc.ClientProtocol), server: server}, nil
+		}
+	}
+	c.PassOver(server)
+	return idleCaller{}, err
+}
+
+// LogIn logs in at a NameNode of that address. The connection is closed when that fails.
+func (c *Client) LogIn(ctx context.Context, nc net.Conn, addr string) (*hadooprpc.Conn, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, errors.Join(err, nc.Close())
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.IOTimeout, fmt.Errorf("no answer within %s", c.o.IOTimeout))
+	defer cancel()
+	return hadooprpc.Dial(ctx, nc, host, *c.o.Login)
+}
+
+// keepCaller keeps a connection for the next call.
+func (c *Client) keepCaller(i idleCaller) {
+	i.since = time.Now()
+	c.mu.Lock()
+	keep := !c.closed && len(c.callers) < mostCallers
+	if keep {
+		c.callers = append(c.callers, i)
+	}
+	c.mu.Unlock()
+	if !keep {
+		i.caller.Close()
+	}
+}
+
+// Meet notes that a NameNode has taken a connection; Met says whether one has.
+func (c *Client) Meet() {
+	c.mu.Lock()
+	c.met = true
+	c.mu.Unlock()
+}
+
+func (c *Client) Met() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.met
+}
+
+// First is the index of the NameNode that the next connection begins with.
+func (c *Client) First() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.first
+}
+
+// Prefer has the next connection begin with a NameNode that has answered.
+func (c *Client) Prefer(server int) {
+	c.mu.Lock()
+	c.first = server
+	c.mu.Unlock()
+}
+
+// PassOver has the next connection begin with the NameNode after this one. Idle connections to this one are closed.
+func (c *Client) PassOver(server int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first == server {
+		c.first = (server + 1) % len(c.o.Addresses)
+	}
+	c.callers = slices.DeleteFunc(c.callers, func(i idleCaller) bool {
+		if i.server == server {
+			i.caller.Close()
+		}
+		return i.server == server
+	})
+}
+
+// RemoteError is a NameNode's exception. It is an Error of github.com/colinmarc/hdfs/v2.
+type RemoteError struct {
+	method string
+	e      *hadooprpc.Error
+}
+
+func (e *RemoteError) Method() string    { return e.method }
+func (e *RemoteError) Desc() string      { return "ERROR_APPLICATION" }
+func (e *RemoteError) Exception() string { return e.e.Class }
+func (e *RemoteError) Message() string   { return e.e.Message }
+func (e *RemoteError) Error() string     { return fmt.Sprintf("%s call failed (%s)", e.method, e.e.Class) }
+func (e *RemoteError) Unwrap() error     { return e.e }
+
+// meaning is the error that Go has for an exception, else the exception.
+func (e *RemoteError) meaning() error {
+	switch e.Exception() {
+	case "java.io.FileNotFoundException":
+		return fs.ErrNotExist
+	case "org.apache.hadoop.security.AccessControlException":
+		return fs.ErrPermission
+	case "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException":
+		return syscall.ENOTEMPTY
+	case "org.apache.hadoop.fs.FileAlreadyExistsException":
+		return fs.ErrExist
+	case "org.apache.hadoop.HadoopIllegalArgumentException":
+		return fs.ErrInvalid
+	}
+	return e
+}

@@ -1,0 +1,319 @@
+package dfs
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/datatransfer"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/hadoop/hadooprpc"
+)
+
+// How operations begin: version 28 of the data transfer protocol, and the operation (DataTransferProtocol and Op, Hadoop 3.4).
+const (
+	writeBlockOp    = "\x00\x1c\x50"
+	readBlockOp     = "\x00\x1c\x51"
+	blockChecksumOp = "\x00\x1c\x55"
+)
+
+// Values of Status (datatransfer.proto).
+const (
+	badToken   = 5
+	checksumOK = 6
+)
+
+// mostResponse bounds an answer of a DataNode that is no packet, in bytes.
+const mostResponse = 1 << 20
+
+// baseHeader is a BaseHeaderProto: the block, and the token that opens it.
+func baseHeader(b Block) []byte {
+	return frames.AppendBytes(frames.AppendBytes(nil, 1, b.id), 2, b.token)
+}
+
+// clientHeader is a ClientOperationHeaderProto.
+func clientHeader(b Block, client string) []byte {
+	return frames.AppendBytes(frames.AppendBytes(nil, 1, baseHeader(b)), 2, client)
+}
+
+// peer is a connection to a DataNode.
+type peer struct {
+	conn    net.Conn
+	in      *bufio.Reader
+	address string
+	packet  []byte    // to read the next packet into
+	since   time.Time // it has been idle
+	used    bool      // before: the DataNode may have closed it
+}
+
+// address is where a DataNode takes connections.
+func (c *Client) address(n DataNode) string {
+	host := n.ip
+	if c.o.UseDatanodeHostname {
+		host = n.Host
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n.port, 10))
+}
+
+// dial connects to a DataNode that has, or is to have, a block.
+func (c *Client) dial(ctx context.Context, n DataNode, b Block) (*peer, error) {
+	d, err := c.Defaults(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address := c.address(n)
+	nc, err := (&net.Dialer{Timeout: c.o.DialTimeout}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { nc.Close() })
+	conn, err := c.secure(ctx, &patientConn{nc, c.o.IOTimeout}, b, d.encrypted)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return &peer{conn: conn, in: bufio.NewReader(conn), address: address}, nil
+}
+
+// during has the end of a context end what is under way on the connection.
+func (p *peer) during(ctx context.Context) (end func() bool) {
+	return context.AfterFunc(ctx, func() { p.conn.Close() })
+}
+
+// request sends an operation.
+func (p *peer) request(op string, message []byte) error {
+	_, err := p.conn.Write(protowire.AppendBytes([]byte(op), message))
+	return err
+}
+
+// response reads the answer to an operation, a BlockOpResponseProto.
+func (p *peer) response() ([]byte, error) {
+	m, err := readDelimited(p.in, nil)
+	if err == nil {
+		err = checkResponse(m)
+	}
+	return m, err
+}
+
+// readDelimited reads a message after its length, into buf if it is large enough.
+func readDelimited(r *bufio.Reader, buf []byte) ([]byte, error) {
+	n, err := binary.ReadUvarint(r)
+	if err != nil {
+		return nil, err
+	}
+	if n > mostResponse {
+		return nil, fmt.Errorf("an answer has %d bytes", n)
+	}
+	m := slices.Grow(buf[:0], int(n))[:n]
+	_, err = io.ReadFull(r, m)
+	return m, err
+}
+
+// checkResponse wants a BlockOpResponseProto whose status is SUCCESS.
+func checkResponse(m []byte) error {
+	var status uint64
+	var text []byte
+	has := false
+	ok := frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
+		switch {
+		case field == 1 && data == nil:
+			status, has = number, true
+		case field == 5:
+			text = data
+		}
+	})
+	switch {
+	case !ok || !has:
+		return errors.New("its answer is malformed")
+	case status == badToken:
+		return datatransfer.ErrToken
+	case status != 0:
+		line, _, _ := strings.Cut(string(text), "\n")
+		return fmt.Errorf("it refuses with status %d: %s", status, line)
+	}
+	return nil
+}
+
+// patientConn has a deadline for each read and write.
+type patientConn struct {
+	net.Conn
+	timeout time.Duration
+}
+
+func (c *patientConn) Read(p []byte) (int, error) {
+	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Read(p)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the peer must not end an open exchange
+	}
+	return n, err
+}
+
+func (c *patientConn) Write(p []byte) (int, error) {
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+const (
+	// idlePeer is how long a connection may have been idle to be used again: half of what a DataNode waits by default
+	// (dfs.datanode.socket.reuse.keepalive).
+	idlePeer = 2 * time.Second
+	// mostPeers bounds them. Each is a thread of its DataNode.
+	mostPeers = 32
+)
+
+// idle gives a connection to a DataNode on which a block was read, or nil.
+func (c *Client) idle(n DataNode) *peer {
+	address := c.address(n)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	for i := len(c.peers) - 1; i >= 0; i-- {
+		if p := c.peers[i]; p.address == address {
+			c.peers = slices.Delete(c.peers, i, i+1)
+			return p
+		}
+	}
+	return nil
+}
+
+// keep keeps a connection for the next block.
+func (c *Client) keep(p *peer) {
+	p.since, p.used = time.Now(), true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expire()
+	if c.closed || len(c.peers) == mostPeers {
+		p.conn.Close()
+		return
+	}
+	c.peers = append(c.peers, p)
+}
+
+// expire closes those that are idle for too long, which are the first ones.
+func (c *Client) expire() {
+	for len(c.peers) > 0 && time.Since(c.peers[0].since) > idlePeer {
+		c.peers[0].conn.Close()
+		c.peers = slices.Delete(c.peers, 0, 1)
+	}
+}
+
+// secure protects a connection to a DataNode, as the configuration and the NameNode's defaults say.
+func (c *Client) secure(ctx context.Context, nc net.Conn, b Block, encrypted bool) (net.Conn, error) {
+	o := datatransfer.Options{Qualities: c.o.Data, QualityKey: c.o.DataKey}
+	switch {
+	case encrypted:
+		key, err := c.dataKey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o = datatransfer.Options{Key: key, QualityKey: c.o.DataKey, UnknownKey: c.forgetKey}
+	case c.o.Login == nil || len(c.o.Data) == 0 && privileged(nc.RemoteAddr()):
+		return nc, nil
+	}
+	conn, err := datatransfer.LogIn(nc, b.token, o)
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// privileged says that only the superuser of its host could open an address' port: such DataNodes prove themselves by it
+// and take no login unless one is configured.
+func privileged(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return ok && t.Port < 1024
+}
+
+// dataKey is the key for encrypted data that is in use.
+type dataKey struct {
+	mu  sync.Mutex
+	key *datatransfer.Key
+	old time.Time // when another one is asked for
+}
+
+// dataKey gives the key for encrypted data.
+func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
+	c.key.mu.Lock()
+	defer c.key.mu.Unlock()
+	if c.key.key != nil && time.Now().Before(c.key.old) {
+		return c.key.key, nil
+	}
+	var k *hadooprpc.EncryptionKey
+	_, err := c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
+		k, err = caller.EncryptionKey(ctx)
+		return err
+	})
+	if err != nil || k == nil {
+		return nil, err
+	}
+	c.key.key = &datatransfer.Key{ID: k.ID, Pool: k.Pool, Nonce: k.Nonce, Key: k.Key}
+	c.key.old = time.Now().Add(min(time.Until(k.Expiry)/2, 10*time.Minute))
+	return c.key.key, nil
+}
+
+// forgetKey has the next connection ask for another key.
+func (c *Client) forgetKey() {
+	c.key.mu.Lock()
+	defer c.key.mu.Unlock()
+	c.key.key = nil
+}
+
+// probeTimeout bounds the question whether a DataNode answers.
+const probeTimeout = 5 * time.Second
+
+// Probe asks each DataNode of a block for nothing of it, all at once. An error is of the one that did not answer. Any answer
+// will do, also a refusal or the end of the connection: a frozen process takes connections, but gives none.
+func (c *Client) Probe(ctx context.Context, b Block, nodes []DataNode) []error {
+	answers := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() {
+			if err := c.probe(ctx, b, n); err != nil {
+				answers[i] = fmt.Errorf("%s: %w", c.address(n), err)
+			}
+		})
+	}
+	wg.Wait()
+	return answers
+}
+
+func (c *Client) probe(ctx context.Context, b Block, n DataNode) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address(n))
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	if err := nc.SetDeadline(time.Now().Add(probeTimeout)); err != nil {
+		return err
+	}
+	b.token = nil
+	p := &peer{conn: nc}
+	if err := p.request(readBlockOp, readRequest(b, "bulkload-probe", 0, 0)); err != nil {
+		return err
+	}
+	if _, err := nc.Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,306 @@
+package dfs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+)
+
+// Defaults are those of the NameNode for files.
+type Defaults struct {
+	BlockSize, Replication int64
+	Chunk                  int64 // bytes that have one checksum
+	encrypted              bool  // data transfer
+}
+
+// knownDefaults are defaults, with when they were asked for.
+type knownDefaults struct {
+	mu sync.Mutex
+	Defaults
+	at time.Time
+}
+
+// defaultsFor is how long the defaults count.
+const defaultsFor = time.Minute
+
+// Defaults gives what getServerDefaults has answered within the last minute.
+func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
+	k := &c.defaults
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.at.IsZero() && time.Since(k.at) < defaultsFor {
+		return k.Defaults, nil
+	}
+	answer, _, err := c.Call(ctx, "getServerDefaults", nil)
+	if err != nil {
+		return Defaults{}, err
+	}
+	m, ok := frames.Bytes(answer, 1) // FsServerDefaultsProto
+	d := Defaults{int64(frames.Number(m, 1)), int64(frames.Number(m, 4)), int64(frames.Number(m, 2)), frames.Number(m, 6) != 0}
+	if d.Chunk <= 0 || d.Chunk > packetData {
+		d.Chunk = usualChunk
+	}
+	if !ok || d.BlockSize <= 0 || d.Replication <= 0 {
+		return d, errors.New("the namenode's answer to getServerDefaults is malformed")
+	}
+	k.Defaults, k.at = d, time.Now()
+	return d, nil
+}
+
+// Rename renames a file or directory. A name that exists is refused (FSDirRenameOp.validateOverwrite, Hadoop 3.4).
+func (c *Client) Rename(ctx context.Context, from, to string) error {
+	r := frames.AppendNumber(frames.AppendBytes(frames.AppendBytes(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto
+	_, _, err := c.Call(ctx, "rename2", r)
+	return err
+}
+
+// status is of an HdfsFileStatusProto what is used here.
+type status struct {
+	id     uint64
+	length int64
+}
+
+// status asks for a file's number and length.
+func (c *Client) status(ctx context.Context, name string) (status, error) {
+	answer, _, err := c.Call(ctx, "getFileInfo", frames.AppendBytes(nil, 1, name))
+	if err != nil {
+		return status{}, err
+	}
+	m, ok := frames.Bytes(answer, 1)
+	if !ok {
+		return status{}, fs.ErrNotExist
+	}
+	return status{frames.Number(m, 13), int64(frames.Number(m, 3))}, nil
+}
+
+// Located is where the blocks of a file are.
+type Located struct {
+	Length int64
+	Open   bool // for writing
+	Blocks []Block
+}
+
+// Locate asks for the blocks that have bytes [off, off+length) of a file.
+func (c *Client) Locate(ctx context.Context, name string, off, length int64) (Located, error) {
+	r := frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, name), 2, uint64(off)), 3, uint64(length))
+	answer, _, err := c.Call(ctx, "getBlockLocations", r)
+	if err != nil {
+		return Located{}, err
+	}
+	return parseLocated(answer)
+}
+
+// parseLocated reads a GetBlockLocationsResponseProto, whose LocatedBlocksProto is field 1.
+func parseLocated(answer []byte) (l Located, err error) {
+	m, ok := frames.Bytes(answer, 1)
+	ok = ok && frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
+		switch {
+		case field == 1 && data == nil:
+			l.Length = int64(number)
+		case field == 2 && data != nil:
+			b, e := parseBlock(data)
+			l.Blocks, err = append(l.Blocks, b), errors.Join(err, e)
+		case field == 3 && data == nil:
+			l.Open = number != 0
+		}
+	})
+	if !ok || err != nil {
+		return Located{}, errors.New("the namenode's answer to getBlockLocations is malformed")
+	}
+	return l, nil
+}
+
+// renewal is how often the lease of a file is renewed. After a minute others may take it.
+const renewal = 30 * time.Second
+
+// File is a file that is being made. Release it when it is complete or given up.
+type File struct {
+	Name string
+	ID   uint64
+	Made time.Time
+	Defaults
+
+	c       *Client
+	ctx     context.Context
+	holder  string // of the lease
+	release context.CancelFunc
+	renew   *time.Timer
+}
+
+// Create makes a file, which must not exist, with a mode as HDFS counts it. The block size is rounded up to whole chunks; sizes
+// and numbers that are 0 are the NameNode's defaults. The lease is renewed until the file is released or the context ends.
+// sent is false when no NameNode can have acted.
+func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize, replication int64) (f *File, sent bool, err error) {
+	d, err := c.Defaults(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if blockSize > 0 {
+		d.BlockSize = blockSize
+	}
+	if replication > 0 {
+		d.Replication = replication
+	}
+	d.BlockSize = (d.BlockSize + d.Chunk - 1) / d.Chunk * d.Chunk
+	f = &File{Name: name, Defaults: d, c: c, holder: holder()}
+	r := frames.AppendBytes(nil, 1, name) // CreateRequestProto
+	r = frames.AppendBytes(r, 2, frames.AppendNumber(nil, 1, uint64(mode)))
+	r = frames.AppendBytes(r, 3, f.holder)
+	r = frames.AppendNumber(r, 4, 1) // CREATE, which refuses a name that exists
+	r = frames.AppendNumber(r, 5, 0) // not its parents
+	r = frames.AppendNumber(r, 6, uint64(d.Replication))
+	r = frames.AppendNumber(r, 7, uint64(d.BlockSize))
+	answer, sent, err := c.Call(ctx, "create", r)
+	if err != nil {
+		return nil, sent, err
+	}
+	m, _ := frames.Bytes(answer, 1)
+	f.ID, f.Made = frames.Number(m, 13), time.UnixMilli(int64(frames.Number(m, 7)))
+	f.ctx, f.release = context.WithCancel(ctx)
+	f.renew = time.AfterFunc(math.MaxInt64, f.renewLease)
+	f.renew.Reset(renewal)
+	return f, true, nil
+}
+
+// holder is a new name of a client.
+func holder() string { return "bulkload-" + rand.Text() }
+
+// renewLease renews the lease and sees to the next time. An error is without effect: the next time may do.
+func (f *File) renewLease() {
+	if f.ctx.Err() == nil {
+		_, _, _ = f.c.Call(f.ctx, "renewLease", frames.AppendBytes(nil, 1, f.holder))
+		f.renew.Reset(renewal)
+	}
+}
+
+// Release ends the renewals of the lease.
+func (f *File) Release() {
+	f.release()
+	f.renew.Stop()
+}
+
+// AddBlock asks for the next block of the file, without the DataNodes to leave out. previous is the block before it, with its
+// length. The call may be repeated.
+func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode) (Block, error) {
+	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // AddBlockRequestProto
+	if previous != nil {
+		r = frames.AppendBytes(r, 3, previous.id)
+	}
+	for _, n := range without {
+		r = frames.AppendBytes(r, 4, n.info)
+	}
+	answer, _, err := f.c.Call(ctx, "addBlock", frames.AppendNumber(r, 5, f.ID))
+	if err != nil {
+		return Block{}, err
+	}
+	return parseGiven(answer)
+}
+
+// parseGiven reads an AddBlockResponseProto.
+func parseGiven(answer []byte) (Block, error) {
+	m, ok := frames.Bytes(answer, 1)
+	b, err := parseBlock(m)
+	if !ok || err != nil || len(b.Nodes) == 0 {
+		return Block{}, errors.New("the namenode's answer to addBlock is malformed")
+	}
+	return b, nil
+}
+
+// Complete closes the file, whose last block is given with its length. It is false while not as many DataNodes have reported
+// the block as the NameNode wants. The call may be repeated, always with the last block: the NameNode may not have noted its
+// length (FSDirWriteFileOp.completeFileInternal, Hadoop 3.4).
+func (f *File) Complete(ctx context.Context, last *Block) (bool, error) {
+	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // CompleteRequestProto
+	if last != nil {
+		r = frames.AppendBytes(r, 3, last.id)
+	}
+	answer, _, err := f.c.Call(ctx, "complete", frames.AppendNumber(r, 4, f.ID))
+	return err == nil && frames.Number(answer, 1) == 1, err
+}
+
+// Block is a block of a file, and where it is.
+type Block struct {
+	Offset int64 // in the file
+	Size   int64
+	Nodes  []DataNode
+
+	id    []byte // ExtendedBlockProto
+	token []byte // TokenProto
+}
+
+// String is the block's name as the tools of HDFS have it.
+func (b Block) String() string {
+	return fmt.Sprintf("blk_%d_%d", int64(frames.Number(b.id, 2)), int64(frames.Number(b.id, 3)))
+}
+
+// Same reports whether two are one block, written once.
+func (b Block) Same(o Block) bool {
+	return frames.Number(b.id, 2) == frames.Number(o.id, 2) && frames.Number(b.id, 3) == frames.Number(o.id, 3)
+}
+
+// WithSize is the block with its length.
+func (b Block) WithSize(n int64) *Block {
+	b.Size, b.id = n, frames.AppendNumber(append([]byte(nil), b.id...), 4, uint64(n)) // of a field that comes twice the last counts
+	return &b
+}
+
+// DataNode is a DataNode as the NameNode describes it.
+type DataNode struct {
+	UUID string
+	Host string
+
+	ip   string
+	port uint64 // of data transfer
+	info []byte // DatanodeInfoProto
+}
+
+// parseBlock reads a LocatedBlockProto.
+func parseBlock(m []byte) (b Block, err error) {
+	ok := frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
+		switch {
+		case field == 1 && data != nil:
+			b.id = data
+		case field == 2 && data == nil:
+			b.Offset = int64(number)
+		case field == 3 && data != nil:
+			if n, ok := parseDataNode(data); ok {
+				b.Nodes = append(b.Nodes, n)
+			}
+		case field == 5 && data != nil:
+			b.token = data
+		}
+	})
+	b.Size = int64(frames.Number(b.id, 4))
+	if !ok || len(b.id) == 0 || b.Size < 0 || b.Offset < 0 || b.Offset+b.Size < 0 {
+		return b, errors.New("a block is malformed")
+	}
+	return b, nil
+}
+
+// parseDataNode reads a DatanodeInfoProto, whose DatanodeIDProto is field 1.
+func parseDataNode(info []byte) (n DataNode, ok bool) {
+	id, ok := frames.Bytes(info, 1)
+	n.info = info
+	ok = ok && frames.Fields(id, func(field protowire.Number, number uint64, data []byte) {
+		switch field {
+		case 1:
+			n.ip = string(data)
+		case 2:
+			n.Host = string(data)
+		case 3:
+			n.UUID = string(data)
+		case 4:
+			n.port = number
+		}
+	})
+	return n, ok && n.UUID != "" && n.port > 0 && n.port < 1<<16
+}

@@ -1,0 +1,297 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"bulkload/internal/hadoop/datatransfer"
+	"bulkload/internal/hadoop/frames"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const (
+	// mostSkip is how far ahead a reader reads on rather than ask again.
+	mostSkip = 64 << 10
+	// prefetch is of how many bytes of a file the blocks are asked for at a time.
+	prefetch = 4 << 30
+	// failedFor is how long a DataNode that failed is asked after the others.
+	failedFor = 10 * time.Minute
+)
+
+// Errors of a [Reader] on which callers decide.
+var (
+	ErrReplaced = errors.New("the file was replaced while it was read")
+	errChanged  = errors.New("the file is not as it was written")
+)
+
+// Reader reads a file. It belongs to one goroutine.
+type Reader struct {
+	c      *Client
+	name   string
+	id     uint64 // of the file
+	size   int64  // of the file, as its reader knows it
+	wrote  *Block // the only block of the file, as it was written; nil: not known
+	client string
+
+	blocks []Block // those that are known
+	block  Block   // the one that is read
+	from   *blockReader
+	pos    int64    // in the file, of from
+	tried  []string // DataNodes that failed with this block
+	fresh  bool     // the block's token is new
+	last   error    // of the DataNodes that failed with this block
+}
+
+// Open makes a reader of the file with that number and length. It does not connect.
+func (c *Client) Open(name string, id uint64, size int64) *Reader {
+	return &Reader{c: c, name: name, id: id, size: size, client: holder()}
+}
+
+// OpenWritten makes a reader of a file that must have the given block, all of it, and no other.
+func (c *Client) OpenWritten(name string, b Block) *Reader {
+	return &Reader{c: c, name: name, size: b.Size, wrote: &b, client: holder()}
+}
+
+// ReadAt reads at least one byte at a place before the end of the file. Each replica is tried once, those of DataNodes that
+// failed lately after the others. After an error the next call begins as the first one did.
+func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if r.from != nil && (off < r.pos || off-r.pos > mostSkip || off >= r.block.Offset+r.block.Size) {
+		r.Close()
+	}
+	for {
+		if r.from == nil {
+			if err := r.connect(ctx, off); err != nil {
+				r.Forget()
+				if ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
+				return 0, err
+			}
+		}
+		n, err := r.readOn(p, off)
+		if err == nil {
+			return n, nil
+		}
+		r.fail(r.from.packets.dataNode, err)
+	}
+}
+
+// readOn reads with the connection that is there.
+func (r *Reader) readOn(p []byte, off int64) (int, error) {
+	if off > r.pos {
+		skipped, err := io.CopyN(io.Discard, r.from, off-r.pos)
+		r.pos += skipped
+		if err != nil {
+			return 0, err
+		}
+	}
+	n, err := r.from.Read(p)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	r.pos += int64(n)
+	if n > 0 && r.pos == r.from.packets.end+r.block.Offset {
+		r.from.finish()
+		r.from = nil
+	}
+	return n, err
+}
+
+// Close closes the connection. The next call opens another one.
+func (r *Reader) Close() {
+	if r.from != nil {
+		r.from.close()
+		r.from = nil
+	}
+}
+
+// Forget closes the connection, and forgets where the blocks are and which DataNodes failed.
+func (r *Reader) Forget() {
+	r.Close()
+	r.blocks, r.block, r.tried, r.fresh, r.last = nil, Block{}, nil, false, nil
+}
+
+// fail notes that a DataNode failed. A damaged block is kept in mind: what follows from it says less.
+func (r *Reader) fail(address string, err error) {
+	r.Close()
+	r.tried = append(r.tried, address)
+	r.c.mu.Lock()
+	if r.c.failed == nil {
+		r.c.failed = map[string]time.Time{}
+	}
+	r.c.failed[address] = time.Now()
+	r.c.mu.Unlock()
+	_, before := errors.AsType[*BlockError](r.last)
+	if _, now := errors.AsType[*BlockError](err); before && !now {
+		err = fmt.Errorf("%w; before that %w", err, r.last)
+	}
+	r.last = err
+}
+
+// connect begins to read at a place.
+func (r *Reader) connect(ctx context.Context, off int64) error {
+	for {
+		if err := r.locate(ctx, off); err != nil {
+			return err
+		}
+		stale := false
+		for _, n := range r.c.order(r.block.Nodes) {
+			address := r.c.address(n)
+			if slices.Contains(r.tried, address) {
+				continue
+			}
+			from, err := r.c.readBlock(ctx, r.block, n, r.client, off-r.block.Offset, min(r.block.Size, r.size-r.block.Offset))
+			if err == nil {
+				r.from, r.pos = from, off
+				return nil
+			}
+			if ctx.Err() != nil {
+				return err
+			}
+			if stale = !r.fresh && errors.Is(err, datatransfer.ErrToken); stale {
+				break
+			}
+			r.fail(address, err)
+		}
+		switch {
+		case stale:
+			r.fresh, r.blocks = true, nil // a new look at the file gives new tokens
+		case r.last != nil:
+			return r.last
+		default:
+			return fmt.Errorf("no datanode has %s", r.block)
+		}
+	}
+}
+
+// locate finds the block that has a byte of the file.
+func (r *Reader) locate(ctx context.Context, off int64) error {
+	at := func(b Block) bool { return b.Offset <= off && off < b.Offset+b.Size }
+	i := slices.IndexFunc(r.blocks, at)
+	if i < 0 {
+		l, err := r.c.Locate(ctx, r.name, off, min(r.size-off, prefetch))
+		if err != nil {
+			return err
+		}
+		if err := r.compare(ctx, l); err != nil {
+			return err
+		}
+		if i = slices.IndexFunc(l.Blocks, at); i < 0 {
+			return fmt.Errorf("no block has byte %d", off)
+		}
+		r.blocks = l.Blocks
+	}
+	if b := r.blocks[i]; !b.Same(r.block) {
+		r.tried, r.last = nil, nil
+	}
+	r.block = r.blocks[i]
+	return nil
+}
+
+// compare says whether the file is still the one that the reader knows.
+func (r *Reader) compare(ctx context.Context, l Located) error {
+	if r.wrote != nil {
+		if l.Open || l.Length != r.size || len(l.Blocks) != 1 || !l.Blocks[0].Same(*r.wrote) {
+			return errChanged
+		}
+		return nil
+	}
+	s, err := r.c.status(ctx, r.name)
+	if err == nil && (s.id != r.id || s.length < r.size) {
+		err = ErrReplaced
+	}
+	return err
+}
+
+// order has DataNodes that failed lately come last.
+func (c *Client) order(nodes []DataNode) []DataNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.failed) == 0 {
+		return nodes
+	}
+	failed := func(n DataNode) time.Time {
+		if at := c.failed[c.address(n)]; time.Since(at) < failedFor {
+			return at
+		}
+		return time.Time{}
+	}
+	nodes = slices.Clone(nodes)
+	slices.SortStableFunc(nodes, func(a, b DataNode) int { return failed(a).Compare(failed(b)) })
+	return nodes
+}
+
+// blockReader reads a part of a block from a DataNode.
+type blockReader struct {
+	c       *Client
+	peer    *peer
+	packets packetReader
+	stop    func() bool
+}
+
+// readRequest is an OpReadBlockProto.
+func readRequest(b Block, client string, start, size int64) []byte {
+	return frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, clientHeader(b, client)), 2, uint64(start)), 3, uint64(size))
+}
+
+// readBlock begins to read the bytes [start, end) of a block, until the context ends.
+func (c *Client) readBlock(ctx context.Context, b Block, n DataNode, client string, start, end int64) (*blockReader, error) {
+	p := c.idle(n)
+	for {
+		if p == nil {
+			var err error
+			if p, err = c.dial(ctx, n, b); err != nil {
+				return nil, err
+			}
+		}
+		r := &blockReader{c: c, peer: p, stop: p.during(ctx),
+			packets: packetReader{from: p.conn, dataNode: p.address, block: b, start: start, end: end, buf: p.packet}}
+		err := p.request(readBlockOp, readRequest(b, client, start, end-start))
+		if err == nil {
+			err = r.packets.response()
+		}
+		if err == nil {
+			return r, nil
+		}
+		r.close()
+		if !p.used || ctx.Err() != nil {
+			if _, ok := errors.AsType[*BlockError](err); !ok {
+				err = fmt.Errorf("read from datanode %s: %w", p.address, err)
+			}
+			return nil, err
+		}
+		p = nil // it was closed for being idle
+	}
+}
+
+func (r *blockReader) Read(p []byte) (int, error) {
+	n, err := r.packets.Read(p)
+	if _, ok := errors.AsType[*BlockError](err); err != nil && err != io.EOF && !ok {
+		err = fmt.Errorf("read from datanode %s: %w", r.peer.address, err)
+	}
+	return n, err
+}
+
+// finish keeps the connection for the next block, when all bytes were read. With the status the DataNode waits for another request.
+func (r *blockReader) finish() {
+	_, err := r.packets.Read(make([]byte, 1))
+	if err == io.EOF && r.packets.have == r.packets.frame {
+		_, err = r.peer.conn.Write(protowire.AppendBytes(nil, frames.AppendNumber(nil, 1, checksumOK))) // ClientReadStatusProto
+	}
+	if err != nil || !r.stop() {
+		r.close()
+		return
+	}
+	r.peer.packet = r.packets.buf
+	r.c.keep(r.peer)
+}
+
+func (r *blockReader) close() {
+	r.stop()
+	r.peer.conn.Close()
+}

@@ -1,0 +1,113 @@
+package testdfs
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+)
+
+// SplitFrame gives the messages of a frame: four bytes of length, then messages that begin with their own.
+func SplitFrame(p []byte) (messages [][]byte, ok bool) {
+	if len(p) < 4 || uint64(binary.BigEndian.Uint32(p)) != uint64(len(p)-4) {
+		return nil, false
+	}
+	for p = p[4:]; len(p) > 0; {
+		m, n := protowire.ConsumeBytes(p)
+		if n < 0 {
+			return nil, false
+		}
+		messages, p = append(messages, m), p[n:]
+	}
+	return messages, true
+}
+
+// JoinFrame makes a frame of messages.
+func JoinFrame(messages ...[]byte) []byte {
+	p := make([]byte, 4)
+	for _, m := range messages {
+		p = protowire.AppendBytes(p, m)
+	}
+	binary.BigEndian.PutUint32(p, uint32(len(p)-4))
+	return p
+}
+
+// ReadFrame reads a frame with its length.
+func ReadFrame(r io.Reader) ([]byte, error) {
+	frame := make([]byte, 4)
+	if _, err := io.ReadFull(r, frame); err != nil {
+		return nil, err
+	}
+	frame = append(frame, make([]byte, binary.BigEndian.Uint32(frame))...)
+	_, err := io.ReadFull(r, frame[4:])
+	return frame, err
+}
+
+// Call is the method and the request of a frame that has a call; false for the context of a connection.
+func Call(frame []byte) (method string, messages [][]byte, ok bool) {
+	messages, _ = SplitFrame(frame)
+	if len(messages) != 3 {
+		return "", nil, false
+	}
+	name, _ := frames.Bytes(messages[1], 1)
+	return string(name), messages, true
+}
+
+// Without is a message without one of its fields.
+func Without(message []byte, number protowire.Number) (rest []byte) {
+	frames.Fields(message, func(field protowire.Number, value uint64, data []byte) {
+		switch {
+		case field == number:
+		case data != nil:
+			rest = frames.AppendBytes(rest, field, data)
+		default:
+			rest = frames.AppendNumber(rest, field, value)
+		}
+	})
+	return rest
+}
+
+// change is a message with another field at the end of a path of fields.
+func change(m []byte, path []protowire.Number, to func([]byte) []byte) (out []byte) {
+	if len(path) == 0 {
+		return to(m)
+	}
+	frames.Fields(m, func(field protowire.Number, value uint64, data []byte) {
+		switch {
+		case data == nil:
+			out = frames.AppendNumber(out, field, value)
+		case field == path[0]:
+			out = frames.AppendBytes(out, field, change(data, path[1:], to))
+		default:
+			out = frames.AppendBytes(out, field, data)
+		}
+	})
+	return out
+}
+
+// Elsewhere has the DataNodes of an AddBlockResponseProto (blocks is 0) or of a GetBlockLocationsResponseProto (blocks is 2) be at
+// another port. It gives the port of the last one as it was, too.
+func Elsewhere(answer []byte, blocks protowire.Number, at net.Addr) (changed []byte, port uint64) {
+	_, text, _ := net.SplitHostPort(at.String())
+	number, _ := strconv.ParseUint(text, 10, 16)
+	path := []protowire.Number{1, blocks, 3, 1} // LocatedBlocksProto, LocatedBlockProto, DatanodeInfoProto, DatanodeIDProto
+	if blocks == 0 {
+		path = []protowire.Number{1, 3, 1}
+	}
+	changed = change(answer, path, func(id []byte) []byte {
+		port = frames.Number(id, 4)
+		return frames.AppendNumber(Without(id, 4), 4, number)
+	})
+	return changed, port
+}
+
+// BadTokens spoils the block tokens of a GetBlockLocationsResponseProto.
+func BadTokens(answer []byte) []byte {
+	return change(answer, []protowire.Number{1, 2, 5, 2}, func(password []byte) []byte {
+		return append([]byte("x"), password...)
+	})
+}

@@ -1,0 +1,191 @@
+package hdfsio
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"slices"
+)
+
+// smallFile is up to which size in bytes an interim file is held until Finish, which then makes, writes and closes it in three
+// calls of the NameNode and one connection to a DataNode.
+const smallFile = 256 << 10
+
+// interimWriter is a file that is renamed once it is finished. It is not looked for before that, so a small one is made by
+// Finish, once more if that goes wrong: its bytes are still there.
+type interimWriter struct {
+	h    *HDFS
+	ctx  context.Context
+	name string
+	o    CreateOptions
+
+	held *[]byte     // nil: nothing yet, or not any more
+	n    int         // bytes of it
+	file *hdfsWriter // once it is made
+	err  error
+	done bool
+}
+
+// buffer is an empty one for the bytes of a small file.
+func (h *HDFS) buffer() *[]byte {
+	b, _ := h.buffers.Get().(*[]byte)
+	if b == nil {
+		b = new([]byte)
+	}
+	*b = (*b)[:0]
+	return b
+}
+
+func (w *interimWriter) Write(p []byte) (int, error) {
+	if err := w.check(); err != nil {
+		return 0, err
+	}
+	if w.file == nil && w.n+len(p) <= smallFile {
+		if w.held == nil {
+			w.held = w.h.buffer()
+		}
+		*w.held = append(*w.held, p...)
+		w.n = len(*w.held)
+		return len(p), nil
+	}
+	if w.file == nil {
+		if err := w.make(); err != nil {
+			return 0, err
+		}
+		w.letGo()
+	}
+	return w.file.Write(p)
+}
+
+// make makes the file and writes what is held.
+func (w *interimWriter) make() error {
+	if w.file, w.err = w.h.create(w.ctx, w.name, w.o); w.err != nil || w.held == nil {
+		return w.err
+	}
+	_, err := w.file.Write(*w.held)
+	return err
+}
+
+// letGo gives the bytes of the file up.
+func (w *interimWriter) letGo() {
+	if w.held != nil {
+		w.h.buffers.Put(w.held)
+		w.held = nil
+	}
+}
+
+// Finish implements [Writer].
+func (w *interimWriter) Finish() error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	if w.file != nil {
+		return w.file.Finish()
+	}
+	for again := false; ; again = true {
+		err := w.make()
+		if err == nil {
+			err = w.file.finish(true)
+		}
+		if err == nil {
+			w.letGo()
+			return nil
+		}
+		if w.file == nil {
+			return err
+		}
+		if w.ctx.Err() != nil || again || w.file.Abort() != nil {
+			w.err = err
+			return err
+		}
+		w.h.o.Log.Warn("a small file is written once more", "path", w.name, "error", err)
+		w.file = nil
+	}
+}
+
+// Abort implements [Writer].
+func (w *interimWriter) Abort() error {
+	w.letGo()
+	if w.file != nil {
+		return w.file.Abort()
+	}
+	w.done = true
+	return nil
+}
+
+// Info implements [Finished].
+func (w *interimWriter) Info() fs.FileInfo {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Info()
+}
+
+func (w *interimWriter) check() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.file != nil:
+		return w.file.check()
+	case w.done:
+		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
+	case w.ctx.Err() != nil:
+		w.err = &RewriteError{Path: w.name, Offset: int64(w.n), Err: context.Cause(w.ctx)}
+	}
+	return w.err
+}
+
+// Reopen implements [Reopener]. One call of the NameNode says that the file is closed, how long it is and that its only block
+// is the one that was written; all of its bytes are read at once and their checksums compared, over a connection to a DataNode
+// that the files before it have left. When anything about that is not as it should be, the file is opened as any other.
+func (w *interimWriter) Reopen(ctx context.Context) (fs.File, error) {
+	if w.file == nil || w.file.blocks != 1 || w.file.n > smallFile {
+		return w.h.Open(ctx, w.name)
+	}
+	data := w.h.buffer()
+	err := w.readBack(ctx, data)
+	if err == nil {
+		return &wholeFile{Reader: bytes.NewReader(*data), info: w.file.info, data: data, h: w.h}, nil
+	}
+	w.h.buffers.Put(data)
+	if ctx.Err() != nil {
+		return nil, &fs.PathError{Op: "open", Path: w.name, Err: context.Cause(ctx)}
+	}
+	w.h.o.Log.Warn("a small file is read in the way of large ones", "path", w.name, "error", err)
+	return w.h.Open(ctx, w.name)
+}
+
+// readBack reads the file into data.
+func (w *interimWriter) readBack(ctx context.Context, data *[]byte) error {
+	r := w.h.dfs.OpenWritten(w.name, *w.file.last)
+	defer r.Close()
+	*data = slices.Grow(*data, int(w.file.n))[:w.file.n]
+	for at := 0; at < len(*data); {
+		n, err := r.ReadAt(ctx, (*data)[at:], int64(at))
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// wholeFile is a file that was read whole.
+type wholeFile struct {
+	*bytes.Reader
+	info fs.FileInfo
+	data *[]byte // nil once it is closed
+	h    *HDFS
+}
+
+func (f *wholeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+// Close gives the bytes up: what follows reads none.
+func (f *wholeFile) Close() error {
+	if f.data != nil {
+		f.Reset(nil)
+		f.h.buffers.Put(f.data)
+		f.data = nil
+	}
+	return nil
+}
