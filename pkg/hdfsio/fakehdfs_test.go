@@ -21,6 +21,10 @@ type fakeHDFS struct {
 	listener net.Listener
 	size     int
 	blocks   []fakeBlock
+
+	mu    sync.Mutex
+	id    uint64         // of the file
+	calls map[string]int // of each method
 }
 
 type fakeBlock struct {
@@ -31,7 +35,13 @@ type fakeBlock struct {
 // serveFake is an HDFS with one file, whose name is any.
 func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 	t.Helper()
-	f := &fakeHDFS{blocks: blocks}
+	h, _ := newFakeHDFS(t, blocks...)
+	return h
+}
+
+func newFakeHDFS(t testing.TB, blocks ...fakeBlock) (*HDFS, *fakeHDFS) {
+	t.Helper()
+	f := &fakeHDFS{blocks: blocks, id: 4711, calls: map[string]int{}}
 	for i, b := range blocks {
 		f.size += len(b.data)
 		for _, n := range b.nodes {
@@ -42,7 +52,7 @@ func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 	h, err := NewHDFS(HDFSOptions{Addresses: []string{f.listener.Addr().String()}, User: "u", IOTimeout: time.Minute,
 		Log: slog.New(slog.DiscardHandler)})
 	testcheck.Must(t, err)
-	return h
+	return h, f
 }
 
 func (f *fakeHDFS) serve(c net.Conn) {
@@ -71,13 +81,16 @@ func (f *fakeHDFS) serve(c net.Conn) {
 }
 
 func (f *fakeHDFS) answer(method string) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[method]++
 	var m []byte
 	switch method {
 	case "getFileInfo":
 		m = frames.AppendBytes(frames.AppendNumber(m, 1, 2), 2, []byte("file"))
 		m = frames.AppendBytes(frames.AppendNumber(m, 3, uint64(f.size)), 4, frames.AppendNumber(nil, 1, 0o644))
 		m = frames.AppendBytes(frames.AppendBytes(m, 5, []byte("u")), 6, []byte("g"))
-		return frames.AppendBytes(nil, 1, frames.AppendNumber(frames.AppendNumber(frames.AppendNumber(m, 7, 1), 8, 1), 13, 4711))
+		return frames.AppendBytes(nil, 1, frames.AppendNumber(frames.AppendNumber(frames.AppendNumber(m, 7, 1), 8, 1), 13, f.id))
 	case "getServerDefaults":
 		for field, v := range []uint64{1: 1 << 20, 2: 512, 3: 65536, 4: 1, 5: 4096} {
 			if field > 0 {

@@ -7,8 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/hadoop/datatransfer"
+	"bulkload/internal/hadoop/dfs"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testdfs"
 
@@ -129,6 +132,58 @@ func TestBlockThatEndsEarlyIsAnError(t *testing.T) {
 	got, err := readAll(t, h)
 	if blockError(err) == nil || !strings.Contains(err.Error(), "1000 bytes too early") || !bytes.HasPrefix(data[:1000], got) {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// TestRefusedTokenIsRenewed: a DataNode that refuses the token is asked again with a new one, and has not failed.
+func TestRefusedTokenIsRenewed(t *testing.T) {
+	data := noise(2000)
+	var refused atomic.Int64
+	node := newFakeDataNode(t, testdfs.UsualShape, func(a []byte, _ testdfs.Read) []byte {
+		if refused.Add(-1) >= 0 {
+			return testdfs.Status(5)
+		}
+		return a
+	})
+	for _, n := range []int64{1, 2, 100} {
+		refused.Store(n)
+		h, f := newFakeHDFS(t, fakeBlock{data, []*fakeDataNode{node}})
+		got, err := readAll(t, h)
+		if n == 1 && (err != nil || !bytes.Equal(got, data) || f.calls["getBlockLocations"] != 2) {
+			t.Errorf("%d bytes, %v after %v", len(got), err, f.calls)
+		}
+		if n == 2 && (err != nil || !bytes.Equal(got, data)) {
+			t.Errorf("refused twice: %d bytes, %v", len(got), err)
+		}
+		if n == 100 && (!errors.Is(err, datatransfer.ErrToken) || len(got) > 0) {
+			t.Errorf("always refused: %d bytes, %v", len(got), err)
+		}
+		testcheck.Must(t, h.Close())
+	}
+}
+
+// TestReplacedFileIsNotRead: a file that was replaced or is shorter since it was opened is not read. One that has grown is read up
+// to its length of then.
+func TestReplacedFileIsNotRead(t *testing.T) {
+	data := noise(2000)
+	for what, change := range map[string]func(f *fakeHDFS){
+		"replaced": func(f *fakeHDFS) { f.id++ },
+		"shorter":  func(f *fakeHDFS) { f.size-- },
+		"grown":    func(f *fakeHDFS) { f.size++ },
+	} {
+		h, f := newFakeHDFS(t, fakeBlock{append(data, 'x'), []*fakeDataNode{newFakeDataNode(t, testdfs.UsualShape, nil)}})
+		f.size = len(data)
+		file, err := h.Open(t.Context(), "/f")
+		testcheck.Must(t, err)
+		f.mu.Lock()
+		change(f)
+		f.mu.Unlock()
+		got, err := io.ReadAll(file)
+		if what == "grown" && (err != nil || !bytes.Equal(got, data)) || what != "grown" && (!errors.Is(err, dfs.ErrReplaced) || len(got) > 0) {
+			t.Errorf("%s: %d bytes, %v", what, len(got), err)
+		}
+		testcheck.Must(t, file.Close())
+		testcheck.Must(t, h.Close())
 	}
 }
 

@@ -104,10 +104,3 @@ func Elsewhere(answer []byte, blocks protowire.Number, at net.Addr) (changed []b
 	})
 	return changed, port
 }
-
-// BadTokens spoils the block tokens of a GetBlockLocationsResponseProto.
-func BadTokens(answer []byte) []byte {
-	return change(answer, []protowire.Number{1, 2, 5, 2}, func(password []byte) []byte {
-		return append([]byte("x"), password...)
-	})
-}
