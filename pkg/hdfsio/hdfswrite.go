@@ -121,8 +121,9 @@ func (w *hdfsWriter) nextBlock() (err error) {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		w.given, err = w.file.AddBlock(w.ctx, w.last, w.h.avoided())
+		given, err := w.file.AddBlock(w.ctx, w.last, w.h.avoided())
 		if err == nil {
+			w.given = given
 			break
 		}
 		wait, again := pauses.Next(began, tries)

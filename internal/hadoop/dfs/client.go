@@ -40,7 +40,8 @@ type Client struct {
 
 	defaults knownDefaults
 	key      dataKey
-	packets  sync.Pool // *[]byte, to write packets from
+
+	packets sync.Pool // *[]byte, to write packets from
 }
 
 // New makes a client. It does not connect. Close it after use.

@@ -243,19 +243,19 @@ func privileged(a net.Addr) bool {
 	return ok && t.Port < 1024
 }
 
-// dataKey is the key for encrypted data that is in use.
+// dataKey is a key for encrypted data.
 type dataKey struct {
-	mu  sync.Mutex
 	key *datatransfer.Key
 	old time.Time // when another one is asked for
 }
 
 // dataKey gives the key for encrypted data.
 func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
-	c.key.mu.Lock()
-	defer c.key.mu.Unlock()
-	if c.key.key != nil && time.Now().Before(c.key.old) {
-		return c.key.key, nil
+	c.mu.Lock()
+	known := c.key
+	c.mu.Unlock()
+	if known.key != nil && time.Now().Before(known.old) {
+		return known.key, nil
 	}
 	var k *hadooprpc.EncryptionKey
 	_, err := c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
@@ -265,16 +265,18 @@ func (c *Client) dataKey(ctx context.Context) (*datatransfer.Key, error) {
 	if err != nil || k == nil {
 		return nil, err
 	}
-	c.key.key = &datatransfer.Key{ID: k.ID, Pool: k.Pool, Nonce: k.Nonce, Key: k.Key}
-	c.key.old = time.Now().Add(min(time.Until(k.Expiry)/2, 10*time.Minute))
-	return c.key.key, nil
+	known = dataKey{&datatransfer.Key{ID: k.ID, Pool: k.Pool, Nonce: k.Nonce, Key: k.Key}, time.Now().Add(min(time.Until(k.Expiry)/2, 10*time.Minute))}
+	c.mu.Lock()
+	c.key = known
+	c.mu.Unlock()
+	return known.key, nil
 }
 
 // forgetKey has the next connection ask for another key.
 func (c *Client) forgetKey() {
-	c.key.mu.Lock()
-	defer c.key.mu.Unlock()
-	c.key.key = nil
+	c.mu.Lock()
+	c.key = dataKey{}
+	c.mu.Unlock()
 }
 
 // probeTimeout bounds the question whether a DataNode answers.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -24,7 +23,6 @@ type Defaults struct {
 
 // knownDefaults are defaults, with when they were asked for.
 type knownDefaults struct {
-	mu sync.Mutex
 	Defaults
 	at time.Time
 }
@@ -34,10 +32,10 @@ const defaultsFor = time.Minute
 
 // Defaults gives what getServerDefaults has answered within the last minute.
 func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
-	k := &c.defaults
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.at.IsZero() && time.Since(k.at) < defaultsFor {
+	c.mu.Lock()
+	k := c.defaults
+	c.mu.Unlock()
+	if time.Since(k.at) < defaultsFor {
 		return k.Defaults, nil
 	}
 	answer, _, err := c.Call(ctx, "getServerDefaults", nil)
@@ -52,7 +50,9 @@ func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
 	if !ok || d.BlockSize <= 0 || d.Replication <= 0 {
 		return d, errors.New("the namenode's answer to getServerDefaults is malformed")
 	}
-	k.Defaults, k.at = d, time.Now()
+	c.mu.Lock()
+	c.defaults = knownDefaults{d, time.Now()}
+	c.mu.Unlock()
 	return d, nil
 }
 

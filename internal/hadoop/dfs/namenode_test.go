@@ -15,7 +15,7 @@ import (
 // ready is a client that knows the defaults of its NameNode, which it cannot reach.
 func ready(t testing.TB) *Client {
 	c := New(Options{Addresses: []string{testcheck.ClosedAddress(t)}, User: "u", DialTimeout: time.Minute, IOTimeout: time.Minute})
-	c.defaults.Defaults, c.defaults.at = Defaults{BlockSize: 1 << 20, Replication: 1, Chunk: 512}, time.Now()
+	c.defaults = knownDefaults{Defaults{BlockSize: 1 << 20, Replication: 1, Chunk: 512}, time.Now()}
 	t.Cleanup(c.Close)
 	return c
 }
@@ -157,6 +157,25 @@ func TestComplete(t *testing.T) {
 		if testcheck.Must(t, err); done != (said == 1) {
 			t.Errorf("complete %t for %d", done, said)
 		}
+	}
+}
+
+// TestLease: the lease of a file is renewed in its name until the file is released.
+func TestLease(t *testing.T) {
+	var holders []string
+	c := nameNode(t, func(method string, request []byte) []byte {
+		if name, _ := frames.Bytes(request, 1); method == "renewLease" {
+			holders = append(holders, string(name))
+		}
+		return nil
+	})
+	f, _, err := c.Create(t.Context(), "/name", 0o644, 0, 0)
+	testcheck.Must(t, err)
+	f.renewLease()
+	f.Release()
+	f.renewLease()
+	if !slices.Equal(holders, []string{f.holder}) {
+		t.Errorf("renewed %q", holders)
 	}
 }
 
