@@ -27,8 +27,7 @@ type HDFSOptions struct {
 	User string
 	// UseDatanodeHostname connects to DataNodes by host name in place of the address that the NameNode reports.
 	UseDatanodeHostname bool
-	// MaxIdle is how many NameNode connections are kept open for the next call. Default 16: so many small files are
-	// completed at a time.
+	// MaxIdle is how many NameNode connections of the client library are kept open for the next call. Default 16.
 	MaxIdle int
 	// DialTimeout bounds one TCP connect. Default 20 s.
 	DialTimeout time.Duration

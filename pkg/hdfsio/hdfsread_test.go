@@ -2,6 +2,7 @@ package hdfsio
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"bulkload/internal/hadoop/datatransfer"
 	"bulkload/internal/hadoop/dfs"
@@ -184,6 +186,25 @@ func TestReplacedFileIsNotRead(t *testing.T) {
 		}
 		testcheck.Must(t, file.Close())
 		testcheck.Must(t, h.Close())
+	}
+}
+
+// TestReadEndsWithItsContext: a DataNode that sends nothing does not hold a read whose context ends.
+func TestReadEndsWithItsContext(t *testing.T) {
+	silent := newFakeDataNode(t, testdfs.UsualShape, func([]byte, testdfs.Read) []byte {
+		<-t.Context().Done()
+		return nil
+	})
+	h := serveFake(t, fakeBlock{noise(2000), []*fakeDataNode{silent}})
+	defer h.Close()
+	why := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f, err := h.Open(ctx, "/f")
+	testcheck.Must(t, err)
+	defer f.Close()
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	if _, err := f.Read(make([]byte, 10)); !errors.Is(err, why) {
+		t.Error(err)
 	}
 }
 

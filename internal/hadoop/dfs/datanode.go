@@ -311,6 +311,7 @@ func (c *Client) probe(ctx context.Context, b Block, n DataNode) error {
 	}
 	b.token = nil
 	p := &peer{conn: nc}
+	defer p.during(ctx)()
 	if err := p.request(readBlockOp, readRequest(b, "bulkload-probe", 0, 0)); err != nil {
 		return err
 	}
