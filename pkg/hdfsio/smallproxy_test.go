@@ -44,7 +44,19 @@ func through(t *testing.T, h *HDFS, b *between) *HDFS {
 			return
 		}
 		defer server.Close()
-		if _, err := io.CopyN(server, client, 7); err != nil { // "hrpc", version, service class, authentication
+		head := make([]byte, 7) // "hrpc", version, service class, authentication
+		if _, err := io.ReadFull(client, head); err != nil {
+			return
+		}
+		if _, err := server.Write(head); err != nil {
+			return
+		}
+		if head[6] != 0 { // whether the server wants a login
+			go func() {
+				io.Copy(server, client)
+				server.Close()
+			}()
+			io.Copy(client, server)
 			return
 		}
 		for b.carry(client, server) {
