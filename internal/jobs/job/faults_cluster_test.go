@@ -29,6 +29,8 @@ import (
 	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+
+	"golang.org/x/sys/unix"
 )
 
 // faultyCluster is a cluster of a test's own, whose NameNode takes a dead
@@ -374,9 +376,9 @@ func chown(c *testcluster.Cluster, dir string) error {
 	return err
 }
 
-// full restarts the DataNodes with no room for blocks.
+// full restarts the DataNodes with no room for a block.
 func (b *buildFaults) full(t *testing.T) {
-	name := filepath.Join(b.cluster.ConfDir(), "hdfs-site.xml")
+	name := filepath.Join(b.cluster.DaemonConfDir(), "hdfs-site.xml")
 	conf, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -396,8 +398,11 @@ func (b *buildFaults) full(t *testing.T) {
 			}
 		}
 	}
+	var disk unix.Statfs_t
+	testcheck.Must(t, unix.Statfs(b.cluster.ConfDir(), &disk))
+	reserved := int64(disk.Blocks)*disk.Bsize - 1<<20 // a DataNode with no room at all does not count as one
 	restart(strings.Replace(string(conf), "</configuration>",
-		"<property><name>dfs.datanode.du.reserved</name><value>1152921504606846976</value></property></configuration>", 1))
+		fmt.Sprintf("<property><name>dfs.datanode.du.reserved</name><value>%d</value></property></configuration>", reserved), 1))
 	defer restart(string(conf))
 	b.stopped(t, b.dir(t), hdfsio.ErrNoSpace, "0 are free", "add DataNodes")
 }

@@ -307,6 +307,9 @@ func (c *Cluster) Dir() string { return c.layout.dir }
 // and as HBASE_CONF_DIR. Of a secured cluster it holds what clients know; the daemons have more.
 func (c *Cluster) ConfDir() string { return c.layout.conf() }
 
+// DaemonConfDir holds the same files as the daemons read them when they start.
+func (c *Cluster) DaemonConfDir() string { return c.layout.daemonConf() }
+
 // LibDir holds the jars.
 func (c *Cluster) LibDir() string { return c.lib }
 
