@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +20,10 @@ import (
 // those that + joins as one.
 func literals(t *testing.T, roots ...string) []string {
 	var all []string
-	names := settingNames(t)
+	names, err := settingNames("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -83,37 +85,8 @@ func spoken(call *ast.CallExpr, names map[string]setting.Name) []string {
 	return all
 }
 
-// textOf is the text of a literal, or of a sum of them; what is not a literal in
-// a sum becomes a verb.
-func textOf(e ast.Expr) (string, bool) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		if e.Kind != token.STRING {
-			return "", false
-		}
-		s, err := strconv.Unquote(e.Value)
-		return s, err == nil
-	case *ast.BinaryExpr:
-		if e.Op != token.ADD {
-			return "", false
-		}
-		a, okA := textOf(e.X)
-		b, okB := textOf(e.Y)
-		if !okA {
-			a = "%v"
-		}
-		if !okB {
-			b = "%v"
-		}
-		return a + b, okA || okB
-	}
-	return "", false
-}
-
 // foreign are messages of the system and of libraries that the page explains too.
 var foreign = []string{"no such file or directory", "unknown field"}
-
-var verb = regexp.MustCompile(`%[-+#0-9.]*[a-zA-Z]`)
 
 // TestMessages: every message that docs/troubleshooting.md explains is still one of
 // the program's. A message is a heading in code; … stands for what varies.

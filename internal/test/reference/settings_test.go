@@ -15,29 +15,13 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// settingNames are the constants of the package setting.
-func settingNames(t *testing.T) map[string]setting.Name {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "../../../pkg/setting/name.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]setting.Name{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		if c, ok := n.(*ast.ValueSpec); ok && len(c.Values) == 1 {
-			if text, ok := textOf(c.Values[0]); ok {
-				names[c.Names[0].Name] = setting.Name(text)
-			}
-		}
-		return true
-	})
-	return names
-}
-
 // TestSettingNames: every constant of a setting is in the list of them, and each is there once.
 func TestSettingNames(t *testing.T) {
 	listed := setting.Names()
-	names := settingNames(t)
+	names, err := settingNames("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(names) != len(listed) {
 		t.Errorf("%d constants, %d in the list", len(names), len(listed))
 	}
