@@ -118,7 +118,7 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 		}
 	}
 	if rows < 0 || rowBytes < 0 || o.rowsPerDay < 0 {
-		return errors.New("rows and bytes are not below 0")
+		return errors.New("rows and bytes must not be negative")
 	}
 	if a.Bytes = int64(o.bytes); a.Bytes == 0 {
 		a.Bytes = int64(float64(rows) * rowBytes)
@@ -126,7 +126,7 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 		rowBytes = float64(o.bytes) / float64(rows)
 	}
 	if o.rowsPerDay > 0 && rowBytes == 0 {
-		return settings.AboutFlags(errors.New("--rows-per-day needs the bytes of a row: --row-bytes, --plan, or --bytes with --rows"), "rows-per-day", "row-bytes", "plan", "bytes", "rows")
+		return settings.AboutFlags(errors.New("--rows-per-day needs the size of a row: give --row-bytes, --plan, or --bytes with --rows"), "rows-per-day", "row-bytes", "plan", "bytes", "rows")
 	}
 	a.Growth = int64(float64(o.rowsPerDay) * rowBytes)
 	return nil
@@ -151,7 +151,7 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 }
 
 func printAdvice(w io.Writer, spec *spec.Spec, a *table.Advice, statement string) {
-	fmt.Fprintf(w, "%s, of %s each in the end\n", setting.Count(a.Regions, "region"), ui.Bytes(a.RegionBytes))
+	fmt.Fprintf(w, "%s, of %s each at the end of the period\n", setting.Count(a.Regions, "region"), ui.Bytes(a.RegionBytes))
 	for _, r := range a.Reasons {
 		fmt.Fprintf(w, "  - %s\n", r)
 	}

@@ -81,7 +81,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	if o.out == "" {
-		return usageError{fmt.Errorf("no output: name a directory with --out")}
+		return usageError{fmt.Errorf("no output directory: name one with --out")}
 	}
 	splits, err := readSplits(o.splits)
 	if err != nil {
@@ -160,7 +160,7 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 		var err error
 		switch {
 		case !ok:
-			err = fmt.Errorf("it is TABLE=POINTS")
+			err = fmt.Errorf("want TABLE=POINTS")
 		case twice:
 			err = fmt.Errorf("table %s is given twice", name)
 		default:
@@ -172,7 +172,7 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 	}
 	for name := range points {
 		if !slices.ContainsFunc(js.Targets()[1:], func(t spec.Target) bool { return t.Table == name }) {
-			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table %s", name), "table-splits")}
+			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table named %s", name), "table-splits")}
 		}
 	}
 	return points, nil

@@ -94,7 +94,7 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
 	}
 	switch {
 	case len(r.Dirs) == 0:
-		fmt.Fprintln(w, "jobs have left nothing")
+		fmt.Fprintln(w, "no files of jobs are left")
 	case removed == 0:
 		fmt.Fprintln(w, "nothing to remove")
 	case r.Removed:

@@ -55,7 +55,7 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 		return nil, usageError{errors.New("--keytab needs --principal")}
 	}
 	if c.identity.Keytab != "" && c.identity.Cache != "" {
-		return nil, usageError{errors.New("--keytab and --ticket-cache are both given: which one proves who you are?")}
+		return nil, usageError{errors.New("--keytab and --ticket-cache are both given: give one of them")}
 	}
 	return &cluster.Env{Conf: conf, Log: g.logger(), Identity: c.identity}, nil
 }

@@ -81,7 +81,7 @@ job files: put it into a file, and as the first line into a job file
 		ValidArgs: []string{"job", "config"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "job" && args[0] != "config" {
-				return usageError{fmt.Errorf("schema takes job or config, not %q", args)}
+				return usageError{fmt.Errorf("unknown schema %q: want job or config", args)}
 			}
 			return nil
 		},

@@ -48,7 +48,7 @@ of each.
 
 func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.limit > 0 && !g.showData {
-		return usageError{settings.AboutFlags(errors.New("--limit names row keys, which are data: give --show-data too"), "limit", "show-data")}
+		return usageError{settings.AboutFlags(errors.New("--limit prints row keys, which are data: give --show-data too"), "limit", "show-data")}
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -78,10 +78,10 @@ func printDiff(out io.Writer, s *result.Survey) {
 func printSurvey(out io.Writer, s *result.Survey) {
 	fmt.Fprintf(out, "table %s, timestamp %d: %s, %s\n", s.Table, s.Timestamp, setting.Count(s.Load.Rows, "row"), setting.Count(s.Load.Cells, "cell"))
 	fmt.Fprintf(out, "rows:  %d added, %d were there before\n", s.RowsAdded, s.RowsOverwritten)
-	fmt.Fprintf(out, "cells: %d added, %d overwritten, %d of them with the value that was there; %d are seen now\n", s.CellsAdded, s.CellsOverwritten, s.CellsUnchanged, s.CellsSeen)
+	fmt.Fprintf(out, "cells: %d added, %d overwritten, %d of them with the value that was there before; %d are visible now\n", s.CellsAdded, s.CellsOverwritten, s.CellsUnchanged, s.CellsSeen)
 	for _, f := range s.Families {
 		if f.Compacted > 0 {
-			fmt.Fprintf(out, "family %s: a compaction has written %d of %s again, and keeps %s: what it dropped counts as added\n", f.Family, f.Compacted, setting.Count(f.Cells, "cell"), setting.Count(f.Versions, "version"))
+			fmt.Fprintf(out, "family %s: a compaction rewrote %d of %s and keeps %s; cells whose older version it dropped count as added\n", f.Family, f.Compacted, setting.Count(f.Cells, "cell"), setting.Count(f.Versions, "version"))
 		}
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)

@@ -160,7 +160,7 @@ func statusOf(code int, r *result.Result) string {
 // stoppedWord is what results have in place of a kind when a signal stopped the command.
 const stoppedWord = "stopped"
 
-// kindOfCode is the word for what an exit code stands for, empty if that is no failure.
+// kindOfCode is the word for what an exit code stands for, empty if that is not a failure.
 func kindOfCode(code int) string {
 	if code > exitSignal {
 		return stoppedWord

@@ -42,7 +42,7 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 		// Those that a command does not have are not changed.
 		for _, name := range []string{"yarn-queue", "map-memory", "reduce-memory", "maps", "reduces", "hadoop", "on-stop"} {
 			if f.Changed(name) {
-				return nil, usageError{settings.AboutFlags(fmt.Errorf("--%s is of a build on YARN: give --engine yarn too", name), name, "engine")}
+				return nil, usageError{settings.AboutFlags(fmt.Errorf("--%s needs a build on YARN: give --engine yarn too", name), name, "engine")}
 			}
 		}
 		return nil, nil

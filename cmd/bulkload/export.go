@@ -218,17 +218,17 @@ func exportInput(source *tablesource.Source) export.Input {
 
 // printExport says what was written.
 func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration) {
-	as := "as of snapshot " + m.Snapshot + ","
+	as := "from snapshot " + m.Snapshot + ","
 	if m.Snapshot == "" {
-		as = "by scans since"
+		as = "read by scans since"
 	}
 	fmt.Fprintf(w, "done: table %s %s %s, to %s in %s\n", m.Table, as, m.Created.Format(time.RFC3339), to, ui.Round(took))
 	fmt.Fprintf(w, "  %s in %s, %s\n", m.Digest, setting.Count(len(m.Files), "file"), ui.Bytes(m.Bytes))
 	if m.NoCells > 0 {
-		fmt.Fprintf(w, "  %s have none of the columns and were left out\n", setting.Count(m.NoCells, "row"))
+		fmt.Fprintf(w, "  %s have no cell in these columns and were left out\n", setting.Count(m.NoCells, "row"))
 	}
 	if m.LeftOver > 0 {
-		fmt.Fprintf(w, "  %s belong to none of the columns and were left out\n", setting.Count(m.LeftOver, "cell"))
+		fmt.Fprintf(w, "  %s are in no exported column and were left out\n", setting.Count(m.LeftOver, "cell"))
 	}
 	if len(m.Columns) > 0 {
 		fmt.Fprintf(w, "  columns: %s\n", strings.Join(m.Columns, ", "))

@@ -14,9 +14,9 @@ func TestFilesText(t *testing.T) {
 		t.Errorf("of several tables: %+v", *v.Files)
 	}
 	for want, f := range map[string]*result.StoreFiles{
-		"4 HFiles are in the stores with the checksums of what was written, 42 sampled rows are as written":                                                                                                              {Files: 4},
-		"3 HFiles are in the stores with the checksums of what was written; 1 of 4 HFiles were compacted before they were looked for, and of their rows only sampled ones were compared: 42 sampled rows are as written": v.Files,
-		"4 of 4 HFiles were compacted before they were looked for, and of their rows only sampled ones were compared: 42 sampled rows are as written":                                                                    {Files: 4, Compacted: 4},
+		"4 HFiles are in the table's stores with the checksums that were written, 42 sampled rows are as written":                                                                                         {Files: 4},
+		"3 HFiles are in the table's stores with the checksums that were written; 1 of 4 HFiles were compacted before the check; only sampled rows of them were compared: 42 sampled rows are as written": v.Files,
+		"4 of 4 HFiles were compacted before the check; only sampled rows of them were compared: 42 sampled rows are as written":                                                                          {Files: 4, Compacted: 4},
 	} {
 		if got := verifyText(&result.Verification{Mode: "files", Sampled: 42, Files: f}); got != want {
 			t.Errorf("%+v:\n%s, want\n%s", *f, got, want)

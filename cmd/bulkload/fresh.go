@@ -105,7 +105,7 @@ func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOp
 // drop drops an old table in whose place a new one was loaded.
 func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if o.into == "" {
-		return usageError{settings.AboutFlags(errors.New("--drop-old needs --into, which names the table in its place"), "drop-old", "into")}
+		return usageError{settings.AboutFlags(errors.New("--drop-old needs --into: name the new table"), "drop-old", "into")}
 	}
 	var d fresh.DropOptions
 	for _, t := range []struct {
@@ -157,7 +157,7 @@ func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 		return usageError{err}
 	}
 	if now == old {
-		return fail.Errorf(fail.Check, "table %s is not dropped: %s names it, and readers with that job file would find nothing (have it name table %s first)", old, o.jobFile, o.into)
+		return fail.Errorf(fail.Check, "table %s is not dropped: %s names it, and its readers would find no table (change it to table %s first)", old, o.jobFile, o.into)
 	}
 	return nil
 }
@@ -168,9 +168,9 @@ func freshText(r *result.Fresh) string {
 	case r == nil:
 		return ""
 	case r.Before == nil:
-		return fmt.Sprintf("; in place of table %s, which was not compared with it", r.From)
+		return fmt.Sprintf("; replaces table %s, not compared with it", r.From)
 	}
-	return fmt.Sprintf("; in place of table %s: %s", r.From, r.Before)
+	return fmt.Sprintf("; replaces table %s: %s", r.From, r.Before)
 }
 
 // printSwitch prints how readers come to a new table, and how the old one goes.
@@ -184,7 +184,7 @@ func printSwitch(w io.Writer, r *result.Result, jobFile string) {
 	}
 	old, now := r.Fresh.From, r.Table
 	fmt.Fprintf(w, `
-Table %[1]s is as it was. To switch readers to table %[2]s:
+Table %[1]s is unchanged. To switch readers to table %[2]s:
 1. In %[3]s, change "table: %[1]s" to "table: %[2]s".
    A serve that runs reads the file again some seconds later; get and scan do with their next call.
    What names table %[1]s elsewhere, such as clients of HBase's own, does not follow.
@@ -194,7 +194,7 @@ Table %[1]s is as it was. To switch readers to table %[2]s:
 	if len(r.Fresh.Coprocessors) > 0 {
 		fmt.Fprintf(w, "Table %s has the coprocessors of table %s: %s\n", now, old, strings.Join(r.Fresh.Coprocessors, ", "))
 	}
-	fmt.Fprintf(w, "Grants, quotas and snapshots of table %s are its own: table %s has none of them.\n", old, now)
+	fmt.Fprintf(w, "Table %s does not have the grants, quotas and snapshots of table %s.\n", now, old)
 }
 
 // quoteIfNeeded is a text as one word of a POSIX shell, in quotes only where it needs them.

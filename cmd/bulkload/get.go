@@ -30,7 +30,7 @@ passed over.` + "\n\n" + formatHelp,
   bulkload get --job check.yaml --by by_date 2017-10-12`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("get takes the values of the query columns, at least one")}
+				return usageError{errors.New("get needs the values of the query columns: give at least one")}
 			}
 			return nil
 		},

@@ -131,7 +131,7 @@ var otherSettings = []string{"hbase.hstore.bytes.per.checksum", "io.storefile.bl
 func define(h *hfile.Options, setting string) error {
 	key, v, ok := strings.Cut(setting, "=")
 	if !ok {
-		return fmt.Errorf("-D %s: not KEY=VALUE", setting)
+		return fmt.Errorf("-D %s: want KEY=VALUE", setting)
 	}
 	var err error
 	switch key {
@@ -156,7 +156,7 @@ func define(h *hfile.Options, setting string) error {
 	case "hbase.mapreduce.hfileoutputformat.compaction.exclude":
 		h.ExcludeFromMinorCompaction, err = strconv.ParseBool(v)
 	default:
-		return fmt.Errorf("-D %s: no setting of an HFile", key)
+		return fmt.Errorf("-D %s: unknown setting of an HFile", key)
 	}
 	if err != nil {
 		return fmt.Errorf("-D %s: %w", setting, err)

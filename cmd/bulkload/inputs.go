@@ -46,7 +46,7 @@ func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(c
 // mountFiles is mountTables for an estimate, which needs the sizes of files.
 func mountFiles(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
 	if s.ReadBy == string(tablesource.ByScan) {
-		return nil, usageError{settings.AboutFlags(errors.New("a table that is read by scans has no sizes to estimate from: plan reads its files, or a snapshot's (--read-by files)"), "read-by")}
+		return nil, usageError{settings.AboutFlags(errors.New("plan cannot estimate a table that is read by scans: read its files or a snapshot (--read-by files)"), "read-by")}
 	}
 	s.ReadBy = ""
 	return mountTables(ctx, env, s)

@@ -92,11 +92,11 @@ func inspected(r *inspect.Report) error {
 				about = append(about, settings.Flag(setting.Name(field)))
 			}
 		}
-		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample leaves doubt, and no job file is made: decide by %s", strings.Join(about, ", "))}
+		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample is ambiguous and no job file was written: decide with %s", strings.Join(about, ", "))}
 	case r.Unreadable() && len(r.Refused) > 0:
 		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("refused, %d in all: %s", len(r.Refused), r.Refused[0].Reason)}
 	case r.Unreadable():
-		return &fail.Error{Kind: fail.Input, Err: errors.New("there is nothing that could be read")}
+		return &fail.Error{Kind: fail.Input, Err: errors.New("no input can be read")}
 	}
 	return nil
 }

@@ -104,11 +104,11 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	js := settings.JobSpec(cmd)
 	switch {
 	case o.spec != "" && o.recipe != "":
-		return spec.Job{}, usageError{settings.AboutFlags(errors.New("--spec and --recipe both say how keys are made: give one"), "spec", "recipe")}
+		return spec.Job{}, usageError{settings.AboutFlags(errors.New("--spec and --recipe exclude each other: give one of them"), "spec", "recipe")}
 	case o.recipe != "":
 		r, ok := keygen.FindRecipe(o.recipe)
 		if !ok {
-			return spec.Job{}, usageError{settings.AboutFlags(fmt.Errorf("no design is named %q: --recipes lists them", o.recipe), "recipes")}
+			return spec.Job{}, usageError{settings.AboutFlags(fmt.Errorf("unknown recipe %q: --recipes lists them", o.recipe), "recipes")}
 		}
 		js.Key = r.Spec
 	case o.spec != "":

@@ -27,7 +27,7 @@ func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
 // serve opens the server of a run under way.
 func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) {
 	if _, _, err := net.SplitHostPort(t.listen); err != nil {
-		return nil, fmt.Errorf("%q is no host:port", t.listen)
+		return nil, fmt.Errorf("%q is not a host:port", t.listen)
 	}
 	w := &listener{}
 	w.moved.Store(time.Now().UnixNano())

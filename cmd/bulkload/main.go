@@ -113,7 +113,7 @@ func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 	go func() {
 		sig, _ := (<-c).(syscall.Signal)
 		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // those of pausing stay caught: by default they kill
-		standard.Say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
+		standard.Say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second signal ends the process at once", sig))
 		cancel(signalled{sig})
 	}()
 }

@@ -104,7 +104,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	if made.Manifests == nil {
 		if !g.json() && !g.logs.quiet {
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: merge %s; %d are still to be done before the files can be loaded: %s\n", of, len(made.Missing), made.MissingText())
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: merge %s; %d merges are missing before the files can be loaded: %s\n", of, len(made.Missing), made.MissingText())
 		}
 		return err
 	}

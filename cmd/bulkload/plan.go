@@ -181,13 +181,13 @@ func (o *planOptions) check() error {
 		return usageError{settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size")}
 	}
 	if o.out != "" && o.into != "" {
-		return usageError{settings.AboutFlags(errors.New("--out is a plan for shares, which make no table: give --into to load, which loads their files"), "out", "into")}
+		return usageError{settings.AboutFlags(errors.New("--out plans shares, which make no table: give --into to the load of their files"), "out", "into")}
 	}
 	if o.out != "" && o.suggest > 0 {
-		return usageError{settings.AboutFlags(errors.New("--out needs the regions, which --suggest looks for: give them with --splits"), "out", "suggest")}
+		return usageError{settings.AboutFlags(errors.New("--out needs known regions, and --suggest looks for them: give --splits instead"), "out", "suggest")}
 	}
 	if len(o.tables) > 0 && o.splits == "" {
-		return usageError{settings.AboutFlags(errors.New("--table-splits goes with --splits: the regions are the tables' own, or all are given"), "table-splits", "splits")}
+		return usageError{settings.AboutFlags(errors.New("--table-splits needs --splits: give split points of all tables, or of none"), "table-splits", "splits")}
 	}
 	return o.planFlags.check()
 }

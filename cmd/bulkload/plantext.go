@@ -46,7 +46,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 		return
 	}
 	if e.Rows == 0 {
-		fmt.Fprintf(w, "%s without a record: nothing to do\n", setting.Count(e.Files, "file"))
+		fmt.Fprintf(w, "%s without a record: nothing to load\n", setting.Count(e.Files, "file"))
 		return
 	}
 	fmt.Fprintf(w, "%s from %s with %s, %s\n", rowsText(e), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes), regionsText(e))
@@ -55,7 +55,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), setting.Count(e.Workers, "worker"))
 	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
 	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory there would be none\n", ui.Bytes(e.SpillBytes), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
+		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", ui.Bytes(e.SpillBytes), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
 	} else {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
@@ -78,7 +78,7 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), setting.Count(e.Workers, "worker"))
 	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
 	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory there would be none\n", ui.Bytes(spill), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
+		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory nothing would be spilled\n", ui.Bytes(spill), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
 	} else {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}

@@ -48,7 +48,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
 	if g.json() && r.format != "jsonl" {
-		return usageError{settings.AboutFlags(fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format), "output", "format")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--output json and --format %s exclude each other", r.format), "output", "format")}
 	}
 	if cmd.Flags().Changed("columns") {
 		q.Columns = settings.SplitList(r.columns)

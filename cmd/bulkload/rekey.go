@@ -124,11 +124,11 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	o.state.Version = version
 	switch {
 	case !o.plan && o.out != "":
-		err = usageError{settings.AboutFlags(errors.New("--out goes with --plan: it is where the plan for shares is written"), "out", "plan")}
+		err = usageError{settings.AboutFlags(errors.New("--out needs --plan: it names the file for the plan for shares"), "out", "plan")}
 	case !o.plan:
 		err = o.goWith(cmd, "plan", "")
 	case o.out != "":
-		err = o.goWith(cmd, "plan", ", and not with --out: a plan for shares estimates nothing")
+		err = o.goWith(cmd, "plan", ", and not with --out: a plan for shares has no estimates")
 	}
 	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
 }
@@ -154,7 +154,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	onYARN, err := o.engineFlags.settings(cmd.Flags())
 	if err == nil && onYARN != nil && o.plan && settings.Of(cmd).Given("engine") {
-		err = usageError{settings.AboutFlags(errors.New("--plan is of a build by this process, or by shares: give it without --engine"), "plan", "engine")}
+		err = usageError{settings.AboutFlags(errors.New("--plan is for a build by this process or by shares: leave --engine out"), "plan", "engine")}
 	}
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 		return err
 	}
 	if r.Already {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), "done already, nothing was done now (--restart does it again)")
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the job was done before: nothing to do (--restart does it again)")
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), `plan for shares in %[1]s
@@ -235,7 +235,7 @@ func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 		return
 	}
 	if r.Already {
-		fmt.Fprint(w, "done already, nothing was done now (--restart does it again); it was: ")
+		fmt.Fprint(w, "the job was done before: nothing to do (--restart does it again); it was: ")
 	}
 	fmt.Fprintf(w, "%s of table %s read, %s (%s) in %s of %s loaded into table %s in %s", setting.Count(m.Records, "row"), q.From, setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"),
 		ui.Bytes(m.Bytes), q.To, r.Elapsed.Round(time.Millisecond))
@@ -245,12 +245,12 @@ func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 	case v.Expired:
 		fmt.Fprint(w, "; verification inconclusive: cells expired (TTL) before the table was read")
 	default:
-		fmt.Fprintf(w, "; verified: a scan of table %s gives the rows as they were, but for their keys", q.To)
+		fmt.Fprintf(w, "; verified: a scan of table %s returns the same rows under their new keys", q.To)
 	}
 	for _, left := range []struct {
 		n    int64
 		text string
-	}{{m.Duplicates, "rows left out because another row has their new key"}, {m.NoCells, "rows have no cell that is late enough"}, {m.Rejected, "rows without a new key set aside in " + m.RejectFile}} {
+	}{{m.Duplicates, "rows left out because another row has their new key"}, {m.NoCells, "rows have no cell after the start time"}, {m.Rejected, "rows without a new key set aside in " + m.RejectFile}} {
 		if left.n > 0 {
 			fmt.Fprintf(w, "; %d %s", left.n, left.text)
 		}

@@ -95,9 +95,9 @@ func (r *replacePlan) print(w io.Writer) {
 	gone := "deleted"
 	if r.Into != "" {
 		gone = "missing from table " + r.Into
-		fmt.Fprintf(w, "\ninto: table %s is made like table %s, which is left as it is until --drop-old\n", r.Into, r.Of)
+		fmt.Fprintf(w, "\ninto: table %s will be made like table %s, which stays until --drop-old\n", r.Into, r.Of)
 		if r.Exists {
-			fmt.Fprintf(w, "table %s is there already: run refuses that, unless an earlier attempt of the same job has made it\n", r.Into)
+			fmt.Fprintf(w, "table %s exists already: run refuses it unless an earlier attempt of this job made it\n", r.Into)
 		}
 	}
 	if r.Known == "never" {
@@ -106,7 +106,7 @@ func (r *replacePlan) print(w io.Writer) {
 	}
 	p := r.Prediction
 	if p == nil {
-		fmt.Fprintf(w, "\nreplace: how many rows of the table are %s is known when the HFiles are built: run compares them with a snapshot before it loads anything,\n"+
+		fmt.Fprintf(w, "\nreplace: run counts the rows of the table that are %s when the HFiles are built, before it loads anything,\n"+
 			"and refuses more than %s\n", gone, r.text())
 		return
 	}
@@ -120,7 +120,7 @@ func (r *replacePlan) print(w io.Writer) {
 	}
 	verdict := "allows"
 	if p.Refused {
-		verdict = "refuses that: see that the export is complete, or give a higher limit; it allows"
+		verdict = "refuses that: check that the export is complete, or raise the limit; it allows"
 	}
 	fmt.Fprintf(w, "\nreplace: %s%d of the table's %s (%.2f%%) are not in the export and would be %s (%s)\nrun %s at most %s\n", about, p.Deleted, setting.Count(p.Rows, "row"), share, gone, how, verdict, r.text())
 }

@@ -270,7 +270,7 @@ func verifyText(v *result.Verification) string {
 	case v == nil:
 		return ""
 	case v.Mode == "full":
-		return fmt.Sprintf("the table has %s with this job's timestamp; written were %s", v.Got, v.Want) + maskedText(v.Masked)
+		return fmt.Sprintf("the table has %s with this job's timestamp; %s were written", v.Got, v.Want) + maskedText(v.Masked)
 	case v.Mode == "files":
 		return filesText(v) + maskedText(v.Masked)
 	case v.Mode == "sample":
@@ -286,8 +286,8 @@ func filesText(v *result.Verification) string {
 		f = &result.StoreFiles{}
 	}
 	rows := setting.Count(v.Sampled, "sampled row") + " are as written"
-	there := setting.Count(f.Files-f.Compacted, "HFile") + " are in the stores with the checksums of what was written"
-	compacted := fmt.Sprintf("%d of %s were compacted before they were looked for, and of their rows only sampled ones were compared", f.Compacted, setting.Count(f.Files, "HFile"))
+	there := setting.Count(f.Files-f.Compacted, "HFile") + " are in the table's stores with the checksums that were written"
+	compacted := fmt.Sprintf("%d of %s were compacted before the check; only sampled rows of them were compared", f.Compacted, setting.Count(f.Files, "HFile"))
 	switch {
 	case f.Compacted == 0:
 		return there + ", " + rows
@@ -302,7 +302,7 @@ func maskedText(m result.Masked) string {
 	if m.Rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of %s readers do not see all that was loaded: %s are masked by newer cells, %d are hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell"), m.Deleted)
+	return fmt.Sprintf("; readers do not see all cells of %s: %s are masked by newer cells, %d are hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell"), m.Deleted)
 }
 
 // reportSettings are the settings with their origins.

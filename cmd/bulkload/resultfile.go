@@ -44,7 +44,7 @@ func removeOld(name string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no directory", filepath.Dir(name))
+		return fmt.Errorf("%s is not a directory", filepath.Dir(name))
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -99,7 +99,9 @@ func (w *stateWriter) tell() {
 		return
 	}
 	if err := checkpoint.NewLive(p, version).Write(p.Start.Job); err != nil {
-		w.warn.Do(func() { w.log.Warn("status will not see this run: its state directory takes no file", "error", err) })
+		w.warn.Do(func() {
+			w.log.Warn("bulkload status will not show this run: no file can be written to its state directory", "error", err)
+		})
 	}
 }
 

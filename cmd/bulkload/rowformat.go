@@ -169,7 +169,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 		name := rowLabel(c, p.family)
 		at, ok := p.at[name]
 		if !ok {
-			return usageError{settings.AboutFlags(fmt.Errorf("row %s has the column %q, which none of the first rows has: name the columns to print with --columns", p.line[0], name), "columns")}
+			return usageError{settings.AboutFlags(fmt.Errorf("row %s has the column %q, which the first rows do not have: name the columns to print with --columns", p.line[0], name), "columns")}
 		}
 		p.line[at] = string(appendText(nil, c.Value, controls))
 	}
@@ -206,7 +206,7 @@ func appendRow(dst []byte, r loader.Row, family string) []byte {
 }
 
 // appendJSON appends a value: a string, or an object with its Base64 when it
-// is no UTF-8. Characters are as they are but for those that JSON forbids, so
+// is not a UTF-8. Characters are as they are but for those that JSON forbids, so
 // < and > too: they are data here, not markup.
 func appendJSON(dst, v []byte) []byte {
 	if !utf8.Valid(v) {

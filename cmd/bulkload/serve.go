@@ -128,11 +128,11 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	g.logger().Info("listening", "address", l.Addr().String())
 	defer onHangup(cmd.Context(), func() {
 		if err := s.Reload(); err != nil {
-			g.logger().Error("job files, clients or certificates are wrong, those before stay in use", "error", err)
+			g.logger().Error("job files, clients or certificates are invalid; the previous ones stay in use", "error", err)
 		}
 		if audit != nil {
 			if err := audit.Reopen(); err != nil {
-				g.logger().Error("the audit log is not opened again, the one before stays in use", "error", err)
+				g.logger().Error("failed to reopen the audit log; the open file stays in use", "error", err)
 			}
 		}
 	})()

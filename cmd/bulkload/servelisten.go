@@ -21,12 +21,12 @@ const socketActivation = "systemd"
 func openListener(ctx context.Context, address string) (net.Listener, error) {
 	if address != socketActivation {
 		if _, _, err := net.SplitHostPort(address); err != nil {
-			return nil, fmt.Errorf("%q is no host:port", address)
+			return nil, fmt.Errorf("%q is not a host:port", address)
 		}
 		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	}
 	if pid, n := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS"); pid != strconv.Itoa(os.Getpid()) || n != "1" {
-		return nil, errors.New("systemd passes no socket, or several: a .socket unit with one ListenStream starts the service")
+		return nil, errors.New("systemd must pass exactly one socket: start the service by a .socket unit with one ListenStream")
 	}
 	const first = 3 // SD_LISTEN_FDS_START
 	syscall.CloseOnExec(first)
@@ -47,9 +47,9 @@ func (o *serveOptions) checkTLS() error {
 	case o.tls.ClientCA != "" && o.tls.Cert == "":
 		return settings.AboutFlags(errors.New("--tls-client-ca needs --tls-cert"), "tls-client-ca")
 	case o.tls.ClientCA != "" && o.clients == "":
-		return settings.AboutFlags(errors.New("--tls-client-ca needs --clients, which says whose certificates may read what"), "tls-client-ca")
+		return settings.AboutFlags(errors.New("--tls-client-ca needs --clients: the file that lists what each certificate may read"), "tls-client-ca")
 	case o.keytab != "" && o.clients == "":
-		return settings.AboutFlags(errors.New("--negotiate-keytab needs --clients, which says which principals may read what"), "negotiate-keytab")
+		return settings.AboutFlags(errors.New("--negotiate-keytab needs --clients: the file that lists what each principal may read"), "negotiate-keytab")
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func (o *serveOptions) hosts(a net.Addr) ([]string, error) {
 	switch {
 	case o.insecure:
 	case o.clients == "":
-		return nil, fmt.Errorf("--listen %s can be reached by others, who could read all tables: name who may with --clients, give --insecure, or a loopback address", o.listen)
+		return nil, fmt.Errorf("--listen %s is open to other hosts without authentication: give --clients, --insecure, or a loopback address", o.listen)
 	case o.tls.Cert == "":
-		return nil, fmt.Errorf("--listen %s can be reached by others, without encryption: give --tls-cert and --tls-key, or --insecure if something else encrypts", o.listen)
+		return nil, fmt.Errorf("--listen %s is open to other hosts without encryption: give --tls-cert and --tls-key, or --insecure behind a TLS proxy", o.listen)
 	}
 	return nil, nil
 }

@@ -70,10 +70,10 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 // checkShare refuses flags that a plan answers.
 func (o *buildOptions) checkShare(cmd *cobra.Command) error {
 	if o.plan == "" || o.share == "" {
-		return usageError{settings.AboutFlags(errors.New("--plan and --share go together: a share is one of a plan's"), "plan", "share")}
+		return usageError{settings.AboutFlags(errors.New("--plan and --share go together: a share is part of a plan"), "plan", "share")}
 	}
 	if o.out == "" {
-		return usageError{errors.New("no output: name the directory of all shares with --out")}
+		return usageError{errors.New("no output directory: name that of all shares with --out")}
 	}
 	if err := planned(cmd); err != nil {
 		return err
@@ -89,7 +89,7 @@ func planned(cmd *cobra.Command) error {
 	var err error
 	known.VisitAll(func(f *pflag.Flag) {
 		if flag := cmd.Flags().Lookup(f.Name); flag != nil && flag.Changed && err == nil {
-			err = usageError{settings.AboutFlags(fmt.Errorf("--%s is in the plan already, which all shares have in common: give it to bulkload plan --out", f.Name), f.Name)}
+			err = usageError{settings.AboutFlags(fmt.Errorf("--%s is part of the plan, which all shares use: give it to bulkload plan --out", f.Name), f.Name)}
 		}
 	})
 	return err

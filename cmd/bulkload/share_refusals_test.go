@@ -89,7 +89,7 @@ func (r *refusalLab) plans(t *testing.T) {
 	r.plan()
 	r.plan() // once more: the plan stays
 	r.refused(t, "another plan of that name", 2, `plan is there already, and is the plan of another job`, append(append([]string{"plan", "--quiet", "--out", "plan"}, r.args...), "--key", "n + id")...)
-	r.refused(t, "a flag that the plan has", 2, `--key is in the plan already`, append(shareArgs(1, 3), "--key", "id")...)
+	r.refused(t, "a flag that the plan has", 2, `--key is part of the plan`, append(shareArgs(1, 3), "--key", "id")...)
 	r.refused(t, "a share without a plan", 2, `--plan and --share go together`, "build", "--share", "1/3", "--out", "rows")
 	r.refused(t, "share 0", 2, `--share: "0/3"`, shareArgs(0, 3)...)
 	r.refused(t, "no shares", 5, `no such file or directory`, mergeArgs(1, 1)...)

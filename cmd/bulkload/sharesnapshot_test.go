@@ -81,7 +81,7 @@ func TestSharesRefuseTables(t *testing.T) {
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "list"), []byte("hbase:old\n"), 0o600))
 	for _, input := range [][]string{{"--input", "hbase:old"}, {"--inputs-from", "list"}} {
 		j := sharedJob{t, dir, nil}
-		if out, code := j.program(append([]string{"plan", "--key", "n", "--columns", "n", "--splits", "k", "--out", "plan"}, input...)...); code != fail.Config.ExitCode() || !strings.Contains(out, "input hbase:old: shares read a table through a snapshot that stays") {
+		if out, code := j.program(append([]string{"plan", "--key", "n", "--columns", "n", "--splits", "k", "--out", "plan"}, input...)...); code != fail.Config.ExitCode() || !strings.Contains(out, "input hbase:old: shares need a snapshot") {
 			t.Errorf("%v: it ends with %d: %s", input, code, out)
 		}
 	}

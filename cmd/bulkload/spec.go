@@ -54,7 +54,7 @@ func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
 		}
 		switch file := strings.TrimPrefix(f.Value.String(), "@"); file {
 		case "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0":
-			return usageError{settings.AboutFlags(fmt.Errorf("--%s %s and --input - read the same standard input: give one of them a file", name, file), name, "input")}
+			return usageError{settings.AboutFlags(fmt.Errorf("--%s %s and --input - both read standard input: give a file for one of them", name, file), name, "input")}
 		}
 	}
 	return nil

@@ -256,7 +256,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	case checkpoint.UndoUnderWay:
 		line("undo", "under way: bulkload undo --job %s resumes it", s.Job)
 	case checkpoint.UndoDone:
-		line("undo", "undone at %s: the load is out of the table again", hourText(s.UndoneAt, now))
+		line("undo", "undone at %s: the load is taken out of the table", hourText(s.UndoneAt, now))
 	}
 	for _, r := range s.Resources {
 		if r.Table == "" || r.Table == s.Table {

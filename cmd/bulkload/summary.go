@@ -27,7 +27,7 @@ func summary(r *result.Result, s *session) string {
 	var b strings.Builder
 	took := r.Elapsed
 	if r.Already {
-		b.WriteString("done already, nothing was done now (--restart loads it again); it was: ")
+		b.WriteString("the job was done before: nothing to do (--restart loads it again); it was: ")
 	} else {
 		b.WriteString("done: ")
 		took = s.outcome.ended.Sub(s.outcome.began)
@@ -71,7 +71,7 @@ func summary(r *result.Result, s *session) string {
 		b.WriteString(maskedText(v.Masked))
 	}
 	if m != nil && m.Duplicates > 0 {
-		fmt.Fprintf(&b, "; %s left out because another row has their key", setting.Count(m.Duplicates, "row"))
+		fmt.Fprintf(&b, "; %s left out because another row has the same key", setting.Count(m.Duplicates, "row"))
 	}
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {

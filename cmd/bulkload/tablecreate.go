@@ -65,7 +65,7 @@ gets families, attributes and split points of another one.`,
 func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
 	if o.salted && (o.salts < 1 || o.salts > partition.MaxRegions) {
-		return spec, settings.AboutFlags(fmt.Errorf("--salts %d is not a number of salts from 1 to %d", o.salts, partition.MaxRegions), "salts")
+		return spec, settings.AboutFlags(fmt.Errorf("--salts %d is outside 1..%d", o.salts, partition.MaxRegions), "salts")
 	}
 	if o.salts > 0 && o.splits != "" {
 		return spec, settings.AboutFlags(errors.New("--splits and --salts exclude each other"), "splits", "salts")
@@ -102,7 +102,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 	name, settings, _ := strings.Cut(text, ":")
 	f := loader.Family{Name: name, Compression: o.compression, Encoding: o.encoding, Bloom: o.bloom, BlockSize: int(o.blockSize), Versions: o.versions, TTL: o.ttl}
 	if name == "" || strings.ContainsAny(name, "/,=") {
-		return f, fmt.Errorf("%q is not a family name: give one, and repeat --family for each", name)
+		return f, fmt.Errorf("%q is not a family name: repeat --family for each family", name)
 	}
 	for setting := range strings.SplitSeq(settings, ",") {
 		if setting == "" {
@@ -192,7 +192,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 		if created {
 			fmt.Fprintf(w, "table %s created with %s\n", spec.Name, setting.Count(len(spec.SplitKeys)+1, "region"))
 		} else {
-			fmt.Fprintf(w, "table %s exists already and is left as it is\n", spec.Name)
+			fmt.Fprintf(w, "table %s exists already and was not changed\n", spec.Name)
 		}
 	})
 }

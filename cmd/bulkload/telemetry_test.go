@@ -250,11 +250,11 @@ func TestTelemetryUsage(t *testing.T) {
 	defer taken.Close()
 	for _, tc := range []struct{ flag, value, want string }{
 		{"listen", taken.Addr().String(), "address already in use"},
-		{"listen", "9400", "no host:port"},
+		{"listen", "9400", "not a host:port"},
 		{"stalled-after", "-1s", "below 0"},
 		{"metrics-file", t.TempDir(), "is a directory"},
 		{"metrics-label", "job=x", "another meaning"},
-		{"metrics-push", "tina:s3cret@host", "no address"},
+		{"metrics-push", "tina:s3cret@host", "not an address"},
 		{"metrics-push", "http://host/?s3cret", "has no query"},
 		{"openlineage", "kafka://host", "not to kafka://"},
 	} {

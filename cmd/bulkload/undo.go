@@ -107,7 +107,7 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 			continue
 		}
 		line("load", "%s, %s", setting.Count(s.Load.Rows, "row"), setting.Count(s.Load.Cells, "cell"))
-		line("removes", "%s that are seen; %d more are hidden by newer ones", setting.Count(s.CellsSeen, "cell"), s.Load.Cells-s.CellsSeen)
+		line("removes", "%s that readers see; %d more are hidden by newer ones", setting.Count(s.CellsSeen, "cell"), s.Load.Cells-s.CellsSeen)
 		line("restores", "%s in %s", setting.Count(s.CellsRestored, "older cell"), setting.Count(s.RowsRestored, "row"))
 		line("vanish", "%s without any other visible cell", setting.Count(s.RowsGone, "row"))
 		for _, f := range s.Families {
@@ -118,14 +118,14 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 		line("refused", "%s", why)
 	}
 	if r.Before != "" {
-		line("snapshot", "%s, of before the load", r.Before)
+		line("snapshot", "%s, from before the load", r.Before)
 	}
 	switch {
 	case r.Already:
 		line("undone", "at %s already", r.DoneAt.Local().Format(time.DateTime))
 	case err != nil:
 	case r.DryRun:
-		line("dry run", "nothing was changed, and nothing would be lost")
+		line("dry run", "nothing was changed; no other cells would be lost")
 	default:
 		line("undone", "by %s in %s, %s, in %s; verified: %s", setting.Count(markers, "marker"), setting.Count(files, "file"), ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
 	}

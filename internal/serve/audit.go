@@ -40,7 +40,7 @@ type auditLine struct {
 	Time      time.Time         `json:"time"` // when the request came
 	Request   string            `json:"request"`
 	Client    string            `json:"client,omitempty"`    // where clients are known
-	Principal string            `json:"principal,omitempty"` // of the Kerberos ticket, also of one that is no client's
+	Principal string            `json:"principal,omitempty"` // of the Kerberos ticket, also of one that is not a client's
 	Address   string            `json:"address"`
 	Route     string            `json:"route"`
 	Job       string            `json:"job"`

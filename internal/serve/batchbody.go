@@ -53,7 +53,7 @@ func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
 			t, err := d.token()
 			n, ok := t.(json.Number)
 			if err == nil && !ok {
-				err = errors.New("it is no number")
+				err = errors.New("it is not a number")
 			}
 			if err != nil {
 				return fmt.Errorf("limit: %w", err)
@@ -155,7 +155,7 @@ func (r *batchReader) text() (string, error) {
 		return "", errors.New("a string is wanted")
 	}
 	if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
-		return "", errors.New("an escape is no character")
+		return "", errors.New("an escape is not a character")
 	}
 	return s, nil
 }
@@ -189,7 +189,7 @@ func (r *batchReader) value() (string, error) {
 	}
 	if s, ok := t.(string); ok {
 		if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
-			return "", errors.New("an escape is no character")
+			return "", errors.New("an escape is not a character")
 		}
 		return s, nil
 	}

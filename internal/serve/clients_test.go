@@ -140,7 +140,7 @@ func TestClientsFile(t *testing.T) {
 		"clients: [{name: a, jobs: [check], token_sha256: [" + d + "]}, {name: a, jobs: [check], certificates: [x]}]":         "is invalid or used twice",
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {check: [text]}}]":                                    "part of the row key",
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {check: [id, check_id, none]}}]":                      `"none": rows of this job`,
-		"clients: [{name: a, jobs: [check], certificates: [x], columns: {orders: [user]}}]":                                   `"orders" is no job`,
+		"clients: [{name: a, jobs: [check], certificates: [x], columns: {orders: [user]}}]":                                   `"orders" is not a job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], in_flight: -1}]":                                               "below 0",
 		"clients: [{name: a, jobs: [check], certificates: [x], token: " + d + "}]":                                            "token",
 	} {

@@ -75,7 +75,7 @@ func TestRegionsChange(t *testing.T) {
 	}
 	s.fake.onRow = func(int, []byte) error { generation++; s.fake.salted(10, generation); return nil }
 	s.get("/v1/check/rows?check_id=A").refuses(t, "regions that change without end", unavailable)
-	// A region that moves is no change.
+	// A region that moves is not a change.
 	s.fake.onRow = func(int, []byte) error {
 		s.fake.mu.Lock()
 		defer s.fake.mu.Unlock()

@@ -127,7 +127,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestHostileConnections sends bytes that are no HTTP, or headers without an end: each connection ends, and others are
+// TestHostileConnections sends bytes that are not HTTP, or headers without an end: each connection ends, and others are
 // answered meanwhile.
 func TestHostileConnections(t *testing.T) {
 	s := checks(t, Options{Limits: Limits{Connections: 50, HeaderWait: time.Second, Deadline: 200 * time.Millisecond, Header: 8 << 10}}, 1)

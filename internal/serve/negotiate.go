@@ -23,7 +23,7 @@ func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
 		return nil, err
 	}
 	if mode, open := kerberos.OpenToOthers(s.o.Keytab); open {
-		s.log.Warn("every user of this host can read the keytab, and take the service's place: chmod 600 it", "keytab", s.o.Keytab, "mode", fmt.Sprintf("%04o", mode))
+		s.log.Warn("every user of this host can read the keytab and impersonate the service: chmod 600 it", "keytab", s.o.Keytab, "mode", fmt.Sprintf("%04o", mode))
 	}
 	s.log.Info("callers may come with Kerberos tickets", "for", strings.Join(a.Names(), " "))
 	return a, nil
@@ -57,7 +57,7 @@ func (s *Server) byTicket(w http.ResponseWriter, r *http.Request, l *loaded, pro
 	}
 	known := l.access.byPrincipal[principal]
 	if known == nil {
-		return nil, principal, problem(forbidden, "the principal of the ticket is no client's")
+		return nil, principal, problem(forbidden, "the principal of the ticket is not a client's")
 	}
 	return known, principal, nil
 }

@@ -127,7 +127,7 @@ func (n *negotiation) tickets(t *testing.T) {
 		t.Errorf("of some columns: %d %s", r.status, r.body)
 	}
 	n.as(n.token(t, "nocreate", "HTTP/localhost"), "/v1/orders/scan").refuses(t, "another job", forbidden)
-	n.as(n.token(t, "nobody", "HTTP/localhost"), negotiatedRows).refuses(t, "who is no client", forbidden)
+	n.as(n.token(t, "nobody", "HTTP/localhost"), negotiatedRows).refuses(t, "who is not a client", forbidden)
 	n.as(n.token(t, "loader", "hbase/localhost"), negotiatedRows).refuses(t, "a ticket for another service", unauthenticated)
 	n.as("Negotiate ????", negotiatedRows).refuses(t, "no base64", unauthenticated)
 	n.as("Negotiate TlRMTVNTUAABAAAA", negotiatedRows).refuses(t, "NTLM", unauthenticated)

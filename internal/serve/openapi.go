@@ -21,7 +21,7 @@ func describe(rs *resources, l Limits, version string, ways []string) ([]byte, e
 		"Problem": object{"type": "object", "required": []string{"type", "title", "status"}, "properties": object{
 			"type": object{"type": "string", "format": "uri", "enum": problemTypes()}, "title": object{"type": "string"},
 			"status": object{"type": "integer"}, "detail": object{"type": "string"}, "parameter": object{"type": "string"}}},
-		"Bytes": object{"description": "Bytes that are no value of the column's type, or no UTF-8.", "type": "object", "required": []string{"base64"},
+		"Bytes": object{"description": "Bytes that are not values of the column's type, or no UTF-8.", "type": "object", "required": []string{"base64"},
 			"additionalProperties": false, "properties": object{"base64": object{"type": "string", "contentEncoding": "base64"}}},
 	}
 	paths["/v1/jobs"] = object{"get": operation("jobs", "The jobs whose rows are served", nil, object{"type": "object"})}

@@ -91,7 +91,7 @@ func (s *Server) watch(ctx context.Context) {
 		if now != tried && now == last {
 			tried = now
 			if err := s.Reload(); err != nil {
-				s.log.Error("job files, clients or certificates are wrong, those before stay in use", "error", err)
+				s.log.Error("job files, clients or certificates are invalid; the previous ones stay in use", "error", err)
 			}
 		}
 		last = now

@@ -144,8 +144,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: context.Cause(r.ctx)}
 		}
 		if e, damaged := errors.AsType[*dfs.BlockError](err); damaged && attempt >= damagedAttempts {
-			return 0, pathError("read", r.name, fmt.Errorf("at byte %d no datanode has good bytes: %w (`hdfs fsck %s -files -blocks -locations` says where its replicas are; "+
-				"remove the damaged ones if there is a good one, else put the file there again)", r.off, (*BlockError)(e), r.name))
+			return 0, pathError("read", r.name, fmt.Errorf("at byte %d no datanode has good bytes: %w (remove damaged replicas, which `hdfs fsck %s -files -blocks -locations` lists, or write the file again)", r.off, (*BlockError)(e), r.name))
 		}
 		if answered(err) || errors.Is(err, dfs.ErrReplaced) || attempt == readAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))

@@ -154,7 +154,7 @@ func (b *blockWriter) appendChecksums(at, sums int) {
 	}
 }
 
-// raw appends bytes that are no block: the trailer.
+// raw appends bytes that are not block: the trailer.
 func (b *blockWriter) raw(p []byte) {
 	b.buf = append(b.buf, p...)
 }

@@ -8,7 +8,7 @@ import (
 // maxCache bounds a ticket cache: one with a hundred tickets has about 200 kB.
 const maxCache = 16 << 20
 
-var errCache = errors.New("it is no ticket cache, or damaged: run kinit again")
+var errCache = errors.New("it is not a ticket cache, or damaged: run kinit again")
 
 // checkCache walks a ticket cache of version 3 or 4 (MIT Kerberos, doc/formats/ccache_file_format) by its lengths, which the
 // parser of gokrb5 believes.

@@ -93,7 +93,7 @@ const (
 // Errors of tokens.
 var (
 	errShort    = errors.New("a token of the service is too short")
-	errToken    = errors.New("a token of the service is no wrap token of RFC 4121")
+	errToken    = errors.New("a token of the service is not a wrap token of RFC 4121")
 	errSubkey   = errors.New("a token of the service is protected by a key that was not agreed upon")
 	errUnsealed = errors.New("a token of the service is not sealed, and privacy was agreed upon")
 	errChecksum = errors.New("the checksum of a token of the service is wrong: its key is not that of the ticket, or the token was changed on its way")

@@ -142,7 +142,7 @@ func formatted(format string, params []string) (string, error) {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 		n, err := strconv.Atoi(rest[:digits])
 		if err != nil || n >= len(params) {
-			return "", fmt.Errorf("$%s is no part of the principal", rest[:digits])
+			return "", fmt.Errorf("$%s is not part of the principal", rest[:digits])
 		}
 		b.WriteString(params[n])
 		format = rest[digits:]

@@ -54,7 +54,7 @@ func parseNegotiation(token []byte) (*negotiation, error) {
 			MIC       asn1.RawValue           `asn1:"optional,tag:3"`
 		}
 		if _, err := asn1.Unmarshal(outer.Bytes, &init); err != nil {
-			return nil, errors.New("it is no token of SPNEGO")
+			return nil, errors.New("it is not a token of SPNEGO")
 		}
 		// The token is of the first mechanism; another one would take a second round.
 		if len(init.MechTypes) == 0 || !isKerberos(init.MechTypes[0]) || len(init.MechToken) == 0 {
@@ -82,10 +82,10 @@ func framed(token []byte) (oid asn1.ObjectIdentifier, rest []byte, err error) {
 		if len(token) > 7 && string(token[:7]) == "NTLMSSP" {
 			return nil, nil, errNotKerberos
 		}
-		return nil, nil, errors.New("it is no token of GSS-API")
+		return nil, nil, errors.New("it is not a token of GSS-API")
 	}
 	if rest, err = asn1.Unmarshal(outer.Bytes, &oid); err != nil {
-		return nil, nil, errors.New("it is no token of GSS-API")
+		return nil, nil, errors.New("it is not a token of GSS-API")
 	}
 	return oid, rest, nil
 }

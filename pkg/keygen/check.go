@@ -31,7 +31,7 @@ type Report struct {
 	Parts      []PartReport // in the order of the key
 	Uniqueness Uniqueness
 	Why        string    // of Uniqueness; for people
-	Shares     []float64 // of rows expected in each region; nil if there are no split points or the keys' start is no hash
+	Shares     []float64 // of rows expected in each region; nil if there are no split points or the keys' start is not a hash
 	Warnings   []string  // for people; keys can be made all the same
 }
 

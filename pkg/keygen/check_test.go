@@ -174,7 +174,7 @@ func TestShares(t *testing.T) {
 		{"reverse(a) + id", ten, nil, ""},
 		{"salt(a, 37) + id", digits(1, 36, "%02d"), even(37), ""},
 		{"md5hex(a)", digits(1, 99, "%02d"), nil, "the 97 others less"},
-		// a salt's region that has been split again is no fault
+		// a salt's region that has been split again is not a fault
 		{"salt(a, 10) + md5hex(a)", append(digits(1, 8, "%d"), []byte("84"), []byte("88"), []byte("9")), nil, ""},
 	} {
 		r := checked(t, c.spec, CheckOptions{Regions: 10, Splits: c.splits})

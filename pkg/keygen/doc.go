@@ -11,7 +11,7 @@
 //	'::'  or  "::"          a literal; escapes are \\ \' \" \n \r \t \xNN
 //	f(e, …, n, …)           a function of expressions and, after them, integers
 //
-// A column whose name is no identifier is written in back quotes. Functions
+// A column whose name is not an identifier is written in back quotes. Functions
 // that hash take one or more expressions and join them, so salt(a + b) and
 // salt(a, b) are the same. Some functions give an integer, which prints in
 // decimal where bytes are wanted; where an integer is wanted, text is read as
@@ -32,7 +32,7 @@
 // # Errors
 //
 // A record that has no key gives a [*FieldError], which names the column and
-// the part of the spec. A key with a hole is no key: an empty column is an
+// the part of the spec. A key with a hole is not a key: an empty column is an
 // error unless the spec says orempty(column). Bytes that are not UTF-8 are
 // errors only for functions that work on characters.
 package keygen

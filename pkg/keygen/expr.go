@@ -115,7 +115,7 @@ func (c Call) String() string {
 }
 
 // isIdentifier reports whether a name stands without back quotes. A $ in front is of
-// what is no column of a record, such as the old key of a row that gets a new one.
+// what is not a column of a record, such as the old key of a row that gets a new one.
 func isIdentifier(s string) bool {
 	s = strings.TrimPrefix(s, "$")
 	for i := range len(s) {

@@ -399,7 +399,7 @@ func FuzzKey(f *testing.F) {
 		one, err := p.Append(nil, fields)
 		if err != nil {
 			if _, ok := errors.AsType[*FieldError](err); !ok {
-				t.Fatalf("%s of %q: %v is no FieldError", spec, value, err)
+				t.Fatalf("%s of %q: %v is not a FieldError", spec, value, err)
 			}
 			return
 		}

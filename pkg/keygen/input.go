@@ -65,7 +65,7 @@ func (in *input) bytes(fields [][]byte) ([]byte, error) {
 // fail is an error about the arguments.
 func (in *input) fail(err error) error { return &FieldError{Column: in.column, Err: err} }
 
-// columnOp is a field. A key with a hole is no key, unless that is allowed.
+// columnOp is a field. A key with a hole is not a key, unless that is allowed.
 type columnOp struct {
 	at    int
 	name  string

@@ -189,7 +189,7 @@ func (p *parser) number() (int, error) {
 	if err != nil {
 		digits := p.s[from:p.at]
 		p.at = from
-		return 0, p.fail("%q is no number that fits", digits)
+		return 0, p.fail("%q is not a number that fits", digits)
 	}
 	return n, nil
 }

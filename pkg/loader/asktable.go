@@ -21,7 +21,7 @@ var (
 
 // inTable says that a file was loaded, by cells of its family with the load's timestamp in its first and in its last row.
 // They are looked for among all that the stores hold, so that neither newer versions nor delete markers hide them. That
-// they are missing is no evidence: the error says what was seen then, or why the table could not say.
+// they are missing is not evidence: the error says what was seen then, or why the table could not say.
 func (l *load) inTable(ctx context.Context, f HFile) (bool, error) {
 	switch {
 	case l.req.Timestamp == 0:

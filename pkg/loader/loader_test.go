@@ -253,7 +253,7 @@ func TestRemote(t *testing.T) {
 		}
 	}
 	if _, ok := parseRemote(errors.New("EOF")); ok {
-		t.Error("EOF is no exception")
+		t.Error("EOF is not an exception")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestRegionsAreReadOnceForAll has many scans find the same list old: it is read once, and the end of one is no other's.
+// TestRegionsAreReadOnceForAll has many scans find the same list old: it is read once, and the end of one is not an other's.
 func TestRegionsAreReadOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads atomic.Int32

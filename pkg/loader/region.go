@@ -87,7 +87,7 @@ func checkContiguous(table TableName, regions []Region) error {
 	return nil
 }
 
-// parseRegion reads a row of hbase:meta. ok is false for rows that are no region of the table in service: those of other
+// parseRegion reads a row of hbase:meta. ok is false for rows that are not regions of the table in service: those of other
 // tables, replicas, and the parents of a split.
 func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	var info *pb.RegionInfo

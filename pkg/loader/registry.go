@@ -181,7 +181,7 @@ func activeMaster(answer []byte) (string, error) {
 	return server, nil
 }
 
-// bootstrapNodes are the further servers that answer as the registry, at most 64. What is no address is left out.
+// bootstrapNodes are the further servers that answer as the registry, at most 64. What is not an address is left out.
 func bootstrapNodes(answer []byte) []string {
 	var nodes []string
 	frames.Fields(answer, func(field protowire.Number, _ uint64, name []byte) {

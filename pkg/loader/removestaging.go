@@ -12,7 +12,7 @@ import (
 var ErrStaged = errors.New("a file is in it")
 
 // RemoveStaging has HBase delete the staging directory that a load or a check has left, if there is no file in it. One that is
-// gone is no error.
+// gone is not an error.
 func (c *Cluster) RemoveStaging(ctx context.Context, fsys FS, table TableName, token string) error {
 	err := c.removeStaging(ctx, fsys, table, token)
 	if err != nil {

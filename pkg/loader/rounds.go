@@ -156,7 +156,7 @@ func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g 
 	return l.send(ctx, at, g)
 }
 
-// wait asks the gate. The time that it takes is no sign of a load that does not get on.
+// wait asks the gate. The time that it takes is not a sign of a load that does not get on.
 func (l *load) wait(ctx context.Context) error {
 	asked := time.Now()
 	err := l.req.Gate.Wait(ctx)

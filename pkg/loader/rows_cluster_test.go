@@ -344,7 +344,7 @@ func TestPrepareCleanup(t *testing.T) {
 	}
 	data := b.root.URI() + "hbase/data"
 	if err := b.Cleanup(t.Context(), table, data); fmt.Sprint(err) != fmt.Sprintf("%q is not a directory below HBase's staging directory", data) {
-		t.Errorf("a directory that is no staging directory was to be deleted: %v", err)
+		t.Errorf("a directory that is not a staging directory was to be deleted: %v", err)
 	}
 }
 

@@ -103,7 +103,7 @@ func ParsePlan(text string) ([][]byte, error) {
 	}
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 || n > all[i].most {
-		return nil, fmt.Errorf("%s: %q is no number of regions from 1 to %d", name, count, all[i].most)
+		return nil, fmt.Errorf("%s: %q is not a number of regions from 1 to %d", name, count, all[i].most)
 	}
 	return all[i].make(n), nil
 }

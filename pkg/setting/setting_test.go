@@ -52,7 +52,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestParse: what stands in backquotes and is no setting stays as it is.
+// TestParse: what stands in backquotes and is not a setting stays as it is.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "",

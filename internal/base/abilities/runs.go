@@ -27,7 +27,7 @@ func runCells() [columns]Cell {
 }
 
 func tablesCells() [columns]Cell {
-	const index = "an index is built by several processes only with %s fail, since one process alone knows all records that are left out: build in one process"
+	const index = "several processes build an index only with %s fail: with another policy build in one process"
 	return [columns]Cell{
 		Process: by("internal/jobs/job: TestTablesOnACluster"),
 		Several: by("internal/jobs/job: TestTablesOnACluster"),
@@ -54,10 +54,10 @@ func tablesCells() [columns]Cell {
 func replaceCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("internal/jobs/job: TestReplaceTable"),
-		Several: no("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace),
+		Several: no("%s takes one table, and the job file has several: use a job for each", setting.Replace),
 		Shares:  by("internal/jobs/job: TestReplaceByShares", "cmd/bulkload: TestClusterScripts/shares"),
 		YARN:    by("internal/test/onyarn: TestQuick/replace"),
-		SplitBy: no("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace),
+		SplitBy: no("%s cannot be used with a job for each directory: each would delete the rows of the one before", setting.Replace),
 		Resume:  by("internal/jobs/job: TestReplaceKilled"),
 		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/replace"),
 		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/replace", "internal/jobs/job: TestReplaceCompacted"),
@@ -78,10 +78,10 @@ func replaceCells() [columns]Cell {
 func intoCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("internal/jobs/job: TestFreshTable"),
-		Several: no("%s makes one table, and the job file has several: replace each by a job of its own", setting.Into),
+		Several: no("%s makes one table, and the job file has several: use a job for each", setting.Into),
 		Shares:  by("internal/jobs/job: TestFreshTableByShares", "cmd/bulkload: TestClusterScripts/shares"),
 		YARN:    by("internal/test/onyarn: TestQuick/replace"),
-		SplitBy: no("%s makes one table of one export, and this job is split into one for each directory: give the whole export to one job", setting.Into),
+		SplitBy: no("%s cannot be used with a job for each directory: give the whole export to one job", setting.Into),
 		Resume:  by("internal/jobs/job: TestFreshTableKilled"),
 		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/into"),
 		Sample:  by("internal/jobs/job: TestKindsOfRunsVerified/into"),
@@ -103,8 +103,8 @@ func inputCells() [columns]Cell {
 	return [columns]Cell{
 		Process: by("internal/jobs/job: TestTableAsInput"),
 		Several: seen(),
-		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a snapshot, last", "internal/test/onyarn: TestQuick/a table as input").but("shares read a table through a snapshot that stays: take one (hbase shell: snapshot 'TABLE', 'NAME'), and name it as input, snapshot:NAME"),
-		YARN:    by("internal/test/onyarn: TestQuick/a table as input").but("tasks on YARN read the files of a table, and do not scan it: leave %s out, or build with %s local", setting.ReadBy, setting.Engine),
+		Shares:  by("cmd/bulkload: TestSharesAreOneBuild/a snapshot, last", "internal/test/onyarn: TestQuick/a table as input").but("shares need a snapshot: take one (hbase shell: snapshot 'TABLE', 'NAME') and give snapshot:NAME as input"),
+		YARN:    by("internal/test/onyarn: TestQuick/a table as input").but("tasks on YARN read the files of a table and cannot scan it: leave %s out, or give %s local", setting.ReadBy, setting.Engine),
 		SplitBy: no("a table has no directories: load it as one job"),
 		Resume:  by("internal/jobs/job: TestTableAsInput/hbase", "internal/jobs/job: TestTableAsInput/snapshot", "internal/jobs/job: TestTableAsInput/scan"),
 		Host:    by("internal/jobs/job: TestKindsOfRunsOnAnotherHost/table"),

@@ -30,7 +30,7 @@ func SyncDir(dir string) error {
 
 // MakeDirs makes a directory and those above it that are missing, each by
 // mkdir, from the top. Their names are durable when it returns. That another
-// makes one of them meanwhile is no error.
+// makes one of them meanwhile is not an error.
 func MakeDirs(dir string, mkdir func(dir string) error) error {
 	return makeDirs(filepath.Clean(dir), mkdir, SyncDir)
 }

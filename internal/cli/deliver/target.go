@@ -18,7 +18,7 @@ type Target struct {
 func ParseTarget(address string) (Target, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return Target{}, errors.New("it is no address of the form http://host:port or https://host:port")
+		return Target{}, errors.New("it is not an address of the form http://host:port or https://host:port")
 	}
 	t := Target{query: u.RawQuery, user: u.User.Username()}
 	t.password, _ = u.User.Password()

@@ -67,7 +67,7 @@ func TestOpen(t *testing.T) {
 		{to: "http://marquez:5000/", want: "http://marquez:5000/api/v1/lineage"},
 		{to: "https://x/proxy/lineage?token=s3cret", want: "https://x/proxy/lineage"},
 		{to: "kafka://x", err: "not to kafka://"},
-		{to: "http://tina:s3cret@", err: "no address"},
+		{to: "http://tina:s3cret@", err: "not an address"},
 		{env: map[string]string{"OPENLINEAGE_URL": "http://marquez:5000"}, want: "http://marquez:5000/api/v1/lineage"},
 		{env: map[string]string{"OPENLINEAGE_URL": "http://marquez:5000/base", "OPENLINEAGE_ENDPOINT": "/events"}, want: "http://marquez:5000/base/events"},
 		{env: map[string]string{"OPENLINEAGE_URL": "http://marquez:5000", "OPENLINEAGE_DISABLED": "True"}, want: ""},

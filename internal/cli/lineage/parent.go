@@ -21,7 +21,7 @@ func ParseParent(s string) (RootFacet, error) {
 		return RootFacet{}, fmt.Errorf("%q is not of the form namespace/job/run", s)
 	}
 	if err := uuid.Validate(run); err != nil {
-		return RootFacet{}, fmt.Errorf("%q: the run %q is no UUID", s, run)
+		return RootFacet{}, fmt.Errorf("%q: the run %q is not a UUID", s, run)
 	}
 	return RootFacet{Run: RunID{run}, Job: JobID{Namespace: namespace, Name: job}}, nil
 }

@@ -21,7 +21,7 @@ func ParseLabels(table string, pairs []string) (Labels, error) {
 		name, value, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || value == "":
-			return nil, fmt.Errorf("%q is no name=value", pair)
+			return nil, fmt.Errorf("%q is not a name=value", pair)
 		case !model.LegacyValidation.IsValidLabelName(name) || strings.HasPrefix(name, "__"):
 			return nil, fmt.Errorf("%q: a label's name has letters, digits and underscores, begins with no digit and not with __", pair)
 		case slices.Contains(taken, name):

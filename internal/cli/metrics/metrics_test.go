@@ -228,8 +228,8 @@ func TestParseLabels(t *testing.T) {
 		pairs []string
 		want  string
 	}{
-		{[]string{"team"}, "no name=value"},
-		{[]string{"team="}, "no name=value"},
+		{[]string{"team"}, "not a name=value"},
+		{[]string{"team="}, "not a name=value"},
 		{[]string{"1st=x"}, "letters, digits"},
 		{[]string{"__a=x"}, "not with __"},
 		{[]string{"a-b=x"}, "letters, digits"},

@@ -34,7 +34,7 @@ func goodReport() *Report {
 		Verify:   "the table has 1000000 rows, 14467246 cells with this job's timestamp",
 		Rejected: 3, RejectFile: "/var/lib/bulkload/rejects.jsonl",
 		Rejects: []Reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
-			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is no date`}},
+			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is not a date`}},
 		Warnings:   []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
 		ReadAs:     []string{`2 files: dump.gz: field_sep=\x01 record_sep=\x10`, `1 files: text, dialect mysql: field_sep=\t record_sep=\n escape=\ escape_map=mysql null='\N' header=no charset=gbk`},
 		Partitions: "dt, region where dt>=2026-11-01", Lacking: []Differing{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
@@ -85,7 +85,7 @@ func skewedReport(regions int) *Report {
 func failedReport() *Report {
 	r := goodReport()
 	r.Status, r.ExitCode, r.Verify, r.Load = "failed", 7, "", nil
-	r.Error = "load table test:check: region 5e0c2d of server rs-2.example:16020: org.apache.hadoop.hbase.NotServingRegionException: test:check,3,1507809600000.5e0c2d. is not online\nthe HFiles are kept in hdfs://nn:8020/tmp/bulkload-tina/test_check-1"
+	r.Error = "load table test:check: region 5e0c2d of server rs-2.example:16020: org.apache.hadoop.hbase.NotServingRegionException: test:check,3,1507809600000.5e0c2d. is not online; the HFiles are kept in hdfs://nn:8020/tmp/bulkload-tina/test_check-1"
 	r.Advice = "the HFiles are kept. Look at HBase's master, then run the same command again: it resumes the job."
 	r.Phases = r.Phases[:4]
 	r.Phases[3].Ended = time.Time{}

@@ -66,17 +66,17 @@ func (d day) in(layouts []string) (any, error) {
 		return d, nil
 	}
 	if len(layouts) > 1 {
-		return nil, errors.New("one layout is enough")
+		return nil, errors.New("give one layout")
 	}
 	layout := layouts[0]
 	// Two moments that share no part, and the first elsewhere.
 	a, b := time.Date(1987, 3, 14, 21, 48, 37, 0, time.UTC), time.Date(2031, 12, 25, 8, 16, 59, 0, time.UTC)
 	elsewhere := time.Date(1987, 3, 14, 21, 48, 37, 0, time.FixedZone("X", 3600))
 	if a.Format(layout) == b.Format(layout) {
-		return nil, fmt.Errorf(`layout %q has nothing of a date: it is written as the day 2006-01-02 15:04:05 would be, such as "20060102"`, layout)
+		return nil, fmt.Errorf(`layout %q has no date: write it as Go writes 2006-01-02 15:04:05, such as "20060102"`, layout)
 	}
 	if a.Format(layout) != elsewhere.Format(layout) {
-		return nil, fmt.Errorf("layout %q has a time zone: a day has none", layout)
+		return nil, fmt.Errorf("layout %q has a time zone, which a day does not have: leave it out", layout)
 	}
 	return d.T.Format(layout), nil
 }
@@ -136,7 +136,7 @@ func templateError(err error) error {
 		}
 		if _, after, ok := strings.Cut(text, "can't evaluate field "); ok {
 			name, _, _ := strings.Cut(after, " ")
-			return fmt.Errorf(`there is no .%s: there are {{ .Date "20060102" }}, {{ .Date.AddDays -1 "20060102" }}, {{ .Date.AddMonths -1 "200601" }} and {{ env "NAME" }}`, name)
+			return fmt.Errorf(`unknown .%s: want {{ .Date "20060102" }}, {{ .Date.AddDays -1 "20060102" }}, {{ .Date.AddMonths -1 "200601" }} and {{ env "NAME" }}`, name)
 		}
 	}
 	return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "template: :"), "template: "))
@@ -155,7 +155,7 @@ func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 	if name := text("time-zone"); name != "" {
 		var err error
 		if zone, err = time.LoadLocation(name); err != nil {
-			return fmt.Errorf("--time-zone (%s): %q is no time zone: such as Asia/Shanghai", s.originOf("time-zone"), name)
+			return fmt.Errorf("--time-zone (%s): %q is not a time zone: such as Asia/Shanghai", s.originOf("time-zone"), name)
 		}
 	}
 	s.Zone = zone

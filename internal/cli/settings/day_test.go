@@ -93,13 +93,13 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{{ .Date "yyyyMMdd" }}`:            `"yyyyMMdd" has nothing of a date`,
-		`{{ .Date "" }}`:                    "has nothing of a date",
+		`{{ .Date "yyyyMMdd" }}`:            `"yyyyMMdd" has no date`,
+		`{{ .Date "" }}`:                    "has no date",
 		`{{ .Date "2006" "01" }}`:           "one layout",
 		`{{ .Date "2006-01-02Z07:00" }}`:    "time zone",
 		`{{ .Date.AddDays "1" "20060102"}}`: "AddDays",
-		`{{ .Dat "20060102" }}`:             "there is no .Dat",
-		`{{ .date }}`:                       "there is no .date",
+		`{{ .Dat "20060102" }}`:             "unknown .Dat",
+		`{{ .date }}`:                       "unknown .date",
 		`{{ date }}`:                        `function "date" not defined`,
 		`{{ env "NONE" }}`:                  "NONE is not set",
 		`{{ env "EMPTY" }}`:                 "EMPTY is not set, or empty",

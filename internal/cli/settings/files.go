@@ -39,7 +39,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 			if from != "" {
 				return nil, fmt.Errorf("configuration file of %s: %w", from, err)
 			}
-			return nil, fmt.Errorf("configuration file: %w (--config '' does without)", err)
+			return nil, fmt.Errorf("configuration file: %w (--config '' reads none)", err)
 		}
 		s.configFile = place
 		options, err := spec.ParseOptions(place, b)

@@ -88,14 +88,14 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 		at := fmt.Sprintf("%s:%d", file, o.Line)
 		switch {
 		case Once(o.Name):
-			return fmt.Errorf("%s: %s is for one command, not for a file: give it as %s", at, o.Name, Flag(setting.Name(o.Name)))
+			return fmt.Errorf("%s: %s cannot be in a file: give it to the command as %s", at, o.Name, Flag(setting.Name(o.Name)))
 		case section && IsField(FieldName(o.Name)):
-			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, FieldName(o.Name))
+			return fmt.Errorf("%s: %s is a field of the job file: put it at the top level, not under options", at, FieldName(o.Name))
 		case slices.Contains(known, o.Name):
 		case IsField(o.Name) && !section:
 			return fmt.Errorf("%s: %s is a field of job files%s", at, o.Name, suggest(o.Name, known))
 		default:
-			return fmt.Errorf("%s: no setting is called %q%s", at, o.Name, suggest(o.Name, known))
+			return fmt.Errorf("%s: unknown setting %q%s", at, o.Name, suggest(o.Name, known))
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 		if near := Nearest(strings.ToLower(rest), known); near != "" {
 			hint = Variable(near)
 		}
-		log.Warn("environment variable names no setting", "variable", name, "did_you_mean", hint)
+		log.Warn("environment variable is not a setting", "variable", name, "did_you_mean", hint)
 	}
 }
 

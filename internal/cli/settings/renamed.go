@@ -42,7 +42,7 @@ func (r Rename) warning(old, now string, values ...string) string {
 			text += fmt.Sprintf(", its value %s is now %s", v, r.value(v))
 		}
 	}
-	return text + "; the old name goes away in the next release"
+	return text + "; the next release drops the old name"
 }
 
 // oldName is the flag's value under its old name: both set the same variable.

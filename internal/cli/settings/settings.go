@@ -76,7 +76,7 @@ func Command(cmd *cobra.Command, log func() *slog.Logger) error {
 		log().Warn(w.text)
 	}
 	if s.Dated {
-		log().Info("inputs are those of a day", "date", s.Day.Whole(), "from", s.originOf("date"))
+		log().Info("inputs of one day", "date", s.Day.Whole(), "from", s.originOf("date"))
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 	for _, v := range values {
 		if err := cmd.Flags().Set(f.Name, v); err != nil {
 			if mask.Secret(f) {
-				return fmt.Errorf("%s: not a value that --%s takes", origin, f.Name)
+				return fmt.Errorf("%s: not a valid value of --%s", origin, f.Name)
 			}
 			return valueError(origin+": ", mask.URLs(v), err)
 		}

@@ -170,7 +170,7 @@ var table = []Entry{
 	{Flag: "block-size", Of: "create", Such: []string{"16KiB", "32KiB", "64KiB", "128KiB"}, Usage: "size of a data block"},
 	{Flag: "versions", Default: "1", Usage: "versions of a cell to keep"},
 	{Flag: "ttl", Usage: "seconds after which cells expire (default: never)"},
-	{Flag: "if-missing", Usage: "an existing table is no failure, unless it differs from the request"},
+	{Flag: "if-missing", Usage: "an existing table is not a failure, unless it differs from the request"},
 	{Flag: "print", Usage: "print the statement for HBase's shell, and create nothing"},
 	{Flag: "rows", Usage: "rows of the table (default: those of --plan)"},
 	{Flag: "row-bytes", Usage: "bytes of a row in an HFile (default: those of --plan)"},

@@ -46,7 +46,7 @@ func (c *Console) SpeakBy(log *slog.Logger) {
 	c.log = log
 }
 
-// Say shows a person something that is no line of the log, unless the log's reader is a program: then it is one.
+// Say shows a person something that is not a line of the log, unless the log's reader is a program: then it is one.
 func (c *Console) Say(level slog.Level, msg, text string) {
 	c.mu.Lock()
 	log := c.log

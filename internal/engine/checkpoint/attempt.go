@@ -96,6 +96,6 @@ func (st *Job) ForgetBuild() error {
 // EndPrepared is [Job.DropPrepared] where a directory that stays is a warning.
 func (st *Job) EndPrepared(ctx context.Context, env *cluster.Env, c *loader.Cluster, e progress.Events) {
 	if err := st.DropPrepared(ctx, env, c); err != nil {
-		e.Warn("a directory of a load that was cut off is left behind", "error", err)
+		e.Warn("a directory of a killed load is left behind", "error", err)
 	}
 }

@@ -177,7 +177,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	c.decide(&left, trace)
 	if err = c.endYARN(ctx, &left, trace); err == nil {
 		if err = c.stagingOf(ctx, left, trace); err != nil {
-			left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
+			left.Remove, left.Because = false, setting.Plain("its directory on HDFS was not removed")
 		}
 	}
 	if err == nil {
@@ -192,7 +192,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 			release, e = lock.remove, os.RemoveAll(dir)
 		}
 		if e != nil {
-			left.Remove, left.Because, err = false, setting.Plain("it could not be removed"), e
+			left.Remove, left.Because, err = false, setting.Plain("it was not removed"), e
 		}
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
@@ -206,12 +206,12 @@ func (c *cleaner) endYARN(ctx context.Context, left *Leftover, trace *Trace) err
 		if r.Kind != ResourceYARN || !left.Remove || !c.o.Remove {
 			continue
 		}
-		err := errors.New("YARN is not asked")
+		err := errors.New("YARN was not asked")
 		if c.o.EndYARN != nil {
 			err = c.o.EndYARN(ctx, r.Name)
 		}
 		if err != nil && !c.o.Force {
-			left.Remove, left.Because = false, setting.Textf("its job on YARN, %s, is not ended (%s removes it nevertheless)", r.Name, setting.Force)
+			left.Remove, left.Because = false, setting.Textf("its job on YARN, %s, has not ended (%s removes the state nevertheless)", r.Name, setting.Force)
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	case trace.broken != nil && !c.o.Force:
 		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
 	case trace.undoUnderWay() && !c.o.Force:
-		left.Because = setting.Textf("an undo of it is under way: run that again, which resumes it (%s removes what leads to it)", setting.Force)
+		left.Because = setting.Textf("its undo is under way: run bulkload undo again (%s removes the state of both)", setting.Force)
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):

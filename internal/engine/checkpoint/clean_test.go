@@ -122,7 +122,7 @@ func leftovers(c *Cleaning) []string {
 }
 
 // TestCleanStates keeps what runs, what is young and what is unresolved, and
-// what is no job's.
+// what is not a job's.
 func TestCleanStates(t *testing.T) {
 	day := 24 * time.Hour
 	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}

@@ -44,7 +44,7 @@ func (c *cleaner) stagingAt(ctx context.Context, job Leftover, uri string) error
 		if !job.Remove {
 			return nil
 		}
-		return fmt.Errorf("its journal names the staging directory %s, which is not one: remove it yourself", uri)
+		return fmt.Errorf("its journal names %s, which is not a staging directory: remove it by hand", uri)
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 	var err error
 	if left.Remove && c.o.Remove {
 		if err = fsys.RemoveAll(ctx, name); err != nil {
-			left.Remove, left.Because = false, setting.Plain("it could not be removed")
+			left.Remove, left.Because = false, setting.Plain("it was not removed")
 			err = fail.With(fail.HDFS, err)
 		}
 	}
@@ -146,7 +146,7 @@ func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) e
 		if left != nil {
 			c.result.Dirs = append(c.result.Dirs, *left)
 			if job.Remove && !left.Remove {
-				job.Remove, job.Because = false, setting.Plain("its directory below HBase's staging directory is not removed")
+				job.Remove, job.Because = false, setting.Plain("its directory below HBase's staging directory was not removed")
 			}
 		}
 		errs = append(errs, err)
@@ -176,7 +176,7 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 		}, 1)
 	}
 	if err != nil {
-		left.Remove, left.Because = false, setting.Plain("it could not be removed")
+		left.Remove, left.Because = false, setting.Plain("it was not removed")
 	}
 	return &left, err
 }

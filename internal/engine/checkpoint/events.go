@@ -110,7 +110,7 @@ func EventInfos() []EventInfo {
 		{EventDropped, DropRecord{}, true, "after it is dropped"},
 		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
 		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then"},
-		{EventTableUndone, TurnRecord{}, true, "after the load is out of a table, and that was verified; the next one's files follow"},
+		{EventTableUndone, TurnRecord{}, true, "after the load is taken out of a table, and that was verified; the next one's files follow"},
 		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
 }

@@ -52,7 +52,7 @@ func (h *History) replayFresh(r journal.Record) error {
 		return err
 	}
 	if h.Fresh == nil || !h.Finished {
-		return errors.New("the job has no finished table that takes the place of another")
+		return errors.New("the job did not finish a table that replaces another")
 	}
 	d, err := Decode[DropRecord](r)
 	d.At, d.Done = r.Time, Event(r.Event) == EventDropped

@@ -90,7 +90,7 @@ func IdentifyParts(t loader.TableName, parts ...string) Identity {
 }
 
 // InPlaceOf is the identity of a job that makes its table to take the place of
-// another, which is no job that adds to a table of that name.
+// another, which is not a job that adds to a table of that name.
 func (i Identity) InPlaceOf(t loader.TableName) Identity {
 	i.rest, i.Old = digestOf("in place of", t.String(), i.rest), digestOf("in place of", t.String(), i.Old)
 	return i

@@ -117,7 +117,7 @@ func readState[T any](name string) (*T, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > mostState {
-		return nil, fmt.Errorf("%s is no file of a job's state", name)
+		return nil, fmt.Errorf("%s is not a file of a job's state", name)
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {

@@ -53,7 +53,7 @@ func WaitLock(ctx context.Context, c *loader.Cluster, dir string, wait time.Dura
 		case left <= 0:
 			return nil, fail.With(fail.Busy, fmt.Errorf("%w; waited %s for it", err, wait))
 		case !noted:
-			e.Note("another process runs this job: waiting for it", "holder", holder, "at_most", wait)
+			e.Note("another process is running this job: waiting for it", "holder", holder, "at_most", wait)
 			noted = true
 		}
 		if err := retry.Sleep(ctx, min(left, lockPoll)); err != nil {
@@ -101,7 +101,7 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 		return b
 	}
 	watching := func(h statetable.Holder) {
-		e.Note("another process worked on this job: watching whether it lives", "holder", h.String())
+		e.Note("another process worked on this job: checking that it is dead", "holder", h.String())
 	}
 	owner, content, err := statetable.New(c, shared.table).Take(ctx, shared.job, live, watching)
 	if _, busy := errors.AsType[*statetable.BusyError](err); busy {
@@ -189,4 +189,4 @@ func (l *Lock) end(err error) error {
 }
 
 // errNoCluster is shared state that is opened without a cluster.
-var errNoCluster = setting.Errorf("%s names a table, and no cluster is connected", setting.State)
+var errNoCluster = setting.Errorf("%s names a table, but there is no connection to a cluster", setting.State)

@@ -74,7 +74,7 @@ func (h *History) snapshots() []string {
 }
 
 // DropSnapshots deletes the job's own snapshots of places, also those that the master is still taking for a process that was
-// killed, and notes that each is gone. A place without a snapshot is no error.
+// killed, and notes that each is gone. A place without a snapshot is not an error.
 func (st *Job) DropSnapshots(ctx context.Context, c *loader.Cluster, places ...string) error {
 	if err := st.Check(ctx); err != nil {
 		return err

@@ -53,7 +53,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	}
 	other = append(other, p.rowDifferences(now)...)
 	other = append(other, p.tableDifferences(now)...)
-	hint := setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
+	hint := setting.Textf("%s discards the checkpoint and starts over; another %s makes another job", setting.Restart, setting.JobID)
 	switch {
 	case len(input) > 0:
 		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)

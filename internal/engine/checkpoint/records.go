@@ -97,7 +97,7 @@ func (r InputRecord) Differs(now InputRecord) string {
 	case r.FileID != 0 && now.FileID != r.FileID:
 		return fmt.Sprintf("%s is another file of the same size and time (inode %d, now %d)", r.Input, r.FileID, now.FileID)
 	case !r.Change.IsZero() && !now.Change.Equal(r.Change):
-		return fmt.Sprintf("%s had its content or attributes changed (ctime) at %s, its time of modification notwithstanding, and before at %s",
+		return fmt.Sprintf("%s has the same modification time, but content or attributes changed (ctime) at %s, before at %s",
 			r.Input, now.Change.Format(time.RFC3339Nano), r.Change.Format(time.RFC3339Nano))
 	}
 	return ""

@@ -205,7 +205,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventBuilt:
 		b, err := Decode[BuiltRecord](r)
 		if err == nil && b.Manifest == nil {
-			err = errors.New("it has no manifest")
+			err = errors.New("the manifest is missing")
 		}
 		h.Built, h.BuiltTables, h.Submission = b.Manifest, b.Tables, nil
 		h.step(r, "load")
@@ -230,7 +230,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	case eventReplacing:
 		s, err := Decode[SnapshotRecord](r)
 		if err == nil && h.Plan == nil {
-			err = errors.New("there is no plan, which names the table")
+			err = errors.New("the plan with the table's name is missing")
 		}
 		if err == nil {
 			h.own(ReadSnapshotRecord{Place: PlaceCompared, Table: h.compared(), Snapshot: s.Snapshot, Created: s.Created})
@@ -266,7 +266,7 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventSending:
 		s, err := Decode[SendingRecord](r)
 		if err == nil && !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
-			err = errors.New("it names no files")
+			err = errors.New("it lists no files")
 		}
 		if h.undoUnderWay() {
 			h.Undo.Sent[h.table] = true

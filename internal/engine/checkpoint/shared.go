@@ -64,7 +64,7 @@ type shared struct {
 	job   string // path below the root
 }
 
-// sharedOf finds the table of a directory of a job's state, or of all; nil: it is no copy.
+// sharedOf finds the table of a directory of a job's state, or of all; nil: it is not a copy.
 func sharedOf(dir string) (*shared, error) {
 	dir = filepath.Clean(dir)
 	for root, depth := dir, 0; depth < 3; root, depth = filepath.Dir(root), depth+1 {
@@ -138,7 +138,7 @@ func (s *shared) read(ctx context.Context, c *loader.Cluster, job string) ([]jou
 // write makes a job's directory a copy.
 func (s *shared) write(dir string, c *statetable.Content) error {
 	if !filepath.IsLocal(strings.TrimPrefix(dir, s.root+string(filepath.Separator))) {
-		return fail.Errorf(fail.State, "state table %s: row %q is no job", s.table, filepath.Base(dir))
+		return fail.Errorf(fail.State, "state table %s: row %q is not a job", s.table, filepath.Base(dir))
 	}
 	if worksHere(dir) {
 		return nil

@@ -62,7 +62,7 @@ type State struct {
 	Snapshot  string               `json:"snapshot,omitempty"`
 	Replace   *result.Replace      `json:"replace,omitempty"`     // what the load takes away, when it is known
 	Fresh     *FreshState          `json:"fresh,omitempty"`       // the table whose place the job's takes
-	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
+	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is taken out of the table
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
 	Undone    *result.Undo         `json:"undo_result,omitempty"` // its result
 	Resources []Resource           `json:"resources,omitempty"`   // that the job has made outside its directory and has not removed
@@ -188,7 +188,7 @@ func Find(state, word string) (*State, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fail.With(fail.Input, setting.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the %s of a job with state here (bulkload status lists them)", ErrNoJob, word, setting.JobID))
+		return nil, fail.With(fail.Input, setting.Errorf("%w: %s is not a directory with a journal, nor the name, ID or %s of a job with state here (bulkload status lists them)", ErrNoJob, word, setting.JobID))
 	case 1:
 		return found[0], nil
 	}

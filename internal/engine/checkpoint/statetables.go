@@ -13,7 +13,7 @@ type TableState struct {
 	Regions int       `json:"regions"`
 	Loaded  int       `json:"loaded_files"`               // that HBase has taken
 	Sent    int       `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
-	Undo    string    `json:"undo,omitempty"`             // pending, under way, or undone: the load is out of the table again
+	Undo    string    `json:"undo,omitempty"`             // pending, under way, or undone: the load is taken out of the table
 }
 
 // TableStep is how far a table of a job is.

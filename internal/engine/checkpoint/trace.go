@@ -93,7 +93,7 @@ func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error)
 }
 
 // errNoRecord is a journal that was emptied, or whose only record is torn.
-var errNoRecord = errors.New("it has no record")
+var errNoRecord = errors.New("it has no records")
 
 // traceOf reads a journal. One that is not understood, or has no record, is
 // broken: HBase may have some of its job's files. The error is of the

@@ -99,15 +99,15 @@ func (h *History) replayUndo(r journal.Record) error {
 		return err
 	}
 	if h.Undo == nil {
-		return errors.New("no undo was begun")
+		return errors.New("there is no undo")
 	}
 	if Event(r.Event) == EventMarkers {
 		m, err := Decode[MarkersRecord](r)
 		if err == nil && len(m.Tables) != len(h.Undo.Tables) {
-			err = fmt.Errorf("it has %d further tables, and the undo was begun for %d", len(m.Tables), len(h.Undo.Tables))
+			err = fmt.Errorf("it has %d further tables, the undo has %d", len(m.Tables), len(h.Undo.Tables))
 		}
 		if err == nil && (m.Undo == nil || len(m.Undo.Tables) != len(m.Tables)) {
-			err = errors.New("it does not say what the undo does in each table")
+			err = errors.New("it does not have the undo's steps for each table")
 		}
 		h.Undo.wrote(m)
 		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}} // the files of the load are replaced by those with markers

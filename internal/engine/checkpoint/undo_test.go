@@ -182,7 +182,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 	if err := errors.Join(st.Record(EventMarkers, undo), st.Close()); fail.KindOf(err) != fail.Unexpected || !strings.Contains(fmt.Sprint(err), "0 further tables") {
 		t.Errorf("a record that no replay takes: %v", err)
 	}
-	if s, err := Read(dir); err != nil || s.State != JobUnknown || !strings.Contains(s.Error, "0 further tables, and the undo was begun for 2") {
+	if s, err := Read(dir); err != nil || s.State != JobUnknown || !strings.Contains(s.Error, "0 further tables, the undo has 2") {
 		t.Errorf("markers of other tables: %+v, %v", s, err)
 	}
 }

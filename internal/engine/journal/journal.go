@@ -28,7 +28,7 @@ type Record struct {
 	Data json.RawMessage `json:"-"`
 }
 
-// A DamagedError is a line of a journal that is no record, and that no crash
+// A DamagedError is a line of a journal that is not a record, and that no crash
 // explains: what the job has done cannot be known.
 type DamagedError struct {
 	Line int    // from 1
@@ -36,7 +36,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("line %d is no record: %q", e.Line, e.Text)
+	return fmt.Sprintf("line %d is not a record: %q", e.Line, e.Text)
 }
 
 // A Journal is open for appending. Its methods may be called by any number of
@@ -60,7 +60,7 @@ func (j *Journal) Share(share func(lines [][]byte) error) { j.share = share }
 // Open opens the journal of a directory, makes it if it is missing, and gives
 // its records in their order. The caller holds the directory's lock, by
 // [TryLock]. A last line that a crash has torn is cut off; any other line that
-// is no record is a [DamagedError], and the file stays as it is.
+// is not a record is a [DamagedError], and the file stays as it is.
 func Open(dir string) (*Journal, []Record, error) {
 	name := filepath.Join(dir, FileName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -220,7 +220,7 @@ func bodyOf(event string, data any) ([]byte, error) {
 		}
 	}
 	if len(body) < 2 || body[0] != '{' {
-		return nil, fmt.Errorf("journal: record %s is no object: %.40q", event, body)
+		return nil, fmt.Errorf("journal: record %s is not an object: %.40q", event, body)
 	}
 	return body, nil
 }

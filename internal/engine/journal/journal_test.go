@@ -123,7 +123,7 @@ func TestAppendConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	if err := j.Append("bad", []int{1}); err == nil {
-		t.Error("a record that is no object")
+		t.Error("a record that is not an object")
 	}
 	if err := errors.Join(j.AppendSync("empty", nil), j.Append("none", struct{}{}), j.Close()); err != nil {
 		t.Fatal(err)

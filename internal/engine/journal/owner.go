@@ -33,7 +33,7 @@ func LastOwner(dir string) (Owner, error) {
 	var o Owner
 	var since string
 	if _, err := fmt.Sscanf(string(b), "process %d on %s since %s", &o.PID, &o.Host, &since); err != nil {
-		return Owner{}, fmt.Errorf("lock of %s: %q names no process", dir, b)
+		return Owner{}, fmt.Errorf("lock of %s: %q is not a process", dir, b)
 	}
 	if o.Since, err = time.Parse(time.RFC3339, since); err != nil {
 		return Owner{}, fmt.Errorf("lock of %s: %w", dir, err)

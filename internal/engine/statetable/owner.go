@@ -25,7 +25,7 @@ func (e *LostError) Error() string {
 	if e.Holder.Epoch == 0 {
 		return "this job was removed while this process worked on it: bulkload clean ran elsewhere"
 	}
-	return fmt.Sprintf("%s has taken over this job and continues it: this process gave no sign of life for %s", e.Holder, silentFor)
+	return fmt.Sprintf("%s has taken over this job: this process was silent for %s", e.Holder, silentFor)
 }
 
 // An Owner works on a job: it alone records. Its methods may be called by any number of goroutines.

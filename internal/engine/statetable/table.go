@@ -28,7 +28,7 @@ const (
 	beatEvery  = 2 * time.Second
 	silentFor  = 20 * time.Second // after which an owner counts as dead
 	lookEvery  = time.Second      // at an owner that may be dead
-	leastLooks = 10               // that must have found no beat, so that a region server's restart is no silence
+	leastLooks = 10               // that must have found no beat, so that a region server's restart is not silence
 )
 
 // Table is an HBase table of journals. Any number of goroutines and processes may use it at a time.
@@ -149,7 +149,7 @@ const recordForm = "%06d-%012d-%06d" // so that names have the order of their nu
 
 func parseRecord(qualifier []byte) (r record, err error) {
 	if _, err := fmt.Sscanf(string(qualifier), recordForm, &r.generation, &r.number, &r.part); err != nil {
-		return r, fmt.Errorf("%q names no record", qualifier)
+		return r, fmt.Errorf("%q is not the key of a record", qualifier)
 	}
 	return r, nil
 }

@@ -10,8 +10,7 @@ import (
 )
 
 // ErrNoClient is of a host without Hadoop's client. Its text says what to install.
-var ErrNoClient = errors.New("no Hadoop client on this host: run on an edge node, or install what the distribution has for one " +
-	"(package hadoop-mapreduce or hadoop-client, or Apache's tarball with HADOOP_HOME set), with the cluster's configuration in HADOOP_CONF_DIR")
+var ErrNoClient = errors.New("no Hadoop client on this host: run on an edge node, or install one (package hadoop-client, or Apache's tarball and HADOOP_HOME) and set HADOOP_CONF_DIR")
 
 // Lookup says where to look for Hadoop's client. The zero value is the process's environment and the usual places.
 type Lookup struct {

@@ -270,7 +270,7 @@ func TestRead(t *testing.T) {
 		{enabledProtocols, "TLSv1.2,SSLv3", `enabledProtocols names "SSLv3"`},
 		{oneProtocol, "TLS", `hbase.rpc.tls.protocol names "TLS"`},
 		{enabledProtocols, "TLSv1.1,TLSv1.3", "leaves out a version between others: name TLS 1.2"},
-		{cipherSuites, "TLS_DHE_DSS_WITH_AES_128_CBC_SHA", "has no cipher suite that this program can use"},
+		{cipherSuites, "TLS_DHE_DSS_WITH_AES_128_CBC_SHA", "has no cipher suite that this program supports"},
 		{keyStore + location, "testdata/none.pem", "hbase.rpc.tls.keystore.location"},
 	} {
 		if c, err := Read(config(base(map[string]string{tt.key: tt.value}))); c != nil && err == nil || err == nil || !strings.Contains(err.Error(), tt.want) {

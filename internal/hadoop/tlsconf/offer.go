@@ -61,7 +61,7 @@ func readOffer(value func(string) string) (offer, error) {
 		o.max = min(o.max, tls.VersionTLS12)
 	}
 	if o.min > o.max {
-		return o, fmt.Errorf("%s has no cipher suite that this program can use with the versions of %s: it knows the suites of AES-GCM and ChaCha20-Poly1305 by ECDHE, those of TLS 1.3, and AES-CBC by ECDHE or RSA", cipherSuites, enabledProtocols)
+		return o, fmt.Errorf("%s has no cipher suite that this program supports with %s: it supports those of TLS 1.3, and of AES or ChaCha20-Poly1305 with ECDHE", cipherSuites, enabledProtocols)
 	}
 	return o, nil
 }

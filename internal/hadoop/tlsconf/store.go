@@ -50,7 +50,7 @@ func openStore(value func(string) string, prefix string) (held, error) {
 	}
 	pass := value(prefix + password)
 	if pass == "" && form != "PEM" && value(credentials) != "" {
-		return held{}, fmt.Errorf("the password of %s is not set, and %s names a credential provider, which this program does not read: set %s in hbase-site.xml (${env.NAME} takes it from the environment), or use a PEM store", name, credentials, prefix+password)
+		return held{}, fmt.Errorf("the password of %s is not set, and %s, a credential provider, is not supported: set %s (or ${env.NAME}) in hbase-site.xml, or use PEM", name, credentials, prefix+password)
 	}
 	h, err := parseStore(form, text, pass, prefix == keyStore)
 	switch {

@@ -123,7 +123,7 @@ func TestStoreErrors(t *testing.T) {
 		"PKCS12, trust and a key":     {trustStore, at("mixed.p12"), "changeit", nil, "a private key and no certificate to trust"},
 		"PKCS12, unmarked":            {trustStore, at("unmarked.p12"), "changeit", nil, "not marked as trusted"},
 		"PKCS12, keys of none":        {keyStore, at("trust.p12"), "changeit", nil, "no private key with its certificate"},
-		"a provider of credentials":   {trustStore, at("trust.jks"), "", map[string]string{credentials: "jceks://file/x"}, "names a credential provider, which this program does not read: set hbase.rpc.tls.truststore.password"},
+		"a provider of credentials":   {trustStore, at("trust.jks"), "", map[string]string{credentials: "jceks://file/x"}, "a credential provider, is not supported: set hbase.rpc.tls.truststore.password"},
 	} {
 		keys := with(tt.prefix, tt.path, tt.pass)
 		maps.Copy(keys, tt.more)

@@ -112,7 +112,7 @@ func (e *Env) logInNameNode(ctx context.Context, nc net.Conn, addr string, secur
 	return hadooprpc.Dial(ctx, nc, host, o)
 }
 
-// errAnswer is of an answer that is no message of Protocol Buffers.
+// errAnswer is of an answer that is not a message of Protocol Buffers.
 var errAnswer = errors.New("the answer is malformed")
 
 // dataEncrypted is encryptDataTransfer of the server's defaults (ClientNamenodeProtocol.proto, Hadoop 3.4).

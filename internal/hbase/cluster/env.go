@@ -138,7 +138,7 @@ func (e *Env) Rest() {
 // name that was not looked at here.
 func TableName(s spec.Job) (string, error) {
 	if s.Table == "" {
-		return "", fail.Errorf(fail.Config, "no table: name it with %s, or under table in the job file", setting.Table)
+		return "", fail.Errorf(fail.Config, "no table: give %s, or table in the job file", setting.Table)
 	}
 	name, err := loader.ParseTableName(s.Table)
 	return name.String(), fail.With(fail.Config, err)
@@ -146,7 +146,7 @@ func TableName(s spec.Job) (string, error) {
 
 // errNoCluster says how a cluster is found.
 func errNoCluster(what string) error {
-	return fail.With(fail.Config, setting.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the configuration of the cluster, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
+	return fail.With(fail.Config, setting.Errorf("%s is unknown: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the cluster's configuration, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
 }
 
 // Place is a location as the one name of it.

@@ -25,7 +25,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	}
 	root := e.Conf.Value(RootDirKey)
 	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
-		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs root, for which HBase copies files while a region is locked: set the hdfs:// path, if region servers use that", root, origin(e.Conf, RootDirKey))
+		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs path, with which HBase copies files: set the hdfs:// path that region servers use", root, origin(e.Conf, RootDirKey))
 	}
 	user, err := e.User()
 	if err != nil {

@@ -51,7 +51,7 @@ func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	case "MasterRegistry":
 		return masters(conf, impl)
 	default:
-		return Registry{}, fail.Errorf(fail.Config, "%s = %s (%s) is not supported: it can be ZKConnectionRegistry, RpcConnectionRegistry or MasterRegistry of org.apache.hadoop.hbase.client",
+		return Registry{}, fail.Errorf(fail.Config, "%s = %s (%s) is not supported: want ZKConnectionRegistry, RpcConnectionRegistry or MasterRegistry of org.apache.hadoop.hbase.client",
 			registryImpl, impl, origin(conf, registryImpl))
 	}
 	if conf.Value(bootstrapServers) == "" {

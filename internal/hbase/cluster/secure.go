@@ -63,7 +63,7 @@ func (e *Env) Login() (*kerberos.Client, error) {
 		return nil, fail.With(fail.Check, err)
 	}
 	if mode, open := kerberos.OpenToOthers(e.Identity.Keytab); open {
-		e.Log.Warn("every user of this host can read the keytab, and act as its principal: chmod 600 it", "keytab", e.Identity.Keytab, "mode", fmt.Sprintf("%04o", mode))
+		e.Log.Warn("every user of this host can read the keytab and act as its principal: chmod 600 it", "keytab", e.Identity.Keytab, "mode", fmt.Sprintf("%04o", mode))
 	}
 	until, _ := c.Until()
 	e.Log.Info("logged in", "principal", c.Principal(), "until", until.UTC().Format(time.RFC3339))
@@ -242,7 +242,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 	if lent != nil && time.Since(lent.since) < tokenAge {
 		return lent.token, nil
 	}
-	t, cancel, err := h.DelegationToken(ctx, e.secrets.user) // a principal of two parts without its realm is no renewer
+	t, cancel, err := h.DelegationToken(ctx, e.secrets.user) // a principal of two parts without its realm is not a renewer
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 		e.secrets.tokens = map[string]*lentToken{}
 	}
 	e.secrets.tokens[service] = &lentToken{t, time.Now(), cancel}
-	e.Log.Debug("have a delegation token", "service", service, "kind", t.Kind)
+	e.Log.Debug("got a delegation token", "service", service, "kind", t.Kind)
 	return t, nil
 }
 
@@ -278,7 +278,7 @@ func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, er
 		ips, err = net.DefaultResolver.LookupIP(ctx, "ip6", host)
 	}
 	if err != nil {
-		return "", fmt.Errorf("find the address of the NameNode, which names its tokens: %w", err)
+		return "", fmt.Errorf("find the address of the NameNode for its token: %w", err)
 	}
 	return net.JoinHostPort(ips[0].String(), port), nil
 }
@@ -291,7 +291,7 @@ func (e *Env) closeSecrets() {
 	defer cancel()
 	for _, t := range e.secrets.tokens {
 		if err := t.cancel(ctx); err != nil {
-			e.Log.Debug("a delegation token was not canceled: it ends by itself", "error", err)
+			e.Log.Debug("a delegation token was not canceled: it expires by itself", "error", err)
 		}
 	}
 	e.secrets.tokens = nil

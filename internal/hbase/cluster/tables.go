@@ -51,7 +51,7 @@ func (e *Env) mounted(input string) (source.FS, string, error) {
 	if m := e.mounts[input]; m.fsys != nil {
 		return m.fsys, m.dir, nil
 	}
-	return nil, "", fail.Errorf(fail.Config, "input %s: it is a table, which run, build and plan read (a file of that name is ./%s)", input, input)
+	return nil, "", fail.Errorf(fail.Config, "input %s: it is a table; this command reads files only (a file of that name is ./%s)", input, input)
 }
 
 // RootDirKey is the key of HBase's directory in its configuration.

@@ -57,7 +57,7 @@ func (f *Family) attribute(key, value string) error {
 		}
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
-			return fmt.Errorf("%w: its %s is no number", ErrDamaged, key)
+			return fmt.Errorf("%w: its %s is not a number", ErrDamaged, key)
 		}
 		switch {
 		case key == "VERSIONS":

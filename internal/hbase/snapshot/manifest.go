@@ -94,7 +94,7 @@ var legalName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*$`)
 
 func (s *Snapshot) open(ctx context.Context) error {
 	if !legalName.MatchString(s.Name) {
-		return errors.New("this is no name of a snapshot")
+		return errors.New("not a snapshot name")
 	}
 	dir := path.Join(s.root, snapshotDirectories, s.Name)
 	b, err := s.readAll(ctx, path.Join(dir, ".snapshotinfo"))

@@ -40,7 +40,7 @@ func (p *placedFile) open() error {
 			return p.take(name, f)
 		}
 	}
-	return fmt.Errorf("%w: a file is at none of %s: %w; was the snapshot deleted?", ErrDamaged, strings.Join(p.places, ", "), fs.ErrNotExist)
+	return fmt.Errorf("%w: a file is missing, looked for at %s: %w (was the snapshot deleted?)", ErrDamaged, strings.Join(p.places, ", "), fs.ErrNotExist)
 }
 
 func (p *placedFile) take(name string, f fs.File) error {

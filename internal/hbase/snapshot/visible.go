@@ -136,7 +136,7 @@ func (v *visible) version(c *hfile.Cell) bool {
 		return v.doubles // written again: the newer came before
 	}
 	if c.Type == hfile.Put {
-		v.count++ // of a raw scan, a marker is no version
+		v.count++ // of a raw scan, a marker is not a version
 	}
 	if v.count > v.versions || v.count > v.least && c.Timestamp < v.oldest {
 		return false

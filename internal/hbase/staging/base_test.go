@@ -133,14 +133,14 @@ func TestBases(t *testing.T) {
 	}
 }
 
-// TestBaseIsFile: a file is no base, nor is what is below one, and an error of the file system is not taken for a missing directory.
+// TestBaseIsFile: a file is not a base, nor is what is below one, and an error of the file system is not taken for a missing directory.
 func TestBaseIsFile(t *testing.T) {
 	o := newOwned("tina")
 	w, err := o.Create(t.Context(), "/file", hdfsio.CreateOptions{})
 	testcheck.Must(t, err)
 	testcheck.Must(t, w.Finish())
 	o.owners["/file"] = "tina"
-	if made, err := MakeBase(t.Context(), o, "/file", "tina"); made || err == nil || err.Error() != "/file is no directory" {
+	if made, err := MakeBase(t.Context(), o, "/file", "tina"); made || err == nil || err.Error() != "/file is not a directory" {
 		t.Errorf("made %t, %v", made, err)
 	}
 	if made, err := MakeBase(t.Context(), o, "/file/base", "tina"); !made || err == nil {

@@ -77,7 +77,7 @@ func Base(env *cluster.Env, dir string) (hdfsio.Location, error) {
 	}
 	l, err := env.Conf.Resolve(dir)
 	if err == nil && l.Local() {
-		err = fmt.Errorf("staging directory %s is local: HBase loads from HDFS", dir)
+		err = fmt.Errorf("staging directory %s is local, but HBase loads from HDFS", dir)
 	}
 	return l, err
 }

@@ -71,7 +71,7 @@ func TestBase(t *testing.T) {
 	env := world(t, "tina")
 	for dir, want := range map[string]string{
 		"": "hdfs://nn:8020/tmp/bulkload-tina", "/stage": "hdfs://nn:8020/stage", "hdfs://other:9000/x": "hdfs://other:9000/x", "hdfs:///y": "hdfs://nn:8020/y",
-		"file:///tmp/x": "staging directory file:///tmp/x is local: HBase loads from HDFS", "s3a://bucket/x": "s3a",
+		"file:///tmp/x": "staging directory file:///tmp/x is local, but HBase loads from HDFS", "s3a://bucket/x": "s3a",
 	} {
 		l, err := Base(env, dir)
 		if err != nil && !strings.Contains(err.Error(), want) || err == nil && l.URI() != want {
@@ -124,7 +124,7 @@ func TestMakeFails(t *testing.T) {
 	env, dir := world(t, "tina"), t.TempDir()
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	_, err := Make(t.Context(), env, local(t, env, dir+"/file/t-1-0123456789abcdef"))
-	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "staging directory: "+dir+"/file is no directory") {
+	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "staging directory: "+dir+"/file is not a directory") {
 		t.Errorf("below a file: %v", err)
 	}
 	if names := setting.Of(err); len(names) != 1 || names[0] != setting.Staging {

@@ -68,15 +68,15 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	}
 	switch {
 	case o.Bytes < 0 || o.Growth < 0 || o.Days < 0 || o.Days > 36500:
-		return nil, fail.Errorf(fail.Config, "%s that grow by %d a day for %d days are no size of a table", setting.Count(o.Bytes, "byte"), o.Growth, o.Days)
+		return nil, fail.Errorf(fail.Config, "%s that grow by %d a day for %d days are too large for a table", setting.Count(o.Bytes, "byte"), o.Growth, o.Days)
 	case o.Bytes == 0 && o.Growth == 0:
-		return nil, fail.Errorf(fail.Config, "without a size there is no advice: give bytes, or rows and bytes per row")
+		return nil, fail.Errorf(fail.Config, "advice needs a size: give bytes, or rows and bytes per row")
 	case o.Servers < 1 || o.Servers > 10_000:
 		return nil, fail.Errorf(fail.Config, "%s are outside 1..10000", setting.Count(o.Servers, "region server"))
 	case o.Access != AccessPoint && o.Access != AccessScan && o.Access != AccessThroughput:
 		return nil, fail.Errorf(fail.Config, "access %q is invalid: want point, scan or throughput", o.Access)
 	case o.MaxFileSize < 1<<20:
-		return nil, fail.Errorf(fail.Config, "a region that splits at %s is too small for advice", setting.Count(o.MaxFileSize, "byte"))
+		return nil, fail.Errorf(fail.Config, "advice needs a larger region than one that splits at %s", setting.Count(o.MaxFileSize, "byte"))
 	}
 	a := &Advice{Warnings: []setting.Text{}}
 	size := float64(o.Bytes) + float64(o.Growth)*float64(o.Days)
@@ -88,7 +88,7 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	a.byKey(o)
 	a.RegionBytes = a.Bytes / int64(a.Regions)
 	if a.RegionBytes > 20*gib {
-		a.warn("regions of %s take long to compact and to move: consider a shorter time, a TTL, or more than one table", spec.Size(a.RegionBytes).Rounded())
+		a.warn("regions of %s are slow to compact and to move: consider fewer days, a TTL, or several tables", spec.Size(a.RegionBytes).Rounded())
 	}
 	return a, nil
 }
@@ -107,7 +107,7 @@ func (a *Advice) bySize(o AdviceOptions) {
 	switch early := o.MaxFileSize <= 4*gib; {
 	case a.Bytes < 50*gib:
 		a.Regions = min(max(of(5*gib), 5), 10)
-		a.because("a table under 50 GiB does well with 5 to 10 regions: %d", a.Regions)
+		a.because("a table under 50 GiB needs 5 to 10 regions: %d", a.Regions)
 	case early:
 		a.Regions = of(o.MaxFileSize / 2)
 		a.because("regions split at %s, so they begin with half of that: %d", spec.Size(o.MaxFileSize).Rounded(), a.Regions)
@@ -125,13 +125,13 @@ func (a *Advice) byAccess(o AdviceOptions) {
 	switch {
 	case o.Access == AccessThroughput && a.Regions < 2*o.Servers:
 		a.Regions = 2 * o.Servers
-		a.because("throughput comes from all %d servers, so each gets at least two regions: %d", o.Servers, a.Regions)
+		a.because("for throughput each of the %d servers gets at least two regions: %d", o.Servers, a.Regions)
 	case o.Access == AccessScan && a.Regions/2 >= o.Servers && a.Regions >= 10:
 		a.Regions /= 2
 		a.because("scans of ranges cross fewer boundaries with fewer regions: %d", a.Regions)
 	case o.Access != AccessScan && a.Regions < o.Servers:
 		a.Regions = o.Servers
-		a.because("no fewer than the %s, or some would have no part in the load: %d", setting.Count(o.Servers, "region server"), a.Regions)
+		a.because("no fewer than the %s, so that all take rows of the load: %d", setting.Count(o.Servers, "region server"), a.Regions)
 	}
 }
 
@@ -162,12 +162,12 @@ func (a *Advice) byKey(o AdviceOptions) {
 	}
 	switch {
 	case form == "":
-		a.because("the key %s begins with no salt or hash: bulkload plan %s %d finds split points in the keys themselves", o.Key, setting.Suggest, a.Regions)
+		a.because("the key %s does not begin with a salt or hash: bulkload plan %s %d finds split points from the data", o.Key, setting.Suggest, a.Regions)
 		return
 	case len(call.Ints) > 0 && strings.HasSuffix(form, "salt"):
 		splits, _ := partition.SplitsOfSalt(form, call.Ints[0])
 		if n := len(splits) + 1; n != a.Regions {
-			a.because("the key's salt has %s, so there are %s, not %d", setting.Count(n, "value"), setting.Count(n, "region"), a.Regions)
+			a.because("the key's salt has %s, so the table gets %s, not %d", setting.Count(n, "value"), setting.Count(n, "region"), a.Regions)
 			a.Regions = n
 		}
 		a.Splits = fmt.Sprintf("%s:%d", form, min(call.Ints[0], partition.MaxRegions))

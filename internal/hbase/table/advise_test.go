@@ -23,7 +23,7 @@ func TestAdvise(t *testing.T) {
 		{"49 GiB", AdviceOptions{Bytes: 49 * gib}, "md5hex(a) + a", 10, "hex:10", "evenly"},
 		{"100 GiB", AdviceOptions{Bytes: 100 * gib}, "salt(a) + a", 15, "salt:15", "6 to 8 GiB"},
 		{"byte salt", AdviceOptions{Bytes: 100 * gib}, "bytesalt(a, 50) + a", 50, "bytesalt:50", "the key's salt has 50"},
-		{"Java's salt", AdviceOptions{Bytes: 100 * gib}, "javasalt(a, 16) + a", 31, "javasalt:16", "the key's salt has 31 values, so there are 31 regions"},
+		{"Java's salt", AdviceOptions{Bytes: 100 * gib}, "javasalt(a, 16) + a", 31, "javasalt:16", "the key's salt has 31 values, so the table gets 31 regions"},
 		{"fixed salt", AdviceOptions{Bytes: 100 * gib}, "salt(a, 50) + a", 50, "salt:50", "the key's salt has 50"},
 		{"early splits", AdviceOptions{Bytes: 100 * gib, MaxFileSize: 3 * gib}, "md5shift(a) + a", 67, "md5:67", "half of that"},
 		{"large", AdviceOptions{Bytes: 900 * gib, MaxFileSize: 20 * gib}, "sha1raw(a) + a", 90, "uniform:90", "regions of 10 GiB"},

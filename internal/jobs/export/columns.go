@@ -64,7 +64,7 @@ func (p *Plan) cellColumns() error {
 		}
 		c := column{name: name, family: family, qualifier: string(q), bytes: true, absent: asNull, empty: asNothing}
 		if slices.ContainsFunc(p.columns, func(o column) bool { return !o.key && o.family == c.family && o.qualifier == c.qualifier }) {
-			errs = append(errs, fmt.Errorf("column %q is the cell of another column too", name))
+			errs = append(errs, fmt.Errorf("column %q is the cell of another column, too", name))
 		}
 		p.columns = append(p.columns, c)
 	}
@@ -78,12 +78,12 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 		names = s.Columns
 	}
 	if len(names) == 0 {
-		return setting.Errorf("the job file names no columns, since the inputs bring their own: name those to write with %s", setting.Columns)
+		return setting.Errorf("the job file lists no columns (they come from the inputs): name those to write with %s", setting.Columns)
 	}
 	var errs []error
 	for _, name := range names {
 		if name == RowColumn {
-			errs = append(errs, fmt.Errorf("column %s is of exports without a job file: the key follows from the job's columns", RowColumn))
+			errs = append(errs, fmt.Errorf("column %s is for exports without a job file: the job's columns give the key", RowColumn))
 			continue
 		}
 		if len(s.Columns) > 0 && !slices.Contains(s.Columns, name) {
@@ -108,7 +108,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	for i, c := range s.Entries() {
 		switch {
 		case c.QualifierFrom != "" && (c.QualifierFrom == name || slices.Contains(c.ColumnNames(), name)):
-			return column{}, errors.New("the job makes several records of it into one row (qualifier_from), which is not turned around: export the cells without the job file")
+			return column{}, errors.New("the job joins several records in one row (qualifier_from), which export cannot split: export the cells without the job file")
 		case c.JSON && (len(c.Columns) == 0 || slices.Contains(c.Columns, name)):
 			elsewhere = "it is in a JSON object"
 		case c.Value != nil:
@@ -120,9 +120,9 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	}
 	if found == nil {
 		if elsewhere == "" {
-			elsewhere = "the table does not have it, but perhaps in the row key"
+			elsewhere = "the table does not store it, except perhaps in the row key"
 		}
-		return column{}, setting.Errorf("no cell has its value: %s; name the other columns with %s", elsewhere, setting.Columns)
+		return column{}, setting.Errorf("no cell stores it: %s; name the other columns with %s", elsewhere, setting.Columns)
 	}
 	typ := found.CellType()
 	convert, err := typ.Converter()
@@ -131,7 +131,7 @@ func (p *Plan) jobColumn(s spec.Spec, name string) (column, error) {
 	}
 	c := column{name: name, family: cmp.Or(found.Family, s.FamilyName()), qualifier: cmp.Or(found.Qualifier, name), typ: typ, append: typ.Appender(), back: convert}
 	if convert != nil && c.append == nil {
-		return column{}, fmt.Errorf("type %s of %s has no text: export the cell without the job file", typ.Type, typ.Encoding)
+		return column{}, fmt.Errorf("type %s of %s has no text form: export the cell without the job file", typ.Type, typ.Encoding)
 	}
 	c.judge(s, found, p.text == nil || p.text.hasNull())
 	return c, nil

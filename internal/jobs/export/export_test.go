@@ -207,11 +207,11 @@ func TestStandIns(t *testing.T) {
 		absent, empty  string // of the record with the other column, or the error
 		cellEmpty, cel string
 	}{
-		{name: "plain", format: CSV, absent: "1,", empty: "no byte"},
-		{name: "plain, stored", s: spec.Spec{Empty: "store"}, format: CSV, absent: "no such cell", empty: "1,"},
+		{name: "plain", format: CSV, absent: "1,", empty: "the cell is empty"},
+		{name: "plain, stored", s: spec.Spec{Empty: "store"}, format: CSV, absent: "the cell is missing", empty: "1,"},
 		{name: "NULL", s: spec.Spec{Reading: spec.Reading{Dialect: "postgres-csv"}}, format: CSV, absent: "1,", empty: `1,""`},
-		{name: "NULL, skipped", s: spec.Spec{Empty: "skip", Reading: spec.Reading{Dialect: "postgres-csv"}}, format: CSV, absent: "1,", empty: "no byte"},
-		{name: "a dump", format: Dump, absent: "1\x01", empty: "no byte"},
+		{name: "NULL, skipped", s: spec.Spec{Empty: "skip", Reading: spec.Reading{Dialect: "postgres-csv"}}, format: CSV, absent: "1,", empty: "the cell is empty"},
+		{name: "a dump", format: Dump, absent: "1\x01", empty: "the cell is empty"},
 		{name: "a dump with NULL", s: spec.Spec{Format: "dump", Reading: spec.Reading{NullValue: spec.Texts{"-"}}}, format: Dump, absent: "1\x01-", empty: "1\x01"},
 		{name: "NULL is stored", s: spec.Spec{Empty: "skip", Reading: spec.Reading{Dialect: "postgres-csv"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a"}, {Column: "b", Nulls: "store"}}}}, format: CSV, absent: `1,""`, empty: "1,"},
 		{name: "of another format", s: spec.Spec{Format: "parquet"}, format: Dump, absent: "1\x01\\N", empty: "1\x01"},
@@ -252,13 +252,13 @@ func TestRefused(t *testing.T) {
 	}{
 		"0x01 in a dump":        {Options{Format: Dump}, &plain, "a\x01b", "row 2, column a: the value has a separator, quote or escape"},
 		"0x10 in a dump":        {Options{Format: Dump}, &plain, "a\x10b", "column a: the value has a separator"},
-		"NULL in a dump":        {Options{Format: Dump, Columns: []string{"f:a"}}, nil, `\N`, "column f:a: the value is written as NULL is"},
+		"NULL in a dump":        {Options{Format: Dump, Columns: []string{"f:a"}}, nil, `\N`, "column f:a: the value reads as NULL"},
 		"no UTF-8 in CSV":       {Options{Format: CSV}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no UTF-8 in JSON":      {Options{Format: JSONL}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no UTF-8 in Parquet":   {Options{Format: Parquet}, &plain, "\xff", "column a: the value is not UTF-8"},
-		"no value of the type":  {Options{Format: CSV}, &timed, "x", "column a: the bytes are no value of the column's type"},
+		"no value of the type":  {Options{Format: CSV}, &timed, "x", "column a: the bytes are not values of the column's type"},
 		"more than the layout":  {Options{Format: CSV}, &timed, day, "column a: the value's text would be read as other bytes"},
-		"a row above the bound": {Options{Format: JSONL, Memory: 1400 << 10}, &plain, strings.Repeat("x", 1300<<10), "`memory` leaves for a row"},
+		"a row above the bound": {Options{Format: JSONL, Memory: 1400 << 10}, &plain, strings.Repeat("x", 1300<<10), "the limit for a row with this `memory`"},
 	} {
 		if c.s != nil {
 			c.o.Job = resolve(t, *c.s)
@@ -292,15 +292,15 @@ func TestRefused(t *testing.T) {
 		`format` + "` \"xml\" is invalid: want":       {Options{Format: "xml"}, nil},
 		"has the same columns in all records":         {Options{Format: CSV}, nil},
 		"write it as family:qualifier":                {Options{Format: CSV, Columns: []string{"a"}}, nil},
-		"is the cell of another column too":           {Options{Format: CSV, Columns: []string{"f:a", `f:\x61`}}, nil},
+		"is the cell of another column, too":          {Options{Format: CSV, Columns: []string{"f:a", `f:\x61`}}, nil},
 		"column \"z\" is not a column of the job (a)": {Options{Format: CSV, Columns: []string{"z"}}, &plain},
 		"column \"a\" is named twice":                 {Options{Format: CSV, Columns: []string{"a", "a"}}, &plain},
-		"the job file names no columns":               {Options{Format: CSV}, &spec.Spec{}},
+		"the job file lists no columns":               {Options{Format: CSV}, &spec.Spec{}},
 		"qualifier_from":                              {Options{Format: CSV}, &wide},
 		"it is in a JSON object":                      {Options{Format: CSV}, &object},
-		"the table does not have it":                  {Options{Format: CSV}, &spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Skip: []string{"a"}}}},
+		"the table does not store it":                 {Options{Format: CSV}, &spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Skip: []string{"a"}}}},
 		"type decimal of phoenix has no text":         {Options{Format: CSV}, &phoenix},
-		"a path into an object":                       {Options{Format: JSONL}, &paths},
+		"a path into a JSON object":                   {Options{Format: JSONL}, &paths},
 		"neither may be below 0":                      {Options{Format: JSONL, Workers: -1}, &plain},
 	} {
 		if c.s != nil {
@@ -394,9 +394,9 @@ func TestKilledExport(t *testing.T) {
 		{"killed before its claim", map[string]string{claimName + ".host-1": "{"}, ""},
 		{"runs", map[string]string{claimName: text(Claim{Owner: self})}, "another export writes to it (process "},
 		{"other host", map[string]string{claimName: text(Claim{Owner: elsewhere})}, "on host " + elsewhere.Host},
-		{"torn", map[string]string{claimName: text(killed)[:9]}, "in that case remove it"},
+		{"torn", map[string]string{claimName: text(killed)[:9]}, "then remove it"},
 		{"complete", map[string]string{"../" + ManifestName: "{}", "../x": ""}, "complete export"},
-		{"others' files", map[string]string{"../x": "x"}, "name one that is"},
+		{"others' files", map[string]string{"../x": "x"}, "name an empty directory"},
 	} {
 		fsys := hdfsio.NewMemory()
 		testcheck.Must(t, fsys.MkdirAll(t.Context(), "/out/"+writingDir, 0o755))

@@ -189,7 +189,7 @@ func (e *parquetEncoder) column(w file.ColumnChunkWriter, c *parquetColumn) (err
 		case *file.BooleanColumnChunkWriter:
 			_, err = w.WriteBatch(c.bools[first:value], e.levels, nil)
 		default:
-			err = fmt.Errorf("no values are written by a %T", w)
+			err = fmt.Errorf("a %T writes no values", w)
 		}
 	}
 	c.there, c.data, c.lengths = c.there[:0], c.data[:0], c.lengths[:0]

@@ -85,7 +85,7 @@ func dateForm() (parquetForm, error) {
 }
 
 // errNanos is about timestamps that 64 bits of nanoseconds do not hold.
-var errNanos = errors.New("the time is before 1677 or after 2262, which Parquet's nanoseconds do not hold: leave the column out, or write another format")
+var errNanos = errors.New("the time is before 1677 or after 2262, outside of Parquet's nanoseconds: leave the column out, or write another format")
 
 // timestampForm stores milliseconds since 1970, or nanoseconds.
 func timestampForm(instant, nanos bool) (parquetForm, error) {

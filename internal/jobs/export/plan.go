@@ -120,7 +120,7 @@ func (p *Plan) check() error {
 	if p.o.Format == JSONL && p.jsonPaths() {
 		for _, c := range p.columns {
 			if strings.Contains(strings.ReplaceAll(strings.ReplaceAll(c.name, `\\`, ""), `\.`, ""), ".") {
-				errs = append(errs, fmt.Errorf("column %q is a path into an object, which is not written: leave it out, or write another format", c.name))
+				errs = append(errs, fmt.Errorf("column %q is a path into a JSON object, which export does not write: leave it out, or choose another format", c.name))
 			}
 		}
 	}

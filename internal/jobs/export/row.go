@@ -95,7 +95,7 @@ func (r *rows) begin(key []byte) {
 // take adds a cell to the row.
 func (r *rows) take(c *hfile.Cell) error {
 	if len(r.row.data)+len(c.Value)+len(c.Qualifier) > r.most {
-		return r.about(setting.Errorf("it has more than %s, all that %s leaves for a row: give more", setting.Count(r.most, "byte"), setting.Memory))
+		return r.about(setting.Errorf("it has more than %s, the limit for a row with this %s: give more", setting.Count(r.most, "byte"), setting.Memory))
 	}
 	if r.p.open {
 		at := len(r.row.data)
@@ -167,9 +167,9 @@ func (r *rows) put(value []byte) span.Span {
 
 // Faults of values. Which value it is, the place says.
 var (
-	errEmpty   = errors.New("the cell has no byte, and the job would read that as no cell: let it store empty values (empty: store), in a format or dialect with NULL")
-	errAbsent  = errors.New("there is no such cell, and the job would read one without a byte: give it a NULL (null_value), or write a format that has it")
-	errType    = errors.New("the bytes are no value of the column's type: leave the column out, or export the cell without the job file")
+	errEmpty   = errors.New("the cell is empty, which the job would read as no cell: store empty values (empty: store), in a format or dialect with NULL")
+	errAbsent  = errors.New("the cell is missing, which the job would read as an empty cell: set null_value, or write a format that has NULL")
+	errType    = errors.New("the bytes are not values of the column's type: leave the column out, or export the cell without the job file")
 	errInexact = errors.New("the value's text would be read as other bytes (a time with more digits than the layout?): leave the column out, or export without the job file")
 )
 

@@ -111,9 +111,9 @@ func (w *writing) share() error {
 	memory := int(w.p.o.Memory)
 	if need > memory {
 		if w.in.snap == nil {
-			return setting.Errorf("a scan and what is written need %d MiB, and %s is %s: give more", need>>20+1, setting.Memory, w.p.o.Memory)
+			return setting.Errorf("the scan and the writer need %d MiB, %s is %s: give more", need>>20+1, setting.Memory, w.p.o.Memory)
 		}
-		return setting.Errorf("a region has %s, which need %d MiB, and %s is %s: give more", setting.Count(w.in.files, "file"), need>>20+1, setting.Memory, w.p.o.Memory)
+		return setting.Errorf("a region has %s, which need %d MiB; %s is %s: give more", setting.Count(w.in.files, "file"), need>>20+1, setting.Memory, w.p.o.Memory)
 	}
 	w.workers = max(1, min(w.p.o.Workers, len(w.in.Regions), memory/need))
 	each := memory / w.workers

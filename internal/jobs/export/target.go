@@ -93,7 +93,7 @@ func (t *Target) takeOver(ctx context.Context) error {
 	case has(ManifestName) && !has(writingDir):
 		return t.refused(complete)
 	case !has(writingDir):
-		return t.refused("name one that is, or does not exist")
+		return t.refused("name an empty directory, or one that does not exist")
 	}
 	left, err := t.readClaim(ctx, claimName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (t *Target) takeOver(ctx context.Context) error {
 }
 
 // complete is why a directory with an export is refused.
-const complete = "it has a complete export; name another, or remove it"
+const complete = "it has a complete export: name another directory, or remove it"
 
 // End ends an export that is complete, if it is the one that p makes of a table or of a snapshot.
 func (t *Target) End(ctx context.Context, p *Plan, table, snapshot string) error {
@@ -147,11 +147,11 @@ func (t *Target) readClaim(ctx context.Context, name string) (c Claim, err error
 		return c, err
 	}
 	if json.Unmarshal(b, &c) != nil {
-		return c, t.refused("another export writes to it, or one was killed; in that case remove it")
+		return c, t.refused("another export writes to it, or was killed and left it: then remove it")
 	}
 	switch runs, here := c.Owner.Running(); {
 	case !here:
-		return c, t.refused(fmt.Sprintf("an export on host %s (process %d) writes to it; if it has ended, remove it", c.Owner.Host, c.Owner.PID))
+		return c, t.refused(fmt.Sprintf("an export on host %s (process %d) writes to it: if that has ended, remove it", c.Owner.Host, c.Owner.PID))
 	case runs:
 		return c, t.refused(fmt.Sprintf("another export writes to it (process %d)", c.Owner.PID))
 	}
@@ -244,7 +244,7 @@ func (t *Target) Remove(ctx context.Context) error {
 		err = t.fsys.Remove(ctx, t.dir)
 	}
 	if err != nil {
-		return fmt.Errorf("remove what was written to %s: %w; remove it by hand", t.dir, err)
+		return fmt.Errorf("failed to remove the files in %s: %w; remove them by hand", t.dir, err)
 	}
 	return nil
 }

@@ -82,11 +82,11 @@ func (t *text) prepare() error {
 	d := &t.d
 	switch {
 	case d.Lenient:
-		return errors.New("quotes: text with lenient quotes is not written, since it can be read in two ways: set quotes to strict for this")
+		return errors.New("quotes: export cannot write lenient quotes, which are ambiguous: set quotes to strict")
 	case d.Charset != "" && !strings.EqualFold(d.Charset, "utf-8"):
-		return fmt.Errorf("charset: text is written in UTF-8 only, and the job reads %s", d.Charset)
+		return fmt.Errorf("charset: export writes UTF-8 only, and the job reads %s", d.Charset)
 	case d.SkipLines > 0 || d.SkipEnd > 0:
-		return errors.New("skip_lines, skip_end: files are written without such lines, and the job would pass over records")
+		return errors.New("skip_lines, skip_end: export writes no such lines, and the job would skip records instead")
 	}
 	if err := d.Check(); err != nil {
 		return err
@@ -171,15 +171,15 @@ func (t *text) settings(m map[string]any) {
 
 // Faults of values that text cannot have.
 var (
-	errNotUTF8   = errors.New("the value is not UTF-8, as readers of this text expect it to be: write parquet or jsonl without the job file, which have any bytes")
+	errNotUTF8   = errors.New("the value is not UTF-8: write parquet or jsonl without the job file, which take any bytes")
 	errSeparator = errors.New("the value has a separator, quote or escape, which the dialect cannot write: choose a dialect with quotes or escapes, or another format")
-	errNull      = errors.New("the value is written as NULL is: set another null_value, or choose a dialect with quotes")
-	errNoNull    = errors.New("there is no value, and the dialect has no NULL")
+	errNull      = errors.New("the value reads as NULL: set another null_value, or choose a dialect with quotes")
+	errNoNull    = errors.New("the value is missing, and the dialect has no NULL")
 	errBlanks    = errors.New("the value has blanks at an end, which the job trims: set trim to no, or choose a dialect with quotes")
-	errMark      = errors.New("the record would begin with a byte order mark, which readers pass over at the beginning of a file: choose a dialect with quotes, or another format")
+	errMark      = errors.New("the record would begin with a byte order mark, which readers drop at the start of a file: choose a dialect with quotes, or another format")
 	errHeader    = errors.New("the record has the names of the columns as values, which readers take for a header: choose another format")
 	errSub       = errors.New("the record ends with 0x1A, which readers take for the end of a text: choose a dialect with quotes or escapes, or another format")
-	errComment   = errors.New("the record would begin like a comment: set no comment, or choose a dialect with quotes")
+	errComment   = errors.New("the record would begin like a comment: leave comment out, or choose a dialect with quotes")
 )
 
 // checkName says why a header cannot have a name.

@@ -30,7 +30,7 @@ func FindJob(state string, old, fresh loader.TableName) (string, error) {
 	}
 	// Of a name that was used again the newest job is the one: others are of tables that are gone, which Drop would see.
 	if len(found) == 0 {
-		return "", fail.Errorf(fail.Input, "no job with state here has made table %s to take the place of table %s (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
+		return "", fail.Errorf(fail.Input, "no job with state here made table %s to replace table %s (bulkload status lists the jobs; %s names another directory)", fresh, old, setting.State)
 	}
 	return found[0].Dir, nil
 }
@@ -74,7 +74,7 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 		return nil, cluster.Failure(err)
 	}
 	if !exists && st.Drop.Table == "" {
-		return nil, fail.Errorf(fail.Check, "table %s does not exist: others have dropped it", o.Old)
+		return nil, fail.Errorf(fail.Check, "table %s does not exist: it was dropped", o.Old)
 	}
 	if exists {
 		if err := drop(ctx, env, c, st, o); err != nil {
@@ -93,17 +93,17 @@ func ready(h *checkpoint.History, o DropOptions) error {
 	}
 	switch {
 	case f == nil || f.Table != o.New.String() || f.From != o.Old.String():
-		return no("the job has not made table %s to take its place", o.New)
+		return no("the job did not make table %s to replace it", o.New)
 	case !h.Finished:
-		return no("the load of table %s in its place is not finished (the command that began it resumes it)", o.New)
+		return no("the load of table %s, which replaces it, is not finished (run its command again)", o.New)
 	case h.Undo != nil:
-		return no("the load of table %s in its place was undone, or is being undone", o.New)
+		return no("the load of table %s, which replaces it, was undone or is being undone", o.New)
 	case h.Plan == nil || h.Plan.Made == nil || h.Result == nil:
-		return no("the journal does not say what became of table %s in its place", o.New)
+		return no("the journal has no outcome for table %s, which replaces it", o.New)
 	case h.Result.Verify == nil || h.Result.Verify.Mode == "off":
-		return no("table %s in its place was not verified (the command that loaded it, with %s full, verifies it; then drop table %s in HBase's shell)", o.New, setting.Verify, o.Old)
+		return no("table %s, which replaces it, was not verified (run its command with %s full; then drop table %s in HBase's shell)", o.New, setting.Verify, o.Old)
 	case h.Result.Verify.Expired:
-		return no("the verification of table %s in its place was inconclusive: cells expired before it", o.New)
+		return no("the verification of table %s, which replaces it, was inconclusive: cells had expired", o.New)
 	}
 	return nil
 }
@@ -115,14 +115,14 @@ func inPlace(ctx context.Context, env *cluster.Env, c *loader.Cluster, h *checkp
 		return cluster.Failure(err)
 	}
 	if t.State != loader.Enabled {
-		return fail.Errorf(fail.Check, "table %s is not dropped: table %s in its place is %s", o.Old, o.New, t.State)
+		return fail.Errorf(fail.Check, "table %s is not dropped: table %s, which replaces it, is %s", o.Old, o.New, t.State)
 	}
 	is, err := same(ctx, env, c, o.New, h.Plan.Made)
 	if err != nil {
 		return err
 	}
 	if !is {
-		return fail.Errorf(fail.Check, "table %s is not dropped: table %s is not certainly the one that was loaded to take its place: it was dropped and made again, or emptied", o.Old, o.New)
+		return fail.Errorf(fail.Check, "table %s is not dropped: table %s may not be the one that was loaded to replace it: it was recreated or emptied", o.Old, o.New)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func drop(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 		return err
 	}
 	if !is {
-		return fail.Errorf(fail.Check, "table %s is not dropped: it is not certainly the one whose place table %s has taken: it was dropped and made again, emptied, or out of service without a trace of its identity", o.Old, o.New)
+		return fail.Errorf(fail.Check, "table %s is not dropped: it may not be the one that table %s replaces: it was recreated, emptied, or offline without a record of its identity", o.Old, o.New)
 	}
 	if st.Drop.Table == "" {
 		if err := st.Record(checkpoint.EventDropping, checkpoint.DropRecord{Table: o.Old.String()}); err != nil {

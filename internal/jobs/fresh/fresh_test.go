@@ -88,17 +88,17 @@ func TestReady(t *testing.T) {
 		change func(*checkpoint.History)
 		says   string
 	}{
-		"another kind of job":     {func(h *checkpoint.History) { h.Fresh = nil }, "the job has not made table t2 to take its place"},
-		"another new table":       {func(h *checkpoint.History) { h.Fresh.Table = "t3" }, "the job has not made table t2"},
-		"another old table":       {func(h *checkpoint.History) { h.Fresh.From = "t0" }, "the job has not made table t2"},
+		"another kind of job":     {func(h *checkpoint.History) { h.Fresh = nil }, "the job did not make table t2 to replace it"},
+		"another new table":       {func(h *checkpoint.History) { h.Fresh.Table = "t3" }, "the job did not make table t2"},
+		"another old table":       {func(h *checkpoint.History) { h.Fresh.From = "t0" }, "the job did not make table t2"},
 		"not finished":            {func(h *checkpoint.History) { h.Finished = false }, "is not finished"},
-		"undone":                  {func(h *checkpoint.History) { h.Undo = &checkpoint.Undoing{} }, "was undone, or is being undone"},
-		"no plan":                 {func(h *checkpoint.History) { h.Plan = nil }, "does not say what became of table t2"},
-		"a plan of no table":      {func(h *checkpoint.History) { h.Plan.Made = nil }, "does not say what became of table t2"},
-		"no result":               {func(h *checkpoint.History) { h.Result = nil }, "does not say what became of table t2"},
+		"undone":                  {func(h *checkpoint.History) { h.Undo = &checkpoint.Undoing{} }, "was undone or is being undone"},
+		"no plan":                 {func(h *checkpoint.History) { h.Plan = nil }, "has no outcome for table t2"},
+		"a plan of no table":      {func(h *checkpoint.History) { h.Plan.Made = nil }, "has no outcome for table t2"},
+		"no result":               {func(h *checkpoint.History) { h.Result = nil }, "has no outcome for table t2"},
 		"no verification":         {func(h *checkpoint.History) { h.Result.Verify = nil }, "was not verified"},
 		"verification off":        {func(h *checkpoint.History) { h.Result.Verify.Mode = "off" }, "was not verified"},
-		"a verification of ended": {func(h *checkpoint.History) { h.Result.Verify.Expired = true }, "cells expired before it"},
+		"a verification of ended": {func(h *checkpoint.History) { h.Result.Verify.Expired = true }, "cells had expired"},
 	} {
 		h := whole()
 		c.change(h)
@@ -120,13 +120,13 @@ func TestDropOfJournal(t *testing.T) {
 		entries []entry
 		says    string
 	}{
-		"nothing done":   {nil, "the job has not made table t2 to take its place"},
+		"nothing done":   {nil, "the job did not make table t2 to replace it"},
 		"made":           {all[:1], "is not finished"},
 		"planned":        {all[:2], "is not finished"},
-		"another's":      {complete("u", "t2"), "the job has not made table t2 to take its place"},
+		"another's":      {complete("u", "t2"), "the job did not make table t2 to replace it"},
 		"not verified":   {slices.Concat(all[:2], []entry{{checkpoint.EventDone, checkpoint.DoneRecord{Result: &result.Result{}}}}), "was not verified"},
-		"being undone":   {slices.Concat(all, []entry{{checkpoint.EventUndoing, checkpoint.UndoRecord{Timestamp: 7}}}), "was undone, or is being undone"},
-		"without a plan": {slices.Concat(all[:1], all[2:]), "does not say what became of table t2"},
+		"being undone":   {slices.Concat(all, []entry{{checkpoint.EventUndoing, checkpoint.UndoRecord{Timestamp: 7}}}), "was undone or is being undone"},
+		"without a plan": {slices.Concat(all[:1], all[2:]), "has no outcome for table t2"},
 	} {
 		dir := writeJob(t, filepath.Join(t.TempDir(), "t2-0123456789ab"), c.entries)
 		before := journal(t, dir)
@@ -151,7 +151,7 @@ func TestDropOfJournal(t *testing.T) {
 }
 
 // TestDropWithoutCluster: where HBase is not known, nothing is written of a drop, and the job is free for the next call. An undo that was refused
-// before is no hindrance.
+// before is not a hindrance.
 func TestDropWithoutCluster(t *testing.T) {
 	all := complete("t", "t2")
 	for what, entries := range map[string][]entry{"complete": all, "an undo was refused": append(all, entry{checkpoint.EventUndoing, checkpoint.UndoRecord{}})} {
@@ -159,7 +159,7 @@ func TestDropWithoutCluster(t *testing.T) {
 		before := journal(t, dir)
 		for range 2 {
 			d, err := Drop(t.Context(), jobtest.Env(t), dir, DropOptions{Old: name(t, "t"), New: name(t, "t2")})
-			if d != nil || fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "ZooKeeper is not known") {
+			if d != nil || fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "ZooKeeper is unknown") {
 				t.Errorf("%s: %+v, %v", what, d, err)
 			}
 		}
@@ -196,7 +196,7 @@ func TestFindJob(t *testing.T) {
 		if c.want != "" && (err != nil || dir != filepath.Join(state, c.want)) {
 			t.Errorf("%s in place of %s: %s, %v, want %s", c.new, c.old, dir, err, c.want)
 		}
-		if c.want == "" && (fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "has made table "+name(t, c.new).String()+" to take the place of table "+name(t, c.old).String())) {
+		if c.want == "" && (fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "made table "+name(t, c.new).String()+" to replace table "+name(t, c.old).String())) {
 			t.Errorf("%s in place of %s: %s, %v", c.new, c.old, dir, err)
 		}
 	}

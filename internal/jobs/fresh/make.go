@@ -50,7 +50,7 @@ func Make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 	case was == nil && exists:
 		return m.foreign()
 	case was != nil && was.Made != nil && !exists:
-		return fail.Errorf(fail.Check, "table %s, which this job has made to take the place of table %s, is gone (%s makes it again)", r.New, r.Old, setting.Restart)
+		return fail.Errorf(fail.Check, "table %s, which this job made to replace table %s, is gone (%s makes it again)", r.New, r.Old, setting.Restart)
 	case was != nil && was.Made != nil:
 		return m.same(ctx, was.Made)
 	case exists:
@@ -60,7 +60,7 @@ func Make(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoi
 }
 
 func (m *maker) foreign() error {
-	return fail.Errorf(fail.Check, "table %s exists, and this job has not made it: its rows would stay among those of the export (name a table that does not exist with %s, or drop this one)", m.New, setting.Into)
+	return fail.Errorf(fail.Check, "table %s exists, and this job did not make it: its rows would mix with the export's (drop it, or name a new table with %s)", m.New, setting.Into)
 }
 
 // same refuses another table than the one that the job has made.
@@ -70,7 +70,7 @@ func (m *maker) same(ctx context.Context, was *checkpoint.TableRecord) error {
 		return err
 	}
 	if !is {
-		return fail.Errorf(fail.Check, "table %s is not the one that this job has made: it was dropped and made again, emptied, or out of service without a trace of its identity (drop it; %s makes it again)", m.New, setting.Restart)
+		return fail.Errorf(fail.Check, "table %s may not be the one that this job made: it was recreated, emptied, or offline without a record of its identity (drop it; %s makes it again)", m.New, setting.Restart)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func same(ctx context.Context, env *cluster.Env, c *loader.Cluster, name loader.
 func (m *maker) create(ctx context.Context) error {
 	like, err := table.Of(ctx, m.c, m.Old)
 	if errors.Is(err, loader.ErrTableNotFound) {
-		return fail.Errorf(fail.Check, "%w: no table can be made like it to take its place (leave %s and %s out to load table %s)", err, setting.Replace, setting.Into, m.New)
+		return fail.Errorf(fail.Check, "%w: no table can be made like it to replace it (leave %s and %s out to load table %s)", err, setting.Replace, setting.Into, m.New)
 	}
 	if err != nil {
 		return cluster.Failure(err)
@@ -213,7 +213,7 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 			return err
 		}
 		if !is {
-			return fail.Errorf(fail.Check, "table %s is not certainly the one that this job has made, and may have rows of others: drop it by hand, or name another with %s", name, setting.Into)
+			return fail.Errorf(fail.Check, "table %s may not be the one that this job made, and may have other rows: drop it by hand, or name another with %s", name, setting.Into)
 		}
 		e.Note("table of earlier attempts is dropped", "table", name.String())
 		if err := c.DeleteTable(ctx, name); err != nil {

@@ -127,7 +127,7 @@ func TestMakeOnce(t *testing.T) {
 	l.do("enable", l.new.String())
 	testcheck.Must(t, l.make())
 	l.do("truncate", l.new.String())
-	l.is(l.make(), "is not the one that this job has made: it was dropped and made again, emptied")
+	l.is(l.make(), "may not be the one that this job made: it was recreated, emptied")
 	l.do("drop", l.new.String())
 	l.is(l.make(), "is gone (`restart` makes it again)")
 	if l.exists(l.new) || journal(t, l.st.Dir) != before {
@@ -151,7 +151,7 @@ func TestMakeNothing(t *testing.T) {
 		t.Errorf("without split points: %v", err)
 	}
 	l.do("drop", l.old.String())
-	l.is(l.make(), "no table can be made like it to take its place")
+	l.is(l.make(), "no table can be made like it to replace it")
 	if l.exists(l.new) || l.st.Fresh != nil || strings.Contains(journal(t, l.st.Dir), `"fresh"`) {
 		t.Errorf("a table is made, or begun: %+v", l.st.Fresh)
 	}
@@ -174,7 +174,7 @@ func TestAdopt(t *testing.T) {
 		l.begun()
 		l.makeNew([]byte("m"))
 		err := l.make()
-		l.is(err, "this job has not made it")
+		l.is(err, "this job did not make it")
 		if !errors.Is(err, table.ErrDiffers) || l.st.Fresh.Made != nil {
 			t.Errorf("%v, %+v", err, l.st.Fresh)
 		}
@@ -184,7 +184,7 @@ func TestAdopt(t *testing.T) {
 		l.begun()
 		l.makeNew()
 		l.do("put", l.new.String(), "0x", "f:q", "v")
-		l.is(l.make(), "this job has not made it")
+		l.is(l.make(), "this job did not make it")
 		if l.st.Fresh.Made != nil {
 			t.Errorf("%+v", l.st.Fresh)
 		}
@@ -209,7 +209,7 @@ func TestForget(t *testing.T) {
 	l.loading()
 	l.do("drop", l.new.String())
 	l.makeNew()
-	l.is(l.forget(), "may have rows of others: drop it by hand, or name another with `into`")
+	l.is(l.forget(), "may have other rows: drop it by hand, or name another with `into`")
 	if !l.exists(l.new) || l.st.Fresh.Made == nil {
 		t.Errorf("the table of others is dropped: %+v", l.st.Fresh)
 	}
@@ -238,7 +238,7 @@ func TestDropOutOfService(t *testing.T) {
 	}
 	l.do("disable", l.new.String())
 	_, err := drop()
-	l.is(err, "in its place is DISABLED")
+	l.is(err, "which replaces it, is DISABLED")
 	l.do("enable", l.new.String())
 	before := journal(t, dir)
 	writeJob(t, dir, []entry{{checkpoint.EventDropping, checkpoint.DropRecord{Table: l.old.String()}}})

@@ -157,7 +157,7 @@ func decode(t *text, name string) error {
 			return nil
 		}
 		if t.whole || cut == charset.Ahead || cut == n {
-			return fmt.Errorf("%s: byte %d is no character of %s", t.path, bad, name)
+			return fmt.Errorf("%s: byte %d is not a character of %s", t.path, bad, name)
 		}
 	}
 }

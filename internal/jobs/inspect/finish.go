@@ -32,20 +32,20 @@ func (r *Report) finish(g *Given) {
 			}
 		}
 		if r.Columns = append(r.Columns, c); seen[name] {
-			r.Doubts = append(r.Doubts, Doubt{About: []string{"partitions"}, Text: fmt.Sprintf("column %s is in the records and in the path: a job refuses that (partitions: off reads the records alone)", name)})
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"partitions"}, Text: fmt.Sprintf("column %s is in the records and in the path: a job refuses that (partitions: off ignores the path)", name)})
 		}
 	}
 	if r.reading != nil {
 		r.noteText()
 	}
 	if r.traits().Open && len(r.Columns) > 0 {
-		r.Notes = append(r.Notes, "JSON lines have no list of columns: these are the members of the first lines, and a job passes over others")
+		r.Notes = append(r.Notes, "JSON lines have no list of columns: these are the members of the first lines; a job ignores others")
 	}
 	if len(r.Files) > r.Sample.Files && r.Sample.Files > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %s were sampled, the others listed", r.Sample.Files, setting.Count(len(r.Files), "file")))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %s were sampled, the others only listed", r.Sample.Files, setting.Count(len(r.Files), "file")))
 	}
 	if r.extra {
-		r.Notes = append(r.Notes, "the files do not all have the same columns: what one lacks is NULL with missing: null")
+		r.Notes = append(r.Notes, "not all files have the same columns: with missing: null a missing column is NULL")
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *Report) noteText() {
 	}
 	for _, n := range r.Nulls {
 		if !n.IsNull && n.Text != "" {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s, which exporters write for NULL, stands %s as a value and is read as text", quotedText(n.Text, n.Quoted), setting.Count(n.Count, "time")))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s, which exporters write for NULL, occurs %s as a value and is read as text", quotedText(n.Text, n.Quoted), setting.Count(n.Count, "time")))
 		}
 	}
 }

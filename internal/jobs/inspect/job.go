@@ -19,7 +19,7 @@ func (r *Report) Job() []byte {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	rest := "all of the input"
 	if !r.Sample.Whole {
-		rest = "a sample: what follows holds for that"
+		rest = "a sample: all below is about the sample"
 	}
 	line("# Written by bulkload inspect from %s (%s) of %s, %s.", setting.Count(r.Sample.Rows, "row"), setting.Count(r.Sample.Bytes, "byte"), setting.Count(r.Sample.Files, "file"), rest)
 	line("")
@@ -51,7 +51,7 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 		line("# key: COLUMN")
 		return
 	}
-	line("# The row key. How many values differ was counted in the first %s of the sample: there may be others alike in the rest.", setting.Count(r.Keys[0].Rows, "row"))
+	line("# The row key. Distinct values were counted in the first %s of the sample: the rest may have duplicates.", setting.Count(r.Keys[0].Rows, "row"))
 	for _, k := range r.Keys {
 		key := strings.Join(k.Columns, " + ")
 		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
@@ -61,14 +61,14 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 
 // reasons say what a setting of text means.
 var reasons = map[string]string{
-	"field_sep": "between columns", "record_sep": "after each record", "quote": "around values", "quotes": "a quote within a value is written as it is",
-	"escape": "before a byte that is taken as it is", "escape_map": "what letters after the escape stand for", "null_value": "what NULL is written as",
-	"null_quoted": "NULL is in quotes too", "header": "whether the first record has the names", "skip_lines": "lines before the header",
+	"field_sep": "between columns", "record_sep": "after each record", "quote": "around values", "quotes": "a quote within a value is not escaped",
+	"escape": "before a byte that is taken literally", "escape_map": "what letters after the escape stand for", "null_value": "what stands for NULL",
+	"null_quoted": "NULL may be in quotes", "header": "whether the first record has the column names", "skip_lines": "lines before the header",
 	"skip_end": "lines after the last record", "charset": "character set",
 }
 
 func (r *Report) jobText(line func(string, ...any)) {
-	line("# As of %s: the same number of columns in all records, and each byte as it writes it.", r.Writer)
+	line("# As of %s: the same number of columns in all records, and the bytes match.", r.Writer)
 	line("dialect: %s", r.Dialect.Preset)
 	nulls := []string{}
 	for _, s := range r.Dialect.Settings {
@@ -119,9 +119,9 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 	}
 	switch {
 	case r.Format == "text" && r.unnamed:
-		line("# The first name of the header is empty, and its line is skipped: the columns are named here, in this order.")
+		line("# The first name in the header is empty, so its line is skipped and the columns are named here, in their order.")
 	case r.Format == "text" && r.names != nil:
-		line("# The records have no names: give the columns yours, in this order.")
+		line("# The input has no column names: name the columns here, in their order.")
 	}
 	line("columns:")
 	for _, c := range r.Columns {
@@ -138,9 +138,9 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 func (r *Report) jobCells(line func(string, ...any)) {
 	what := ""
 	line("")
-	line("# Text is stored as it is, other types in the bytes of HBase's Bytes: type text, or leave the line out, if readers expect text.")
+	line("# Text is stored unchanged, other types as HBase's Bytes encodes them: use type text, or remove the line, if readers expect text.")
 	if !r.Sample.Whole {
-		line("# The sample is not all of the input: types that hold for it are comments.")
+		line("# Types are guessed from a sample, so they are comments.")
 		what = "# "
 	}
 	line("cells:")
@@ -167,7 +167,7 @@ func (c *Column) about() string {
 	case c.Partition:
 		return fmt.Sprintf("%s, of the path, %s", c.Type, setting.Count(c.Distinct, "value"))
 	case c.Within != "":
-		return fmt.Sprintf("%s, within %s, to be named by itself", c.Type, comment(c.Within))
+		return fmt.Sprintf("%s, within %s, must be named separately", c.Type, comment(c.Within))
 	}
 	return fmt.Sprintf("%s, %d NULL, %d empty", c.Type, c.Nulls, c.Empty)
 }

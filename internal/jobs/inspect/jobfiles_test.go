@@ -143,10 +143,10 @@ func TestSmallFiles(t *testing.T) {
 		{name: "words.csv", text: "name,city\nAnn,Paris\nBob,\n", doubt: "header", says: "header: yes gives 2 rows, header: no 3"},
 		{name: "names only.csv", text: "id,v\n", doubt: "header", says: "header: yes gives 0 rows, header: no 1"},
 		{name: "null word.csv", text: "id,v\n1,NULL\n2,\n3,x\n", doubt: "null_value"},
-		{name: "together.csv", text: "id,v\n1,a\n2,c\nid,v\n3,b\n", doubt: "inputs", says: "the names of the first record come again"},
-		{name: "together.txt", text: "id,v\n1,a\n2,c\n3,a\n4,c\nid,v\n5,b\n6,b\n7,b\n8,b\n9,b\n", doubt: "inputs", says: "the names of the first record come again"},
-		{name: "marks.csv", text: "\ufeffid,v\n1,a\n2,c\n\ufeffid,v\n3,b\n", doubt: "inputs", says: "a byte order mark stands before a record"},
-		{name: "mark.csv", text: "id,v\n1,a\n\ufeff2,c\n3,b\n", doubt: "inputs", says: "a byte order mark stands before a record"},
+		{name: "together.csv", text: "id,v\n1,a\n2,c\nid,v\n3,b\n", doubt: "inputs", says: "the header is repeated"},
+		{name: "together.txt", text: "id,v\n1,a\n2,c\n3,a\n4,c\nid,v\n5,b\n6,b\n7,b\n8,b\n9,b\n", doubt: "inputs", says: "the header is repeated"},
+		{name: "marks.csv", text: "\ufeffid,v\n1,a\n2,c\n\ufeffid,v\n3,b\n", doubt: "inputs", says: "a byte order mark before a record"},
+		{name: "mark.csv", text: "id,v\n1,a\n\ufeff2,c\n3,b\n", doubt: "inputs", says: "a byte order mark before a record"},
 		{name: "x.jsonl", text: `{"id":1,"a.b":"x","c":{"d":2}}` + "\n" + `{"id":2,"e":null}` + "\n", rows: "a.b=x c.d=2 id=1|id=2", cells: "id:int c.d:int"},
 	} {
 		t.Run(f.name, func(t *testing.T) {

@@ -52,17 +52,17 @@ func (f *fileScan) count(v []byte) {
 // putTogether is the doubt about files that consist of several: a job reads neither names nor marks among the rows.
 func (r *reading) putTogether(paths []text) *Doubt {
 	for i := range r.s.files {
-		f, what := &r.s.files[i], "the names of the first record come again"
+		f, what := &r.s.files[i], "the header is repeated"
 		p := f.again
 		if r.d.Header == dialect.HeaderNo || r.d.Header == dialect.HeaderFirst && i > 0 {
 			p = nil
 		}
 		if f.mark != nil {
-			p, what = f.mark, "a byte order mark stands before a record"
+			p, what = f.mark, "a byte order mark before a record"
 		}
 		if p != nil {
 			p.File = paths[i].path
-			return &Doubt{About: []string{"inputs"}, Text: fmt.Sprintf("%s in the middle of the file, as where files were put together: give these as inputs of their own", what), Place: p}
+			return &Doubt{About: []string{"inputs"}, Text: fmt.Sprintf("%s in the middle of the file, as in concatenated files: give them as separate inputs", what), Place: p}
 		}
 	}
 	return nil

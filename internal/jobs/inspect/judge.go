@@ -53,7 +53,7 @@ func (j *judge) judge(g *Given) *verdict {
 	return v
 }
 
-// preamble looks for a header after lines that are no records, or that are like records by chance: that is doubt.
+// preamble looks for a header after lines that are not records, or that are like records by chance: that is doubt.
 func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	typed := 0
 	defer func() { j.only, j.skip = nil, 0 }()
@@ -132,7 +132,7 @@ func (j *judge) try(g *Given) *verdict {
 	v := j.choose(g, scans)
 	if !v.found() && nearest != nil {
 		v.place = nearest.bad
-		v.why = fmt.Sprintf("read as %s with %s between columns, which gets farthest, it has a record that is not like the others", nearest.w.what, sepText(nearest.d.FieldSep))
+		v.why = fmt.Sprintf("read as %s with %s between columns, the best match, one record differs from the others", nearest.w.what, sepText(nearest.d.FieldSep))
 	}
 	return v
 }
@@ -170,7 +170,7 @@ func (j *judge) choose(g *Given, scans []*scan) *verdict {
 		v.others = groups
 	}
 	if odd && len(groups) > 0 {
-		v.why = "no exporter that is known writes all of these bytes"
+		v.why = "no known exporter writes all of these bytes"
 	}
 	return v
 }
@@ -209,12 +209,12 @@ func (j *judge) oneColumn(g *Given, failed *verdict) *verdict {
 		for i := range j.texts {
 			start, stop := j.bounds(&j.texts[i])
 			if at := strings.IndexAny(string(j.texts[i].data[start:stop]), strong); at >= 0 {
-				failed.why = cmp.Or(failed.why, fmt.Sprintf("%s stands in it, and no reading has the same number of columns in all records", sepText(string(j.texts[i].data[start+at]))))
+				failed.why = cmp.Or(failed.why, fmt.Sprintf("it contains %s, and no dialect gives all records the same number of columns", sepText(string(j.texts[i].data[start+at]))))
 				failed.place = &Place{File: j.texts[i].path, Byte: int64(start + at)}
 				return failed
 			}
 			if b, ok := steady(j.texts[i].data[start:stop], j.texts[i].whole); ok {
-				failed.why = fmt.Sprintf("it has one column, or %s between columns, which stands in all lines equally often: name the separator", sepText(string(b)))
+				failed.why = fmt.Sprintf("it has one column, or %s between columns, equally often in each line: name the separator", sepText(string(b)))
 				return failed
 			}
 		}

@@ -68,7 +68,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	}
 	var named bool
 	if r.names, named = j.nameFirst(r.reading); !named {
-		r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Text: "the first name of the header is empty, and the files do not all have the same names: give them as inputs of their own"})
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Text: "the first name in the header is empty, and the names differ between files: give them as separate inputs"})
 	}
 	r.unnamed = r.names != nil
 	r.reading.d.Charset = set.name
@@ -92,7 +92,7 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	case len(v.others) == 0:
 		why := v.why
 		if why == "" {
-			why = "no way of cutting it gives records of several columns"
+			why = "no separator gives records of several columns"
 		}
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: why, Place: v.place})
 		return
@@ -100,11 +100,11 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 	if r.headerDoubt(j, v) && len(v.others) == 1 {
 		return
 	}
-	d := Doubt{Text: "the sample can be read in several ways, which give other values"}
+	d := Doubt{Text: "the sample is ambiguous: dialects give different values"}
 	if len(v.others) > 1 {
 		d.Place = j.difference(v.others[0], v.others[1])
 	} else {
-		d.Text = "the nearest reading is this"
+		d.Text = "the best match is this"
 	}
 	if v.why != "" {
 		d.Text = v.why + "; " + d.Text
@@ -136,7 +136,7 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 		return false
 	}
 	r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Place: j.difference(yes, no),
-		Text: fmt.Sprintf("does the first record have the names of the columns? header: yes gives %d rows, header: no %d", yes.rows(), no.rows())})
+		Text: fmt.Sprintf("does the first record have the column names? header: yes gives %d rows, header: no %d", yes.rows(), no.rows())})
 	first := v.others[0].d.Header
 	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.d.Header != first })
 	return true
@@ -188,7 +188,7 @@ func (j *judge) check(r *reading) error {
 	return nil
 }
 
-var errScanners = errors.New("the scanner of jobs reads the sample otherwise than inspection does")
+var errScanners = errors.New("a job reads the sample differently than inspect")
 
 // checkText compares one text, piece by piece.
 func (j *judge) checkText(d *dialect.Dialect, r *reading, i int, next func() (*recordAt, bool)) error {
@@ -239,7 +239,7 @@ func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 		}
 		r.names = names
 		if n := len(g.spec.Columns); n > 0 && n != r.reading.s.width {
-			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s are named, and the records have %d", setting.Count(n, "column"), r.reading.s.width)})
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s are named, but the records have %d", setting.Count(n, "column"), r.reading.s.width)})
 		}
 	}
 	p := newProfile(o.Values)

@@ -45,7 +45,7 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// LeftOut is what is there and is no data.
+// LeftOut is what is there and is not data.
 type LeftOut struct {
 	Kind    string `json:"kind"`
 	Count   int64  `json:"count"`

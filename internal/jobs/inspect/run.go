@@ -40,7 +40,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 		o.Memory = defaultMemory
 	}
 	if s.Comment != "" || s.Trim != "" {
-		return nil, fail.With(fail.Config, errors.New("comments and trimmed blanks are not looked for: leave out these settings"))
+		return nil, fail.With(fail.Config, errors.New("inspect does not detect comments and trimmed blanks: leave these settings out"))
 	}
 	g, err := NewGiven(s)
 	if err != nil {

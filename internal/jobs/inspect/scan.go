@@ -121,7 +121,7 @@ type judge struct {
 	texts []text
 	more  []string // tokens that were given
 	only  []string // separators that are looked at; nil: all
-	skip  int      // lines at the start of each file that are no records
+	skip  int      // lines at the start of each file that are not records
 	end   int      // lines at the end
 }
 

@@ -26,7 +26,7 @@ type writer struct {
 	seps   string // the separators that it has, if it does not have any
 	header bool   // its first record may be the names
 	named  bool   // and is
-	null   string // what NULL is written as
+	null   string // what stands for NULL
 	free   bool   // or any other text
 	lines  bool   // records end with LF or CR LF only
 	ends   string // or with this only

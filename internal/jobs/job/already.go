@@ -48,7 +48,7 @@ func (j *run) doneReplacing() error {
 	if !j.spec.Replace || j.st.History.Replace != nil {
 		return nil
 	}
-	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, so that the table may have other rows: %s loads it again with it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
+	return fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, and the table may have other rows: %s replaces it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
 }
 
 // stillThere looks for the rows of a table that the job has filled before.

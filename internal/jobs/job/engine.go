@@ -57,7 +57,7 @@ func (y OnYARN) SameEngine(asked *mapreduce.Settings) error {
 	if s == nil || asked != nil || y.Journal.Finished {
 		return nil
 	}
-	return fail.With(fail.Config, setting.Errorf("an earlier attempt has handed this job to YARN (%s %s): give %s yarn, which resumes it, or %s, which ends it",
+	return fail.With(fail.Config, setting.Errorf("an earlier attempt submitted this job to YARN (%s %s): %s yarn resumes it, %s ends it",
 		s.Tag, s.Application, setting.Engine, setting.Restart))
 }
 
@@ -91,7 +91,7 @@ func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 		return
 	}
 	if err := mapreduce.Forget(ctx, y.Env, *s); err != nil {
-		y.Events.Warn("what the job on YARN has left stays in the staging directory", "path", s.Dir, "error", err)
+		y.Events.Warn("files of the job on YARN are left in the staging directory", "path", s.Dir, "error", err)
 	}
 }
 
@@ -175,7 +175,7 @@ func CheckEngine(env *cluster.Env, y *mapreduce.Settings, state checkpoint.Optio
 		return err
 	}
 	if state.Dir == "" {
-		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job without a journal would be submitted again", setting.Engine, setting.State))
+		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: without a journal the job would be submitted twice", setting.Engine, setting.State))
 	}
 	return mapreduce.RefuseInputs(env, s)
 }

@@ -178,9 +178,9 @@ func TestFilesMode(t *testing.T) {
 	// Missing, and replaced by another of the same name, of the same bytes even.
 	aside := "/tmp/aside-" + path.Base(place)
 	s.must(s.asHBase.Rename(t.Context(), place, aside))
-	s.refused("a file that is missing", "is in no store of the table", fail.Verify)
+	s.refused("a file that is missing", "is neither in the table's stores nor in its archive", fail.Verify)
 	s.write(place, bytes.Repeat([]byte{7}, len(content)))
-	s.refused("a file that was replaced", "is in no store of the table", fail.Verify)
+	s.refused("a file that was replaced", "is neither in the table's stores nor in its archive", fail.Verify)
 	s.must(s.asHBase.Remove(t.Context(), place))
 	s.must(s.asHBase.Rename(t.Context(), aside, place))
 	s.accepted("a file that is back")

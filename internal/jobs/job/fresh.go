@@ -31,9 +31,9 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 	case o.Into == "" && o.Splits == nil:
 		return nil, nil
 	case o.Into == "":
-		return wrong("%s are those of a table that is made: name it with %s", setting.Splits, setting.Into)
+		return wrong("%s needs %s: only a new table gets split points", setting.Splits, setting.Into)
 	case !s.Replace:
-		return wrong("%s names a table that takes the place of the job's: give %s with it, or name the table to be loaded with %s", setting.Into, setting.Replace, setting.Table)
+		return wrong("%s needs %s: it names a table that replaces the job's; to load another table give %s", setting.Into, setting.Replace, setting.Table)
 	case s.Several():
 		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Into, abilities.Several))
 	}
@@ -46,7 +46,7 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 		return wrong("%s: %w", setting.Into, err)
 	}
 	if into == old {
-		return wrong("%s names table %s, whose place the new table is to take: name another one", setting.Into, old)
+		return wrong("%s names table %s, which the new table replaces: name another one", setting.Into, old)
 	}
 	f := &freshTable{Request: fresh.Request{Old: old, New: into, Splits: o.Splits, Events: o.Events}, job: s}
 	f.job.Table, f.job.Replace = into.String(), false
@@ -56,7 +56,7 @@ func inPlaceOf(o RunOptions, s spec.Job) (*freshTable, error) {
 // restarting sees what becomes of the new table when its job is started over.
 func (f *freshTable) restarting(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, o RunOptions) error {
 	if st.Finished {
-		return fail.Errorf(fail.Check, "table %s has taken the place of table %s, and readers may use it: %s would drop it under them (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
+		return fail.Errorf(fail.Check, "table %s replaced table %s, and readers may use it: %s would drop it (name another table with %s)", f.New, f.Old, setting.Restart, setting.Into)
 	}
 	return fresh.Forget(ctx, env, c, st, o.Events)
 }
@@ -136,7 +136,7 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	j.result.Fresh.Before = before
 	j.o.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
 	if !limit.Allows(s.Deleted, s.Rows) {
-		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %s there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
+		return nil, fail.With(fail.Check, setting.Errorf("table %s does not replace table %s, and nothing was loaded: %d of its %s are not in the export, the limit is %s; %s; the HFiles are kept in %s",
 			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, j.refusedHint(s, limit), j.stage.Location))
 	}
 	return before, nil

@@ -126,7 +126,7 @@ func TestFreshTable(t *testing.T) {
 	before := l.admin("digest", l.old.String())
 
 	_, err := l.into(replacing(second, "1%"), l.new, false)
-	refused(t, err, fail.Check, "20 of the 1000 rows there are not in the export, at most 1% may be missing", l.old.String(), "`max_deletes`")
+	refused(t, err, fail.Check, "20 of its 1000 rows are not in the export, the limit is 1%", l.old.String(), "`max_deletes`")
 	_, err = l.drop()
 	refused(t, err, fail.Check, "is not finished", l.old.String())
 	if n := l.admin("count", l.new.String()); n != "0" {
@@ -204,7 +204,7 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 	first := l.first()
 	taken := l.new
 	_, err := l.into(replacing(first, ""), taken, false)
-	refused(t, err, fail.Check, taken.String(), "this job has not made it")
+	refused(t, err, fail.Check, taken.String(), "this job did not make it")
 	for name, c := range map[string]struct {
 		change func(*spec.Spec, *RunOptions)
 		says   string
@@ -233,10 +233,10 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 	}
 	l.admin("drop", l.old.String())
 	_, err = l.drop()
-	refused(t, err, fail.Check, "others have dropped it")
+	refused(t, err, fail.Check, "it was dropped")
 	l.make(l.old)
 	_, err = l.drop()
-	refused(t, err, fail.Check, "is not dropped", "not certainly the one whose place", l.old.String())
+	refused(t, err, fail.Check, "is not dropped", "may not be the one that table", l.old.String())
 	if !l.exists(l.old) {
 		t.Error("it was dropped")
 	}
@@ -260,7 +260,7 @@ func (l *freshLab) freshRefusals(t *testing.T) {
 	}
 	l.admin("truncate", l.new.String())
 	_, err = l.drop()
-	refused(t, err, fail.Check, "is not dropped", "not certainly the one that was loaded")
+	refused(t, err, fail.Check, "is not dropped", "may not be the one that was loaded")
 	if !l.exists(l.old) {
 		t.Error("it was dropped")
 	}
@@ -349,7 +349,7 @@ func TestFreshTableKilled(t *testing.T) {
 			t.Errorf("with the old name in the job file: exit code %d: %s", code, says)
 		}
 		switched := "--table=" + p.new.String()
-		if code, _, says := p.drop("", "--drop-old=test:other", switched); code == 0 || !strings.Contains(says, "no job with state here has made") {
+		if code, _, says := p.drop("", "--drop-old=test:other", switched); code == 0 || !strings.Contains(says, "no job with state here made") {
 			t.Errorf("another table: exit code %d: %s", code, says)
 		}
 		if code, _, says := p.drop("dropping", switched); code != 128+9 {

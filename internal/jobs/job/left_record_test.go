@@ -122,7 +122,7 @@ func (s *slowly) wait(n, perSecond int64) {
 		s.next = now
 	}
 	s.next = s.next.Add(time.Duration(float64(n) / float64(perSecond) * float64(time.Second)))
-	due := time.NewTimer(time.Until(s.next)) // the pace of a slow disk, which is no wait for a condition
+	due := time.NewTimer(time.Until(s.next)) // the pace of a slow disk, which is not a wait for a condition
 	s.mu.Unlock()
 	<-due.C
 }

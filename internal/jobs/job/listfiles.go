@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// listHFiles opens every file of every family. A file that is no HFile, or
+// listHFiles opens every file of every family. A file that is not an HFile, or
 // holds cells of another family, is an error: to skip it would lose rows.
 func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
 	families, err := fsys.ReadDir(ctx, dir)
@@ -36,7 +36,7 @@ func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 			continue
 		}
 		if !d.IsDir() {
-			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles are in %s/FAMILY/", path.Join(dir, d.Name()), dir)
+			return nil, fail.Errorf(fail.Input, "%s is not the directory of a family: HFiles are in %s/FAMILY/", path.Join(dir, d.Name()), dir)
 		}
 		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
 		if err != nil {
@@ -68,11 +68,11 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 		kind := source.HiddenKind(name)
 		return name == manifest.FileName || name == staging.JournalName || kind != "" && kind != "_*", nil
 	case name == build.WritingDir:
-		return false, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, name)
+		return false, fail.Errorf(fail.Input, "%s has %s: the build was not finished; build again", dir, name)
 	case strings.HasPrefix(name, build.LoadingPrefix):
-		return false, fail.With(fail.Check, setting.Errorf("%s holds %s: a load of it was begun, and its journal is not here; give its command where its %s is, or remove %s", dir, name, setting.State, name))
+		return false, fail.With(fail.Check, setting.Errorf("%s has %s: its load was begun, but its journal is not here; run that command with its %s, or remove %s", dir, name, setting.State, name))
 	case name == build.TemporaryDir:
-		return false, fail.Errorf(fail.Input, "%s holds %s: the job that writes it has not finished; run it again, or remove %s", dir, name, name)
+		return false, fail.Errorf(fail.Input, "%s has %s: its job has not finished; run it again, or remove %s", dir, name, name)
 	}
 	return name == build.MergeDir, nil
 }
@@ -86,13 +86,13 @@ func checkMergeDir(ctx context.Context, fsys hdfsio.FS, dir string, t *loader.Ta
 	if _, err := fsys.Stat(ctx, path.Join(dir, build.MergeDir)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fail.Errorf(fail.Check, "%s holds %s, notes of bulkload, and table %s has a family of that name: load it with HBase's completebulkload", dir, build.MergeDir, t.Name)
+	return fail.Errorf(fail.Check, "%s has %s, with bulkload's own files, but table %s has a family of that name: load it with HBase's completebulkload", dir, build.MergeDir, t.Name)
 }
 
 func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (manifest.File, error) {
 	name := path.Join(dir, family, info.Name())
 	if info.IsDir() {
-		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be: %w", name, abilities.Refusal(abilities.Load, abilities.Several))
+		return manifest.File{}, fmt.Errorf("%s is a directory, but only HFiles are allowed there: %w", name, abilities.Refusal(abilities.Load, abilities.Several))
 	}
 	m, err := filecheck.ReadMeta(ctx, fsys, name)
 	if err != nil {
@@ -102,7 +102,7 @@ func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info 
 		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
 	}
 	if string(m.Family) != family {
-		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it is in the directory of another", name, m.Family)
+		return manifest.File{}, fmt.Errorf("%s has cells of family %q: it is in another family's directory", name, m.Family)
 	}
 	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
 }
@@ -116,18 +116,18 @@ func sameFiles(m *manifest.Manifest, files []manifest.File) error {
 	for _, want := range m.Files {
 		f, ok := have[want.Name]
 		if !ok {
-			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, by a command whose state is elsewhere, or lost", want.Name)
+			return fmt.Errorf("%s is in the manifest but missing: it was loaded by a command with its state elsewhere, or it is lost", want.Name)
 		}
 		if f.Bytes != want.Bytes || f.Cells != want.Cells {
 			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
 		}
 		if f.Family != want.Family || !bytes.Equal(f.FirstRow, want.FirstRow) || !bytes.Equal(f.LastRow, want.LastRow) {
-			return fmt.Errorf("%s has another family or other rows at its ends than the manifest says", want.Name)
+			return fmt.Errorf("%s has another family or other first and last rows than the manifest says", want.Name)
 		}
 		delete(have, want.Name)
 	}
 	for name := range have {
-		return fmt.Errorf("%s is in no line of the manifest", name)
+		return fmt.Errorf("%s is not in the manifest", name)
 	}
 	return nil
 }

@@ -57,8 +57,8 @@ func TestListedFamilies(t *testing.T) {
 			t.Errorf("family %s: %v, %v", family, names, err)
 		}
 	}
-	for entry, says := range map[string]string{"_writing/x": "the build was not finished", "_temporary/0": "the job that writes it has not finished", "_notes": "is no directory of a family",
-		"_cf/notes": "_cf/notes", "notes": "is no directory of a family"} {
+	for entry, says := range map[string]string{"_writing/x": "the build was not finished", "_temporary/0": "its job has not finished", "_notes": "is not the directory of a family",
+		"_cf/notes": "_cf/notes", "notes": "is not the directory of a family"} {
 		if names, err := list(t, entry); fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), says) {
 			t.Errorf("%s: %v, %v", entry, names, err)
 		}

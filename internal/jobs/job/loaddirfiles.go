@@ -46,7 +46,7 @@ func (d *dirLoad) onlyKnown(ctx context.Context) error {
 		if known[fenced.ReplaceAllString(name, "")] {
 			return nil
 		}
-		return fail.Errorf(fail.Input, "%s came into the directory after its load began: move it away, and load it when this load has ended", name)
+		return fail.Errorf(fail.Input, "%s was added to the directory after its load began: move it away, and load it afterwards", name)
 	})
 }
 

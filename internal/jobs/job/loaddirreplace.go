@@ -40,11 +40,11 @@ func (d *dirLoad) checkReplacing() error {
 	switch {
 	case !d.replaces():
 	case d.o.TrustFiles:
-		return fail.With(fail.Config, setting.Errorf("%s deletes what the files do not have, so they are read before: leave %s out", setting.Replace, setting.TrustFiles))
+		return fail.With(fail.Config, setting.Errorf("%s reads the files to find the rows to delete: leave %s out", setting.Replace, setting.TrustFiles))
 	case d.manifest != nil && d.spec.Replace:
 		return refuseOwnRows(d.spec.Table, d.manifest.Tables)
 	case d.manifest == nil:
-		return fail.With(fail.Input, setting.Errorf("%s has no %s, which says that its files are a whole export: build or merge them again, or leave %s out",
+		return fail.With(fail.Input, setting.Errorf("%s has no %s, so its files may not be a whole export: build or merge them again, or leave %s out",
 			d.given, manifest.FileName, setting.Replace))
 	}
 	return nil

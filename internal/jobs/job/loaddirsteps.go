@@ -44,7 +44,7 @@ func (d *dirLoad) conflicts(ctx context.Context) error {
 	}
 	err := rewrite.Conflict(ctx, d.out.FS, files)
 	if err != nil && fail.KindOf(err) == fail.Unexpected && ctx.Err() == nil {
-		return fail.With(fail.Input, fmt.Errorf("read files that have rows between each other's: %w", err))
+		return fail.With(fail.Input, fmt.Errorf("read files with overlapping rows: %w", err))
 	}
 	return err
 }
@@ -62,15 +62,15 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "make the table", Done: func() bool { return d.fresh == nil }, Run: func(ctx context.Context) error { return d.fresh.make(ctx, d.env, d.c, d.st) }},
 		{Name: "find the table again", Done: func() bool { return !loading }, Run: func(ctx context.Context) error { return d.resume(ctx, table) }},
 		{Name: "find the files and the table", Done: begun, Run: func(ctx context.Context) (err error) { p, staged, err = d.find(ctx, table); return err }},
-		{Name: "prove the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
+		{Name: "check the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
 		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.st.Record(checkpoint.EventPlan, *p) }},
 		{Name: "begin the attempt", Run: func(context.Context) error { _, err := d.st.Begin(d.o.State.Version); return err }},
-		{Name: "see that the table can be compared", Done: func() bool { return loading || !local }, Run: d.replaceable},
+		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) (err error) { files, err = d.compared(ctx, staged); return err }},
 		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
 		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.st.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
-		{Name: "look at the table once more", Run: d.sameTable},
+		{Name: "check the table again", Run: d.sameTable},
 		{Name: "end the job", Run: d.end},
 	}
 }

@@ -100,7 +100,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
+		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s; the HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, it must not be loaded again.
@@ -111,7 +111,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	}
 	for _, name := range l.replaced {
 		if err := st.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
+			e.Warn("superseded HFile not removed", "path", name, "error", err)
 		}
 	}
 	rows.stores.Files = slices.AppendSeq(rows.stores.Files, maps.Values(log.Leaves))
@@ -138,8 +138,7 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting
 	if m.Stamped {
 		again = setting.Textf("%s", setting.Restart)
 	}
-	return setting.Textf("\nif the outcome stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
-		"so that cells that were loaded stay what they are (rows that were deleted since come back)", again)
+	return setting.Textf("; if the outcome stays unknown, give %s, which loads all again with the same timestamps (rows deleted meanwhile come back)", again)
 }
 
 // journaledLoad writes what a load does into the journal.

@@ -74,7 +74,7 @@ func TestReplaceByShares(t *testing.T) {
 	second := l.second()
 	before, dir := l.admin("digest", l.table), l.shared(second)
 	_, err := l.load(dir, LoadOptions{MaxDeletes: "1%"})
-	refused(t, err, fail.Check, "20 of the table's 1000 rows are not in the export and would be deleted, at most 1% may be", "`max_deletes`")
+	refused(t, err, fail.Check, "20 of the table's 1000 rows are not in the export and would be deleted; the limit is 1%", "`max_deletes`")
 	if after := l.admin("digest", l.table); after != before {
 		t.Errorf("a load that was refused has changed the table: %s, before %s", after, before)
 	}
@@ -235,7 +235,7 @@ func TestFreshTableByShares(t *testing.T) {
 		return l.load(dir, o)
 	}
 	_, err := into(dir, LoadOptions{MaxDeletes: "1%"})
-	refused(t, err, fail.Check, "20 of the 1000 rows there are not in the export, at most 1% may be missing", l.old.String())
+	refused(t, err, fail.Check, "20 of its 1000 rows are not in the export, the limit is 1%", l.old.String())
 	if n := l.admin("count", l.new.String()); n != "0" {
 		t.Errorf("%s rows were loaded", n)
 	}

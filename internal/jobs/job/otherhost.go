@@ -55,8 +55,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
-		return fail.Errorf(fail.Check, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
-			"run it where that is, with the same %s; if it is lost, %s loads all of it again, and clean %s %s %s removes those files",
+		return fail.Errorf(fail.Check, "this job was begun at %s, with files in %s, but its journal is not in %s: run it with its %s; if that is lost, give %s, and then clean %s %s %s",
 			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, setting.State, setting.Restart, setting.Job, trace.ID(), setting.Force)
 	}
 	return nil

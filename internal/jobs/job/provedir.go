@@ -59,6 +59,6 @@ func refuse(dir string, damaged []*filecheck.DamagedError) error {
 	if more := len(damaged) - mostRefused; more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more are damaged", more))
 	}
-	return fail.With(fail.Input, setting.Errorf("nothing of %s was loaded: %w\nbuild or copy the files again; bulkload hfile check FILE says all that is wrong with one, %s loads them as they are",
+	return fail.With(fail.Input, setting.Errorf("nothing of %s was loaded: %w; build or copy the files again (bulkload hfile check FILE says what is wrong; %s loads them unchecked)",
 		dir, errors.Join(errs...), setting.TrustFiles))
 }

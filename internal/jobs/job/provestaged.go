@@ -35,7 +35,7 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 	}
 	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: gate, Events: e}).All(ctx, work)
 	if errors.Is(err, fs.ErrNotExist) && log.Loading && log.History.Undo == nil { // an undo writes them again
-		return fail.With(fail.HDFS, setting.Errorf("files that are not loaded yet were removed: %w: put them back into %s, or load all again with %s", err, st.Location, setting.Restart))
+		return fail.With(fail.HDFS, setting.Errorf("files to be loaded were removed: %w: put them back into %s, or load all again with %s", err, st.Location, setting.Restart))
 	}
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("read the files before they are loaded: %w", err))
@@ -48,8 +48,7 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 		errs = append(errs, damaged[i])
 	}
 	if !log.Loading {
-		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
+		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w; the same command writes damaged files again", errors.Join(errs...)))
 	}
-	return fail.With(fail.Load, setting.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
-		"%s discards the checkpoint and loads all of the input again", errors.Join(errs...), setting.Restart))
+	return fail.With(fail.Load, setting.Errorf("the load stopped half way: %w; restore the files and run the same command again; %s loads all of the input again", errors.Join(errs...), setting.Restart))
 }

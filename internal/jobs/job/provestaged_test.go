@@ -30,7 +30,7 @@ func TestRemovedFilesNameTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = proveStaged(t.Context(), st, &manifest.Manifest{}, log, nil, progress.Events{})
-	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "files that are not loaded yet were removed") || !strings.Contains(err.Error(), setting.Restart.String()) {
+	if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), "files to be loaded were removed") || !strings.Contains(err.Error(), setting.Restart.String()) {
 		t.Errorf("files that were removed give %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func checkReplace(o RunOptions, s spec.Job) error {
 		return fail.With(fail.Config, abilities.Refusal(abilities.Replace, abilities.Several))
 	}
 	if s.Mapping.CellTimestamp != nil {
-		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, older than which the rest is hidden: cell_timestamp cannot be used with it", setting.Replace))
+		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp: cell_timestamp cannot be used with it", setting.Replace))
 	}
 	return refuseOwnRows(s.Table, s.Inputs)
 }
@@ -56,7 +56,7 @@ func refuseOwnRows(table string, inputs []string) error {
 			return fail.With(fail.Config, err)
 		}
 		if ok && ref.Snapshot == "" && ref.Table == own {
-			return fail.With(fail.Config, setting.Errorf("%s of table %s by its own rows: what others write while they are read would be deleted; take a snapshot and give snapshot:NAME", setting.Replace, own))
+			return fail.With(fail.Config, setting.Errorf("%s of table %s by its own rows would delete what others write meanwhile: take a snapshot and give snapshot:NAME", setting.Replace, own))
 		}
 	}
 	return nil
@@ -115,15 +115,15 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	return err
 }
 
-// refuseExport refuses exports that are no table's whole content.
+// refuseExport refuses exports that are not tables's whole content.
 func (j *run) refuseExport(m *manifest.Manifest, table loader.TableName) error {
 	switch {
 	case m.Stamped && j.fresh == nil:
-		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, and these have their own", setting.Replace))
+		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, but the HFiles have several", setting.Replace))
 	case m.Digest.Rows == 0:
-		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", table))
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, so the whole table would be deleted (truncate_preserve in HBase's shell empties a table)", table))
 	case m.Rejected > 0 && !j.spec.ReplaceRejected:
-		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %s set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %s rejected, whose rows the table would lose (%s): correct the export, or give %s",
 			table, setting.Count(m.Rejected, "record"), m.RejectFile, setting.ReplaceRejected))
 	}
 	return nil
@@ -156,7 +156,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	j.result.Replace = done.Replace
 	j.o.Events.Note("table compared with the export", "rows", s.Rows, "deleted", s.Deleted, "changed", s.Changed)
 	if err := s.Refuse(o.Timestamp, limit); err != nil {
-		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w\n%s; the HFiles are kept in %s", j.facts.Name, err, j.refusedHint(s, limit), j.stage.Location))
+		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w; %s; the HFiles are kept in %s", j.facts.Name, err, j.refusedHint(s, limit), j.stage.Location))
 	}
 	st := j.stage
 	if j.markers != nil {
@@ -193,11 +193,11 @@ func (j *run) exported(m *manifest.Manifest) *replace.Export {
 func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 	switch {
 	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files are built already
-		return setting.Textf("stop what writes to the table, and build the files again, which takes a later timestamp")
+		return setting.Textf("stop all writers of the table, and build the files again with a later timestamp")
 	case s.Newer > 0 || s.Foreign > 0:
-		return setting.Textf("stop what writes to the table, and give the same command with %s, which takes a later timestamp", setting.Restart)
+		return setting.Textf("stop all writers of the table, and run the command with %s, which takes a later timestamp", setting.Restart)
 	}
-	return setting.Textf("see that the export is complete; the same command with %s N or P%% above it continues (now %s)", setting.MaxDeletes, l)
+	return setting.Textf("check that the export is complete; the same command with a higher %s N or P%% continues (now %s)", setting.MaxDeletes, l)
 }
 
 // familyOf is the family's settings in the table.
@@ -235,9 +235,8 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 			return fail.With(fail.Load, fmt.Errorf("count the rows of table %s: %w", j.facts.Name, err))
 		}
 		if want := m.Digest; rows.Load() != want.Rows || cells.Load() != want.Cells {
-			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, the export has %d and %d: others wrote or deleted after the snapshot %s, "+
-				"which has the table as it was before the load and is kept until the job is done or %s discards it; the same command counts again",
-				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.OwnSnapshots[checkpoint.PlaceCompared].Snapshot, setting.Restart)
+			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, want %d and %d: others wrote after snapshot %s (the same command counts again)",
+				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.OwnSnapshots[checkpoint.PlaceCompared].Snapshot)
 			return fail.With(fail.Verify, err)
 		}
 	}

@@ -186,7 +186,7 @@ func TestReplaceTable(t *testing.T) {
 	second := l.second()
 	before := l.admin("digest", l.table)
 	if _, err := l.run(t.Context(), replacing(second, "1%"), nil); fail.KindOf(err) != fail.Check ||
-		!strings.Contains(err.Error(), "20 of the table's 1000 rows are not in the export and would be deleted, at most 1% may be") || !strings.Contains(err.Error(), "`max_deletes`") {
+		!strings.Contains(err.Error(), "20 of the table's 1000 rows are not in the export and would be deleted; the limit is 1%") || !strings.Contains(err.Error(), "`max_deletes`") {
 		t.Fatalf("with a limit of 1%%: %v", err)
 	}
 	if after := l.admin("digest", l.table); after != before {
@@ -299,7 +299,7 @@ func (l *replaceLab) othersWrite(t *testing.T) {
 			l.admin("put", l.table, "k9999", "f:v", "later")
 		}
 	})
-	if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "readers see 986 rows and 986 cells, the export has 985 and 985") {
+	if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "readers see 986 rows and 986 cells, want 985 and 985") {
 		t.Fatalf("with a row of others: %v", err)
 	}
 	if kept := l.snapshots(); len(kept) != 1 || !strings.Contains(err.Error(), kept[0]) {

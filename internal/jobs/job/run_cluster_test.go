@@ -179,7 +179,7 @@ func TestLoadLocalFiles(t *testing.T) {
 	nothingStaged(t, env, name)
 }
 
-// TestInputsOnHDFS reads a directory of dumps on HDFS, past what is no input there.
+// TestInputsOnHDFS reads a directory of dumps on HDFS, past what is not an input there.
 func TestInputsOnHDFS(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)

@@ -29,14 +29,13 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	hint := setting.Textf("what was loaded before went with the old table: %s loads everything into the new one", setting.Restart)
+	hint := setting.Textf("what this job loaded is lost with the old table: %s loads everything into the new one", setting.Restart)
 	switch found {
 	case checkpoint.OtherTable:
-		return fail.Errorf(kind, "table %s was recreated since this job began: it was dropped and made again, or emptied; its oldest region is of %s (%s)",
+		return fail.Errorf(kind, "table %s was recreated or emptied since this job began: its oldest region is from %s (%s)",
 			facts.Name, now.Oldest().Format(time.RFC3339), hint)
 	case checkpoint.DoubtfulTable:
-		return fail.Errorf(kind, "table %s may have been recreated since this job began: it was out of service, at %s the latest time, none of its regions is one of then, "+
-			"and this user cannot compare its directory on HDFS (if it was not, run the command as a user who can read that; if it was, %s)",
+		return fail.Errorf(kind, "table %s may have been recreated: it was offline, at %s last, all regions are new, and its directory is not readable (run as a user who can read it; else %s)",
 			facts.Name, time.UnixMilli(now.State).UTC().Format(time.RFC3339), hint)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
-		err = fail.With(fail.Config, fmt.Errorf("%w, and this job has not taken it: name another, or delete it", err))
+		err = fail.With(fail.Config, fmt.Errorf("%w, and this job did not take it: name another, or delete it", err))
 		return errors.Join(err, j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it is another's
 	case err != nil:
 		return fail.With(fail.Load, err)

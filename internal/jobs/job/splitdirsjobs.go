@@ -24,7 +24,7 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Di
 		err = streams.Refuse("a job for each directory")
 	}
 	if err == nil && s.Expect != nil {
-		err = fail.Errorf(fail.Config, "%s is the number of all records, and each directory is a job of its own: leave it out", setting.Expect)
+		err = fail.Errorf(fail.Config, "%s counts all records, but each directory is a separate job: leave it out", setting.Expect)
 	}
 	if err != nil {
 		return nil, err

@@ -143,5 +143,5 @@ func (j *run) addInputs(s *progress.Start) {
 
 // lostInput says that files have to be written again for which a stream is needed.
 func (j *run) lostInput(context.Context) error {
-	return fail.With(fail.Input, setting.Errorf("HFiles have to be written again, and a stream among the inputs is not there any more: run the export again, and give it to the same command (or discard the checkpoint with %s)", setting.Restart))
+	return fail.With(fail.Input, setting.Errorf("HFiles must be written again, but an input stream is gone: export again and pipe it into the same command (or %s discards the checkpoint)", setting.Restart))
 }

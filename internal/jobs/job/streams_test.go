@@ -277,7 +277,7 @@ func TestStreamWithoutAPlan(t *testing.T) {
 
 	_, err = b.open(t.Context(), pipeOf(t, []byte("no,such,columns\n1,2\n")))
 	wantError(t, err, fail.Input, "")
-	b.wantSpill(0, "after a stream that is no input")
+	b.wantSpill(0, "after a stream that is not an input")
 }
 
 // TestStreamDamagedCopy does not trust a copy that has changed.

@@ -59,7 +59,7 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 		return s, err
 	}
 	s.Report(j.o.Events.Warn)
-	j.o.Events.Note("table is read by scans: its rows are not of one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
+	j.o.Events.Note("table is read by scans: its rows are not from one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
 	r.Snapshot, r.Created = "", 0
 	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State}
 	for _, start := range s.Scanned.Starts {
@@ -118,7 +118,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 
 // began refuses to read a table in another way than this job did.
 func began(input, how, by string) error {
-	return fail.With(fail.Config, setting.Errorf("input %s: this job has begun to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
+	return fail.With(fail.Config, setting.Errorf("input %s: this job began to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
 }
 
 // closeTables deletes what a job without a journal has taken.
@@ -126,7 +126,7 @@ func (j *run) closeTables(ctx context.Context) error {
 	var errs []error
 	for _, s := range j.tables {
 		if s.Scanned != nil && s.Scanned.Torn() > 0 {
-			j.o.Events.Warn("regions of a table were split, merged or moved while it was read: rows of one part are of several moments", "table", s.Scanned.Table.String(), "parts", s.Scanned.Torn())
+			j.o.Events.Warn("regions of a table were split, merged or moved while it was read: rows of one part are from several moments", "table", s.Scanned.Table.String(), "parts", s.Scanned.Torn())
 		}
 		errs = append(errs, s.Close(ctx))
 	}

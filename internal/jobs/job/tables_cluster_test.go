@@ -91,7 +91,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	if _, err := in.admin.Run(t.Context(), "split", in.old, "2~"); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, says := p.run(""); code != 2 || !strings.Contains(says, "begun to read it by scans: give --read-by scan") {
+	if code, _, says := p.run(""); code != 2 || !strings.Contains(says, "began to read it by scans: give --read-by scan") {
 		t.Errorf("by files: exit code %d: %s", code, says)
 	}
 	if code, _, says := p.run("", "--read-by=auto"); code != 0 {

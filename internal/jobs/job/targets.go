@@ -31,7 +31,7 @@ func checkTables(o RunOptions, s spec.Job) error {
 	case !s.Several():
 		return nil
 	case o.Snapshot != "":
-		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, and the job has several: take snapshots of them before", setting.Snapshot))
+		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, but the job has several: take their snapshots before the load", setting.Snapshot))
 	case o.YARN != nil:
 		return s.Divisible(abilities.YARN)
 	}

@@ -17,7 +17,7 @@ func undone(st *checkpoint.Job, restart bool) error {
 	switch {
 	case u == nil:
 	case !u.Done:
-		return fail.Errorf(fail.Check, "an undo of this job is under way: give bulkload undo %s %s again, which resumes it", setting.Job, st.Dir)
+		return fail.Errorf(fail.Check, "an undo of this job is under way: bulkload undo %s %s resumes it", setting.Job, st.Dir)
 	case !restart:
 		return fail.Errorf(fail.Check, "this job was undone at %s: %s loads it again, with another timestamp", u.DoneAt.Format(time.RFC3339), setting.Restart)
 	}
@@ -36,7 +36,7 @@ func freshTimestamp(ctx context.Context, c *loader.Cluster, p *checkpoint.PlanRe
 	}
 	for _, u := range all {
 		if u.Cluster == p.Made.Cluster && u.Table == p.Table && u.Timestamp == p.Timestamp {
-			return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s): delete markers hide some of what is written with it; give a later %s, or none",
+			return fail.Errorf(fail.Config, "timestamp %d of table %s was undone (job %s), and delete markers hide cells with it: give a later %s, or none",
 				u.Timestamp, u.Table, u.Job, setting.Timestamp)
 		}
 	}

@@ -46,7 +46,7 @@ func TestPlan(t *testing.T) {
 	if got := w.rowsByRegion(e); !slices.Equal(got, rowsPlanned(e)) {
 		t.Errorf("regions have %d rows, the plan says %d", got, rowsPlanned(e))
 	}
-	if o := w.rekey("", 0, flags...); o.code != 3 || !strings.Contains(o.stderr, "has rows, or delete markers") {
+	if o := w.rekey("", 0, flags...); o.code != 3 || !strings.Contains(o.stderr, "is not empty: rows with new keys") {
 		t.Errorf("into a table with rows: exit code %d\n%s", o.code, o.stderr)
 	}
 	w.namedSnapshot(flags, e)

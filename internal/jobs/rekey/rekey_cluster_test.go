@@ -610,7 +610,7 @@ func TestRekeyMergedMeanwhile(t *testing.T) {
 		t.Errorf("snapshots are left: %q", left)
 	}
 	other := append(slices.Clone(flags[:2]), "--splits=08,12", "--job-id=other")
-	if o := w.rekey("", 0, other...); o.code != 3 || !strings.Contains(o.stderr, "it has no region that begins at 12") || strings.Contains(o.stderr, "the snapshot stays") {
+	if o := w.rekey("", 0, other...); o.code != 3 || !strings.Contains(o.stderr, "no region begins at 12") || strings.Contains(o.stderr, "the snapshot stays") {
 		t.Errorf("a table of others without these split points: %d: %s", o.code, o.stderr)
 	}
 }

@@ -85,7 +85,7 @@ func (r Request) resolve() (*resolved, error) {
 	}
 	switch {
 	case r.From == (loader.TableName{}) || r.To == (loader.TableName{}):
-		return nil, fail.Errorf(fail.Config, "two tables are needed: the one whose rows get new keys with %s, the one that they go to with %s", setting.From, setting.To)
+		return nil, fail.Errorf(fail.Config, "two tables are needed: %s names the one to read, %s the one to write", setting.From, setting.To)
 	case r.From == r.To:
 		return nil, fail.Errorf(fail.Config, "%s and %s are both table %s: rows go to another table, and readers follow", setting.From, setting.To, r.To)
 	case r.Since < 0:

@@ -90,7 +90,7 @@ func (j *run) steps() []checkpoint.Step {
 	built := func() bool { return j.st.Built != nil }
 	var m *manifest.Manifest
 	steps := []checkpoint.Step{
-		{Name: "record what is read", Gate: true, Run: j.record, TakeBack: j.giveBack},
+		{Name: "record the snapshot in the journal", Gate: true, Run: j.record, TakeBack: j.giveBack},
 		{Name: "open the snapshot", Done: built, Run: j.open},
 		{Name: "make the table", Run: j.plan},
 	}
@@ -100,7 +100,7 @@ func (j *run) steps() []checkpoint.Step {
 	return append(steps, []checkpoint.Step{
 		{Name: "begin the attempt", Run: j.begin},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { m, err = j.build(ctx); return err }},
-		{Name: "load them", Gate: true, Run: func(ctx context.Context) error { return j.load(ctx, m) }},
+		{Name: "load the files", Gate: true, Run: func(ctx context.Context) error { return j.load(ctx, m) }},
 		{Name: "delete the snapshot", Run: func(ctx context.Context) error { j.drop(ctx); return nil }},
 		{Name: "verify the table", Gate: true, Run: func(ctx context.Context) error { return j.verify(ctx, m) }},
 		{Name: "end the job", Run: j.end},
@@ -132,7 +132,7 @@ func (j *run) record(context.Context) error {
 		return nil
 	}
 	if j.st.Built != nil || j.divided() {
-		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
+		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q; requested now: %s and %q (%s discards the checkpoint and starts over)",
 			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
 	}
 	if err := j.st.ForgetBuild(); err != nil {
@@ -168,7 +168,7 @@ func (j *run) open(ctx context.Context) error {
 	if k.Own { // what earlier attempts have built is of the snapshot that they have taken
 		_, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot)
 		if err == nil && !there && j.divided() {
-			return fail.Errorf(fail.Check, "snapshot %s is gone, which other processes read (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
+			return fail.Errorf(fail.Check, "snapshot %s, which other processes read, is gone (%s discards the job and takes another one)", k.Snapshot, setting.Restart)
 		}
 		if err == nil && !there {
 			err = j.st.ForgetBuild()
@@ -190,7 +190,7 @@ func (j *run) open(ctx context.Context) error {
 		return nil
 	}
 	if j.divided() {
-		return fail.Errorf(fail.Check, "snapshot %s is another one than that which other processes read (%s discards the job)", k.Snapshot, setting.Restart)
+		return fail.Errorf(fail.Check, "snapshot %s is not the one that other processes read (%s discards the job)", k.Snapshot, setting.Restart)
 	}
 	if err := j.st.ForgetBuild(); err != nil { // of another snapshot of that name
 		return err

@@ -48,7 +48,7 @@ func (j *run) yarn() job.OnYARN { return job.OnYARN{Env: j.env, Journal: j.st, E
 // engine refuses to build in two ways.
 func (j *run) engine() error {
 	if k := j.st.Rekey; j.o.YARN != nil && k != nil && k.Shares != "" {
-		return fail.With(fail.Config, setting.Errorf("the job's shares are planned: give no %s, or %s, which discards the plan", setting.Engine, setting.Restart))
+		return fail.With(fail.Config, setting.Errorf("the job is planned in shares: leave %s out, or discard the plan with %s", setting.Engine, setting.Restart))
 	}
 	s, err := spec.Spec{Inputs: []string{j.input()}}.ResolveTable()
 	if err != nil {
@@ -92,7 +92,7 @@ func (j *run) divide(ctx context.Context) error {
 		err = j.st.Record(checkpoint.EventRekey, now)
 	case shares.Checksum:
 	default:
-		err = fail.Errorf(fail.Check, "shares of another plan are built for this job already (%s discards it)", setting.Restart)
+		err = fail.Errorf(fail.Check, "shares of another plan were built for this job (%s discards it)", setting.Restart)
 	}
 	if err == nil {
 		_, err = shares.Write(ctx, j.env, j.o.PlanTo)
@@ -107,7 +107,7 @@ func (j *run) divide(ctx context.Context) error {
 func (j *run) merged(ctx context.Context, out build.Output) (*manifest.Manifest, error) {
 	m, err := share.MergedFiles(ctx, out.FS, out.Dir, j.st.Rekey.Shares)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fail.Errorf(fail.Input, "the files of the job's shares are not all in %s: build the shares, merge, and give the command again", j.st.Plan.Staging)
+		return nil, fail.Errorf(fail.Input, "not all files of the job's shares are in %s: build the shares, merge, and run the command again", j.st.Plan.Staging)
 	}
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)

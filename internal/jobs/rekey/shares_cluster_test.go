@@ -122,8 +122,8 @@ func TestRekeyByShares(t *testing.T) {
 	s.ends(137, "", s.rekey(string(checkpoint.EventPlan), 0, append(s.to, "--plan", "--out="+s.plan)...))
 	s.ends(0, "", s.planned())
 	s.ends(0, "", s.planned()) // the plan stays
-	s.ends(5, "build the shares, merge, and give the command again", s.rekey("", 0, s.to...))
-	s.ends(3, "asked for are now first", s.rekey("", 0, append(s.to, "--duplicates=first")...))
+	s.ends(5, "build the shares, merge, and run the command again", s.rekey("", 0, s.to...))
+	s.ends(3, "requested now: first", s.rekey("", 0, append(s.to, "--duplicates=first")...))
 	s.ends(0, "", s.share("1/3"))
 	s.killed("2/3")
 	s.ends(0, "", s.share("3/3"))
@@ -131,7 +131,7 @@ func TestRekeyByShares(t *testing.T) {
 	s.ends(0, "", s.share("2/3"))
 	s.ends(2, "name no other directory", s.merge("1/2", "--out="+t.TempDir()))
 	s.ends(0, "", s.merge("2/2"))
-	s.ends(5, "build the shares, merge, and give the command again", s.rekey("", 0, s.to...))
+	s.ends(5, "build the shares, merge, and run the command again", s.rekey("", 0, s.to...))
 	s.ends(0, "", s.merge("1/2"))
 	s.sameFiles()
 	for _, event := range []checkpoint.Event{checkpoint.EventBuilt, checkpoint.EventLoading, checkpoint.EventLoaded} {
@@ -264,7 +264,7 @@ func (s *shared) otherSnapshot() {
 	table, err := loader.ParseTableName(s.old)
 	testcheck.Must(s.t, err)
 	testcheck.Must(s.t, c.DeleteSnapshot(s.t.Context(), table, p.Snapshots[0].Name))
-	s.ends(3, "is gone, which other processes read", s.rekey("", 0, s.to...))
+	s.ends(3, "which other processes read, is gone", s.rekey("", 0, s.to...))
 	s.ends(5, p.Snapshots[0].Name, s.share("1/2"))
 	s.ends(2, "give no --engine", s.rekey("", 0, append(s.to, "--engine=yarn")...))
 	s.ends(0, "", s.replanned(s.plan+"3", "--restart"))

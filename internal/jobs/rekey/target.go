@@ -110,13 +110,13 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 	}
 	for _, split := range splits {
 		if !slices.ContainsFunc(facts.Splits, func(s []byte) bool { return bytes.Equal(s, split) }) {
-			wrong = append(wrong, "it has no region that begins at "+rowkey.String(split))
+			wrong = append(wrong, "no region begins at "+rowkey.String(split))
 			break
 		}
 	}
 	if len(wrong) > 0 {
-		return fail.Errorf(fail.Check, "table %s is there already, and cannot have what table %s has: %s (alter it, or name a table that does not exist, which is made with %s or by the keys)",
-			facts.Name, old.Name, strings.Join(wrong, "; "), setting.Splits)
+		return fail.Errorf(fail.Check, "table %s exists and cannot take the cells of table %s: %s (alter it, or name a table that does not exist)",
+			facts.Name, old.Name, strings.Join(wrong, "; "))
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {
 		return cluster.Failure(err)
 	}
 	if !vacant {
-		return fail.Errorf(fail.Check, "table %s has rows, or delete markers: rows with new keys go into an empty table (name another one; a further pass, for what was written since the first, has %s)", q.To, setting.Since)
+		return fail.Errorf(fail.Check, "table %s is not empty: rows with new keys go into an empty table (name another one; a further pass needs %s)", q.To, setting.Since)
 	}
 	return nil
 }

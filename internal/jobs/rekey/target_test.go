@@ -28,7 +28,7 @@ func TestFits(t *testing.T) {
 		"less":                         {less, "", false, "family f keeps fewer versions; family g has a shorter TTL"},
 		"a family is missing":          {table(old.Families[0]), "", false, "it has no family g"},
 		"split points that it has":     {old, "m", false, ""},
-		"split points that it has not": {old, "x", false, "it has no region that begins at x"},
+		"split points that it has not": {old, "x", false, "no region begins at x"},
 	} {
 		facts := &cluster.Facts{Table: c.now, Splits: [][]byte{[]byte("m")}}
 		var splits [][]byte

@@ -46,10 +46,10 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 	}
 	written := fmt.Sprintf("%s, %s, digest %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), m.RowSum)
 	if j.req.Since > 0 {
-		return fail.Errorf(fail.Verify, "table %s does not hold what was written: from timestamp %d on it has %s, written were %s (rows that were deleted from table %s since an earlier pass, rows whose key columns have changed since, "+
-			"and cells that others wrote show so)", j.req.To, j.req.Since, got, written, j.req.From)
+		return fail.Errorf(fail.Verify, "table %s does not hold what was written: from timestamp %d on it has %s, want %s (concurrent writes, deletes and changed keys also cause this)",
+			j.req.To, j.req.Since, got, written)
 	}
-	return fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s, written were %s (cells that others wrote or deleted since also show so; %s discards the job and loads all again, into a table that is empty)",
+	return fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s, want %s (concurrent writes or deletes also cause this; %s loads all again, into an empty table)",
 		j.req.To, got, written, setting.Restart)
 }
 

@@ -35,7 +35,7 @@ func (e *Export) Check() error {
 		files := e.of(family, nil, nil)
 		for i := 1; i < len(files); i++ {
 			if bytes.Compare(files[i-1].Last, files[i].First) >= 0 {
-				return fmt.Errorf("%s and %s have rows of one range: files of a family must not share rows", files[i-1].Path, files[i].Path)
+				return fmt.Errorf("%s and %s overlap: files of a family must not share rows", files[i-1].Path, files[i].Path)
 			}
 		}
 	}

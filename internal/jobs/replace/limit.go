@@ -15,7 +15,7 @@ type LimitError struct {
 
 // Error names the counts.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%d of the table's %d rows are not in the export and would be deleted, at most %s may be", e.Deleted, e.Rows, e.Limit)
+	return fmt.Sprintf("%d of the table's %d rows are not in the export and would be deleted; the limit is %s", e.Deleted, e.Rows, e.Limit)
 }
 
 // Refuse says why the table would not hold exactly the export, or lose more rows
@@ -24,7 +24,7 @@ func (e *LimitError) Error() string {
 func (s *Survey) Refuse(stamp int64, l spec.DeleteLimit) error {
 	var errs []error
 	if s.Newer > 0 {
-		errs = append(errs, fmt.Errorf("%d cells newer than the job's timestamp %d are visible and would stay so", s.Newer, stamp))
+		errs = append(errs, fmt.Errorf("%d visible cells are newer than the job's timestamp %d and would stay visible", s.Newer, stamp))
 	}
 	if s.Foreign > 0 {
 		errs = append(errs, fmt.Errorf("%d visible cells have the job's timestamp %d and are not in the export: take a later timestamp", s.Foreign, stamp))

@@ -89,7 +89,7 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 		return err
 	}
 	if written != p.rows {
-		return fmt.Errorf("%d rows have cells that the export does not write, a moment ago %d had", written, p.rows)
+		return fmt.Errorf("%d rows have cells that the export does not write; there were %d a moment ago", written, p.rows)
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 		if (refused != nil) != (want.Newer+want.Foreign > 0) {
 			rt.Fatalf("refused: %v, want %+v", refused, want)
 		}
-		if want.Newer > 0 && !strings.Contains(refused.Error(), fmt.Sprintf("%d cells newer than the job's timestamp 200", want.Newer)) {
+		if want.Newer > 0 && !strings.Contains(refused.Error(), fmt.Sprintf("%d visible cells are newer than the job's timestamp 200", want.Newer)) {
 			rt.Fatalf("refused: %v", refused)
 		}
 	})

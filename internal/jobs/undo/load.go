@@ -31,19 +31,19 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	name := filepath.Base(dir)
 	switch {
 	case h.Plan == nil || !h.Finished:
-		return nil, fail.Errorf(fail.Check, "job %s is not done: give its command again, which resumes it, and undo it then", name)
+		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
 	case h.Plan.LoadsDir():
-		return nil, fail.Errorf(fail.Check, "job %s has loaded a directory of HFiles: undo takes out what run has loaded; restore a snapshot of before the load", name)
+		return nil, fail.Errorf(fail.Check, "job %s loaded a directory of HFiles, and undo works for run only: restore a snapshot from before the load", name)
 	case h.Built == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case h.Fresh != nil:
-		return nil, fail.Errorf(fail.Check, "job %s has made its table to take the place of table %s: name that one in the job files of readers again", name, h.Fresh.From)
+		return nil, fail.Errorf(fail.Check, "job %s made a table to replace table %s: name that one in the readers' job files again", name, h.Fresh.From)
 	case len(h.Plan.Tables) != len(h.BuiltTables):
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and files of %d", name, len(h.Plan.Tables), len(h.BuiltTables))
 	case h.Undo != nil && len(h.Undo.Tables) != len(h.Plan.Tables):
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and an undo of %d", name, len(h.Plan.Tables), len(h.Undo.Tables))
 	case h.Replace != nil:
-		return nil, fail.Errorf(fail.Check, "job %s has replaced what its table had: its delete markers, by which other rows are gone, would stay; restore a snapshot of before the load", name)
+		return nil, fail.Errorf(fail.Check, "job %s replaced its table's rows, and undo cannot remove its delete markers: restore a snapshot from before the load", name)
 	}
 	var all []*load
 	for i, m := range append([]*manifest.Manifest{h.Built}, h.BuiltTables...) {
@@ -52,10 +52,10 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 			plan = h.Plan.Further(i - 1)
 		}
 		if m.Stamped && i == 0 && len(h.BuiltTables) == 0 {
-			return nil, fail.Errorf(fail.Check, "job %s: its cells have timestamps of their own, by which they cannot be distinguished from others: restore a snapshot of before the load", name)
+			return nil, fail.Errorf(fail.Check, "job %s: its cells have several timestamps, so undo cannot recognize them: restore a snapshot from before the load", name)
 		}
 		if m.Stamped {
-			return nil, fail.Errorf(fail.Check, "job %s: the cells of table %s have timestamps of their own, by which they cannot be distinguished from others: restore a snapshot of before the load", name, plan.Table)
+			return nil, fail.Errorf(fail.Check, "job %s: the cells of table %s have several timestamps, so undo cannot recognize them: restore a snapshot from before the load", name, plan.Table)
 		}
 		table, err := loader.ParseTableName(plan.Table)
 		if err != nil {
@@ -82,7 +82,7 @@ func (l *load) wayBack() string {
 	}
 	t := l.table.String()
 	return "in the hbase shell: disable '" + t + "'; restore_snapshot '" + l.snapshot + "'; enable '" + t +
-		"', which takes back all that was written since the load; or clone_snapshot '" + l.snapshot + "', '" + t + "_before' to look at it"
+		"', which also discards all later writes; or clone_snapshot '" + l.snapshot + "', '" + t + "_before' to look at it"
 }
 
 // sameCluster refuses a cluster on which the job was not loaded.

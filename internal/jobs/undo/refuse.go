@@ -12,10 +12,10 @@ import (
 func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	if s.Marked > 0 {
-		no("in %s a marker deletes timestamp %d already: this load, or a part of it, was undone before", setting.Count(s.Marked, "row"), l.stamp)
+		no("in %s a marker already deletes timestamp %d: this load, or a part of it, was undone before", setting.Count(s.Marked, "row"), l.stamp)
 	}
 	if !same(s, l.manifest.Digest) {
-		no("the table has %s with timestamp %d, and %s with other columns; the job wrote %s: others wrote cells of this timestamp, or cells of the job are gone by now, deleted, expired or replaced",
+		no("the table has %s with timestamp %d, and %s in other columns; the job wrote %s: others wrote with this timestamp, or its cells were deleted, expired or were replaced",
 			s.Load, l.stamp, setting.Count(s.Foreign, "row"), l.manifest.Digest)
 	}
 	if insertOnly && s.RowsOverwritten > 0 {
@@ -26,17 +26,14 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 		switch {
 		case insertOnly:
 		case f.KeepDeleted && s.RowsRestored > 0 && !keeps(f, others):
-			no("family %s has KEEP_DELETED_CELLS and keeps %d versions: deleted cells count among them, and a compaction would drop older ones (%d would be enough where no single versions are deleted)", f.Family, f.Versions, need)
+			no("family %s has KEEP_DELETED_CELLS and keeps %d versions, which include deleted cells: a compaction would drop older ones (%d versions are enough if no single versions are deleted)", f.Family, f.Versions, need)
 		case f.Compacted == 0:
 		case f.Versions == 1 && others == 0:
-			no("family %s keeps one version, and a compaction has written %d of the load's %d cells again: what they had overwritten is gone, and it is not known whether they had "+
-				"(give %s if you know that the load has only added rows)", f.Family, f.Compacted, f.Cells, setting.InsertOnly)
+			no("family %s keeps one version, and a compaction rewrote %d of the load's %d cells: cells that they overwrote are gone (give %s if the load only added rows)", f.Family, f.Compacted, f.Cells, setting.InsertOnly)
 		case f.Versions < need:
-			no("family %s keeps %d versions, a compaction has written %d of the load's %d cells again, and %d other timestamps of the table were undone: "+
-				"%d versions would be needed to be sure that what the load has overwritten is there", f.Family, f.Versions, f.Compacted, f.Cells, others, need)
+			no("family %s keeps %d versions, a compaction rewrote %d of the load's %d cells, and %d other timestamps were undone: with fewer than %d versions overwritten cells may be gone", f.Family, f.Versions, f.Compacted, f.Cells, others, need)
 		case f.Deletes > 0:
-			no("in %d rows of family %s markers delete single versions of other timestamps, and a compaction has written %d of the load's %d cells again: "+
-				"it is not known what was seen before the load there", f.Deletes, f.Family, f.Compacted, f.Cells)
+			no("in %d rows of family %s markers delete single versions, and a compaction rewrote %d of the load's %d cells: what readers saw there before the load is unknown", f.Deletes, f.Family, f.Compacted, f.Cells)
 		}
 	}
 	return all

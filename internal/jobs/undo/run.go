@@ -171,7 +171,7 @@ func (u *undo) judge() error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w\n%s", u.job(), errors.Join(errs...), u.tables[0].wayBack()))
+	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), errors.Join(errs...), u.tables[0].wayBack()))
 }
 
 // steps are those of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.
@@ -180,12 +180,12 @@ func (u *undo) steps() []checkpoint.Step {
 	steps := []checkpoint.Step{
 		{Name: "begin the attempt", Run: func(context.Context) error { _, err := u.st.Begin(u.o.Version); return err }},
 		{Name: "delete snapshots of earlier attempts", Run: u.dropPresent},
-		{Name: "look once more before the first marker is sent", Done: sent, Run: u.reconsider},
-		{Name: "record what begins", Done: func() bool { return u.st.Undo != nil }, Run: u.begin},
+		{Name: "check again before the first marker is sent", Done: sent, Run: u.reconsider},
+		{Name: "record the step in the journal", Done: func() bool { return u.st.Undo != nil }, Run: u.begin},
 		{Name: "write the markers", Run: u.build},
 	}
 	for _, t := range slices.Backward(u.tables) {
-		steps = append(steps, checkpoint.Step{Name: "take it out of " + t.table.String(), Done: func() bool { return u.st.Undo.Out[t.number] }, Run: t.takeOut})
+		steps = append(steps, checkpoint.Step{Name: "take the load out of " + t.table.String(), Done: func() bool { return u.st.Undo.Out[t.number] }, Run: t.takeOut})
 	}
 	return append(steps, checkpoint.Step{Name: "end the undo", Run: u.end})
 }
@@ -272,7 +272,7 @@ func (u *undo) end(ctx context.Context) error {
 	defer cancel()
 	if u.st.Undo.Differs && u.o.Verify != "full" {
 		for _, t := range u.tables {
-			u.o.Events.Warn("the snapshot of before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
+			u.o.Events.Warn("the snapshot from before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
 			if err := u.st.ForgetSnapshot(checkpoint.PlaceUndone(t.number)); err != nil {
 				return err
 			}

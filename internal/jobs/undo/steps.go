@@ -130,14 +130,14 @@ func (u *undo) reconsider(ctx context.Context) error {
 	case refused != nil && !asLoaded:
 		return errors.Join(refused, u.withdraw(ctx))
 	case refused == nil && !unchanged:
-		u.o.Events.Note("others have written since the markers were, which are written again")
+		u.o.Events.Note("others wrote to the table: the markers are written again")
 		return u.withdraw(ctx) // and begin
 	case refused == nil:
 		return nil
 	}
 	// A compaction may have dropped what the load has overwritten. The snapshot still has it, and the load's cells show that
 	// these rows were not deleted since.
-	u.o.Events.Note("a compaction has written cells of the load again since the snapshot, which gives back what they overwrote", "snapshot", u.tables[0].own().Snapshot)
+	u.o.Events.Note("a compaction rewrote cells of the load; the snapshot has what they overwrote", "snapshot", u.tables[0].own().Snapshot)
 	u.resume()
 	for _, t := range u.tables {
 		t.all = true
@@ -163,7 +163,7 @@ func (t *target) takeOut(ctx context.Context) error {
 	if err := u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
 		return err
 	}
-	u.o.Events.Note("the load is out of a table", "table", t.table.String(), "markers", t.result.Markers)
+	u.o.Events.Note("the load is taken out of a table", "table", t.table.String(), "markers", t.result.Markers)
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (t *target) bring(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil || !lost(err) {
 		return err
 	}
-	t.u.o.Events.Warn("files with markers are lost, and are written again", "table", t.table.String(), "error", err)
+	t.u.o.Events.Warn("marker files are lost and written again", "table", t.table.String(), "error", err)
 	if again := t.writeAgain(ctx); again != nil {
 		return errors.Join(err, again)
 	}
@@ -248,7 +248,7 @@ func (t *target) verify(ctx context.Context) error {
 func (t *target) compare(predicted, now *result.Survey) error {
 	switch {
 	case now.CellsSeen > 0:
-		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still seen", setting.Count(now.CellsSeen, "cell"), t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still visible", setting.Count(now.CellsSeen, "cell"), t.stamp))
 	case now.Rest != predicted.Rest:
 		return t.notAsPredicted(fmt.Errorf("other cells of the table: want %[2]s, got %[1]s; others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
 	case now.Versions != predicted.Versions:
@@ -260,11 +260,10 @@ func (t *target) compare(predicted, now *result.Survey) error {
 func (t *target) notAsPredicted(err error) error {
 	what := fmt.Sprintf("job %s is undone, but the table is not as predicted", t.job)
 	if t.several {
-		what = fmt.Sprintf("job %s is undone in table %s, but that is not as predicted, and tables that were loaded before it keep the load until the same command resumes", t.job, t.table)
+		what = fmt.Sprintf("job %s is undone in table %s, which is not as predicted; tables loaded before it keep the load until the same command resumes", t.job, t.table)
 		if t.number == 0 {
 			what = fmt.Sprintf("job %s is undone, but table %s is not as predicted", t.job, t.table)
 		}
 	}
-	return fail.With(fail.Verify, setting.Errorf("%s: %w\nthe snapshot %s of before the undo is kept, and the same command looks again; "+
-		"where others write to the table, %s range ends the undo and keeps the snapshot too", what, err, t.own().Snapshot, setting.Verify))
+	return fail.With(fail.Verify, setting.Errorf("%s: %w; the snapshot %s from before the undo is kept, and the same command checks again (if others write to the table, give %s range)", what, err, t.own().Snapshot, setting.Verify))
 }

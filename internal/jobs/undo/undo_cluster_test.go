@@ -318,7 +318,7 @@ func TestUndoOneVersion(t *testing.T) {
 	with = other.digest()
 	for _, dry := range []bool{true, false} {
 		r, err := undo.Run(t.Context(), other.env, second, undo.Options{DryRun: dry})
-		if fail.KindOf(err) != fail.Check || len(r.Refused) != 1 || !strings.Contains(r.Refused[0], "keeps one version, and a compaction has written 600 of the load's 600 cells again") {
+		if fail.KindOf(err) != fail.Check || len(r.Refused) != 1 || !strings.Contains(r.Refused[0], "keeps one version, and a compaction rewrote 600 of the load's 600 cells") {
 			t.Errorf("an undo that loses rows is not refused: %+v, %v", r, err)
 		}
 	}

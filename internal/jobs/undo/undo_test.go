@@ -67,11 +67,11 @@ func TestRefusals(t *testing.T) {
 		want       string
 	}{
 		"one version, as it was loaded":          {family(1, 0, 0), 0, false, ""},
-		"one version, compacted":                 {family(1, 1, 0), 0, false, "keeps one version, and a compaction has written 1 of the load's 20 cells again"},
+		"one version, compacted":                 {family(1, 1, 0), 0, false, "keeps one version, and a compaction rewrote 1 of the load's 20 cells"},
 		"one version, compacted, rows were new":  {family(1, 1, 0), 0, true, ""},
-		"one version, others undone":             {family(1, 1, 0), 1, false, "3 versions would be needed"},
+		"one version, others undone":             {family(1, 1, 0), 1, false, "with fewer than 3 versions"},
 		"two versions, compacted":                {family(2, 20, 0), 0, false, ""},
-		"two versions, another undone":           {family(2, 20, 0), 1, false, "1 other timestamps of the table were undone"},
+		"two versions, another undone":           {family(2, 20, 0), 1, false, "1 other timestamps were undone"},
 		"two versions, as loaded, others undone": {family(2, 0, 0), 5, false, ""},
 		"three versions, another undone":         {family(3, 20, 0), 1, false, ""},
 		"versions deleted":                       {family(3, 20, 2), 0, false, "in 2 rows of family f markers delete single versions"},
@@ -80,10 +80,10 @@ func TestRefusals(t *testing.T) {
 		"deleted cells kept, two versions":       {with(family(2, 0, 0), func(s *result.Survey) { s.RowsRestored, s.Families[0].KeepDeleted = 1, true }), 0, false, ""},
 		"deleted cells kept, rows were new":      {with(family(1, 0, 0), func(s *result.Survey) { s.Families[0].KeepDeleted = true }), 0, false, ""},
 		"rows were there":                        {with(family(1, 0, 0), func(s *result.Survey) { s.RowsOverwritten = 3 }), 0, true, "`insert_only` is given, but 3 rows were there"},
-		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 row with other columns"},
+		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 row in other columns"},
 		"fewer cells":                            {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Cells-- }), 0, false, "10 rows, 19 cells"},
-		"other values":                           {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Sum++ }), 0, false, "others wrote cells of this timestamp"},
-		"marked":                                 {with(family(1, 0, 0), func(s *result.Survey) { s.Marked = 4 }), 0, false, "in 4 rows a marker deletes timestamp 200 already"},
+		"other values":                           {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Sum++ }), 0, false, "others wrote with this timestamp"},
+		"marked":                                 {with(family(1, 0, 0), func(s *result.Survey) { s.Marked = 4 }), 0, false, "in 4 rows a marker already deletes timestamp 200"},
 	} {
 		var got []string
 		for _, why := range l.refusals(&c.survey, c.others, c.insertOnly) {

@@ -16,7 +16,7 @@ type DataError struct {
 	err  error
 }
 
-// AboutData is an error about data; what its format takes is no data.
+// AboutData is an error about data; what its format takes is not data.
 func AboutData(data []byte, format string, args ...any) error {
 	return &DataError{bytes.Clone(data[:min(len(data), mostData)]), fmt.Errorf(format, args...)}
 }

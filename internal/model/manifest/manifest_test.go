@@ -225,7 +225,7 @@ func TestOtherForms(t *testing.T) {
 	}
 }
 
-// TestSealedInAnotherForm: blanks and the order of fields are no change.
+// TestSealedInAnotherForm: blanks and the order of fields are not change.
 func TestSealedInAnotherForm(t *testing.T) {
 	text, err := Seal(golden())
 	testcheck.Must(t, err)

@@ -30,7 +30,7 @@ func ParseDeleteLimit(text string) (DeleteLimit, error) {
 		right = l.rows >= 0
 	}
 	if err != nil || !right {
-		return DeleteLimit{}, fmt.Errorf("%q is no number of rows and no share from 0%% to 100%%: give one such as 1000 or 2.5%%", text)
+		return DeleteLimit{}, fmt.Errorf("%q is not a number of rows and no share from 0%% to 100%%: give one such as 1000 or 2.5%%", text)
 	}
 	return l, nil
 }

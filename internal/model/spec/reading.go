@@ -181,7 +181,7 @@ func refuseNull(name string, data []byte) error {
 		return nil // the decoder has said so
 	}
 	for _, doc := range f.Docs {
-		if err := refuseNullIn(name, doc.Body, "what NULL is written as is null_value"); err != nil {
+		if err := refuseNullIn(name, doc.Body, "what stands for NULL is null_value"); err != nil {
 			return err
 		}
 	}

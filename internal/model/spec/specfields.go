@@ -36,7 +36,7 @@ type Spec struct {
 	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
 	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first or last
 	BadRecords string `yaml:"bad_records"`    // how many bad records are set aside: N or P%, default 0
-	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is no error
+	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is not an error
 	Expect     *int64 `yaml:"expect_records"` // how many records the inputs have; nil: not known
 	Verify     string `yaml:"verify"`         // after the load: full, sample (default) or off
 	Timestamp  int64  `yaml:"timestamp"`      // of every cell, milliseconds; default: when the job was planned
@@ -70,7 +70,7 @@ type Reading struct {
 	Quotes     string `yaml:"quotes"`      // strict or lenient
 	Escape     string `yaml:"escape"`      // the byte before one that means nothing, or none
 	EscapeMap  string `yaml:"escape_map"`  // what letters after the escape mean
-	NullValue  Texts  `yaml:"null_value"`  // what NULL is written as; none: nothing is NULL
+	NullValue  Texts  `yaml:"null_value"`  // what stands for NULL; none: nothing is NULL
 	NullQuoted string `yaml:"null_quoted"` // yes: in quotes too; no
 	SkipLines  int    `yaml:"skip_lines"`  // at the beginning of each file
 	SkipEnd    int    `yaml:"skip_end"`    // at its end
@@ -104,7 +104,7 @@ const (
 type SpecField struct {
 	Name    string      // as in the file
 	Type    FieldType   // of its value
-	Default string      // what a file without it means, in words where it is no value
+	Default string      // what a file without it means, in words where it is not a value
 	Fill    bool        // [Spec.Resolve] puts the default in
 	Doc     string      // one or two sentences, without the default
 	Enum    []string    // the only texts that are taken; empty: any
@@ -168,14 +168,14 @@ func allFields() []SpecField {
 		{Name: "quotes", Type: FieldText, Part: OfText, Default: "strict", Enum: []string{"strict", "lenient"}, Usage: "text: strict (default) or lenient", Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator."},
 		{Name: "escape", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte before one that is taken as it is, or none", Doc: "The byte before one that is not read as a separator, a quote or an escape; or none."},
 		{Name: "escape_map", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: maps(), Usage: "text: what letters after the escape stand for: literal, mysql, mysql-batch, postgres, hive-crlf, jq", Doc: "What letters after the escape stand for."},
-		{Name: "null_value", Type: FieldTexts, Part: OfText, Default: "the dialect's", Usage: `text: what NULL is written as, such as \N; may be repeated; none`, Doc: "What NULL is written as: one text or several, compared before escapes are read. none: nothing is NULL. NULL is no cell."},
+		{Name: "null_value", Type: FieldTexts, Part: OfText, Default: "the dialect's", Usage: `text: what stands for NULL, such as \N; may be repeated; none`, Doc: "What NULL is written as: one text or several, compared before escapes are read. none: nothing is NULL. NULL is not a cell."},
 		{Name: "null_quoted", Type: FieldText, Part: OfText, Default: "the dialect's", Enum: []string{"yes", "no"}, Usage: "text: whether a value in quotes can be NULL: yes or no", Doc: "Whether a value in quotes can be NULL."},
-		{Name: "skip_lines", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the start of each file that are no records", Doc: "Lines at the start of each file of text, before its header, that are no records."},
-		{Name: "skip_end", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the end of each file that are no records", Doc: "Lines at the end of each file of text that are no records."},
-		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #", Doc: "What a line of text begins with that is no record."},
+		{Name: "skip_lines", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the start of each file that are not records", Doc: "Lines at the start of each file of text, before its header, that are not records."},
+		{Name: "skip_end", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the end of each file that are not records", Doc: "Lines at the end of each file of text that are not records."},
+		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #", Doc: "What a line of text begins with that is not a record."},
 		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: ends of values without quotes that lose their blanks: no, left, right, both", Doc: "Which ends of values without quotes lose their blanks and tabs."},
 		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)",
-			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
+			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are not characters of it make a bad record."},
 		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore", Doc: "What becomes of columns that are not among those asked for."},
 		{Name: "missing", Type: FieldText, Part: OfText, Default: "fail", Enum: []string{"fail", "null"}, Usage: "columns that a file lacks: fail (default) or null",
 			Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails. Text without a header lacks the last columns where its first record has fewer values; in text of Hive they are NULL by default."},

@@ -200,7 +200,7 @@ func checkTable(name string) error {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
 		})
 		if part == "" || other >= 0 || part[0] == '-' || part[0] == '.' {
-			return fmt.Errorf("%q is no name of a table", name)
+			return fmt.Errorf("%q is not a name of a table", name)
 		}
 	}
 	return nil

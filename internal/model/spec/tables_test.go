@@ -87,7 +87,7 @@ func TestDivisible(t *testing.T) {
 		want       string
 	}{
 		{"last", nil, ""}, {"last", []TableSpec{table}, ""}, {"", []TableSpec{index, wide}, ""}, {"fail", []TableSpec{index}, ""},
-		{"first", []TableSpec{wide, index}, "duplicates: an index is built by several processes only with `duplicates` fail"},
+		{"first", []TableSpec{wide, index}, "duplicates: several processes build an index only with `duplicates` fail"},
 		{"fail", []TableSpec{hidden}, "tables: several processes have no directory of the name _x"},
 	} {
 		j, err := Spec{Table: "_t", Key: "id", Duplicates: c.duplicates, Tables: c.tables}.Resolve()
@@ -120,7 +120,7 @@ func TestTablesThatAreWrong(t *testing.T) {
 		"table: it has no table":                                              {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},
 		"table 1 (t): another table of the job has this name":                 {Table: "default:t", Key: "id", Tables: []TableSpec{{Table: "t", Key: "id"}}},
 		"table 2 (n_t): another table of the job has this name":               {Table: "t", Key: "id", Tables: []TableSpec{{Table: "n:t", Key: "id"}, {Table: "n_t", Key: "id"}}},
-		"table 1 (../x): \"../x\" is no name of a table":                      {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
+		"table 1 (../x): \"../x\" is not a name of a table":                      {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
 		"table 1 (x): key: missing":                                           {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x"}}},
 		"table 1 (index i): it has no table":                                  {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Key: "a"}}},
 		"table 1 (index i): an index has its key and covers only":             {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},

@@ -71,7 +71,7 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	default:
 		return nil
 	}
-	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
+	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
 }
 
 // someRecords refuses an input without records that are loaded: an export that failed looks like that.

@@ -169,7 +169,7 @@ func (w *wideRow) sort(plan *Plan) error {
 	return nil
 }
 
-// decide leaves one cell of each place. Equal ones are no duplicates: what
+// decide leaves one cell of each place. Equal ones are not duplicates: what
 // does not follow from the qualifier comes with every record of a key.
 func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 	kept := w.cells[:0]

@@ -36,7 +36,7 @@ func (s *SplitSums) UnmarshalJSON(b []byte) error {
 	for i, text := range list {
 		sum, err := hex.DecodeString(text)
 		if err != nil || len(sum) != 4 {
-			return fmt.Errorf("%q is no checksum of a split", text)
+			return fmt.Errorf("%q is not a checksum of a split", text)
 		}
 		(*s)[i] = uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3])
 	}

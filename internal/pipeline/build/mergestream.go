@@ -161,7 +161,7 @@ func AssembleStreams(plans []*Plan, parts []*PartRead, streams [][]*Streamed, al
 	for i, want := range read {
 		if merged[i] != want.Counts {
 			t, region := tableOf(plans, i)
-			return nil, nil, ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: %d chunks of %s with sum %016x were written, %d of %s with %016x were read: rows were lost on their way; nothing was loaded (the same command builds again)",
+			return nil, nil, ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: %d chunks of %s, sum %016x, were written; %d of %s, sum %016x, were read: rows are lost, nothing was loaded (the same command builds again)",
 				region, merged[i].Chunks, setting.Count(merged[i].Rows, "row"), merged[i].Sum, want.Chunks, setting.Count(want.Rows, "row"), want.Sum))
 		}
 	}

@@ -135,7 +135,7 @@ func refusesLost(t *testing.T, plans []*Plan, parts []*PartRead, done [][]*Strea
 	lost.Merged = lost.Merged[1:]
 	lost.Regions = slices.DeleteFunc(slices.Clone(lost.Regions), func(r WrittenRecord) bool { return r.InSort() == first.Region })
 	twice.Merged = append(slices.Clone(twice.Merged), first)
-	for want, s := range map[string]*Streamed{"rows were lost": &lost, "was written twice": &twice} {
+	for want, s := range map[string]*Streamed{"rows are lost": &lost, "was written twice": &twice} {
 		done[at] = slices.Clone(was)
 		done[at][table] = s
 		_, _, err := AssembleStreams(plans, parts, done, true)

@@ -157,5 +157,5 @@ func (w *writers) balancePacked(m *manifest.Manifest, read manifest.RowSum) erro
 	if m.Duplicates > 0 || w.sum == read {
 		return nil
 	}
-	return fail.Errorf(fail.Unexpected, "read were %s, written %s; nothing was loaded (this is a fault of bulkload or of this machine: report it)", read, w.sum)
+	return fail.Errorf(fail.Unexpected, "%s were read, %s written; nothing was loaded (a fault of bulkload or of this machine: report it)", read, w.sum)
 }

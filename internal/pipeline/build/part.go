@@ -186,7 +186,7 @@ func (p *PartRead) balance(plans []*Plan) error {
 	}
 	for t := range plans {
 		if p.Records-p.Rejected != rows[t]+left[t] {
-			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s were read and %d of them rejected, %s were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
+			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s read, %d rejected, %s written, %d left out as duplicates (a fault of bulkload or of this machine: report it)",
 				setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows[t], "row"), left[t]))
 		}
 	}

@@ -75,7 +75,7 @@ func (p *rangePieces) encode(ctx context.Context, r *pieceWriter) (bool, error) 
 
 func (p *rangePieces) end(r *pieceWriter) error {
 	if got := r.part.taken + r.dups; got != p.rows {
-		return fail.Errorf(fail.Unexpected, "region %d: %s were merged of %d; nothing was loaded (this is a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row"), p.rows)
+		return fail.Errorf(fail.Unexpected, "region %d: %s were merged of %d; nothing was loaded (a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row"), p.rows)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func RemoveSpill(state, dir string) error {
 		return nil
 	}
 	if !filepath.IsAbs(dir) || !strings.HasPrefix(filepath.Base(dir), SpillPrefix(state)) {
-		return fmt.Errorf("the journal names %s for sorted rows, which is not such a directory: remove it yourself", dir)
+		return fmt.Errorf("the journal names %s for sorted rows, which is not such a directory: remove it by hand", dir)
 	}
 	return os.RemoveAll(dir)
 }

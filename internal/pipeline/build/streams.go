@@ -171,7 +171,7 @@ func (s *Streams) Waiting(known map[string]StreamState) bool {
 	return false
 }
 
-// Others are the inputs that are no streams.
+// Others are the inputs that are not streams.
 func (s *Streams) Others(inputs []string) (others []string) {
 	for _, input := range inputs {
 		if one := s.byInput[input]; one == nil || one.plain {
@@ -254,5 +254,5 @@ func (s *Streams) Close() error {
 
 // restartHint says how a job is made of another stream.
 func restartHint() setting.Text {
-	return setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
+	return setting.Textf("%s discards the checkpoint and starts over; another %s makes another job", setting.Restart, setting.JobID)
 }

@@ -238,7 +238,7 @@ func TestStreamOfADeadWriter(t *testing.T) {
 	}
 }
 
-// TestStreamsThatAreRefused has the errors of what is no stream, and of streams that cannot be read.
+// TestStreamsThatAreRefused has the errors of what is not a stream, and of streams that cannot be read.
 func TestStreamsThatAreRefused(t *testing.T) {
 	open := func(name string) *os.File {
 		f, err := os.Open(name)

@@ -149,7 +149,7 @@ func TestEstimateNothing(t *testing.T) {
 	}
 	s.Inputs, s.Format, s.AllowEmpty = []string{empty}, "dump", true
 	e, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), Options{})
-	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "HBase's ZooKeeper is not known") {
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "HBase's ZooKeeper is unknown") {
 		t.Fatalf("without a table and split points: %+v, %v", e, err)
 	}
 	splits := partition.SaltSplits(10)

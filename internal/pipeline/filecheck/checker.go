@@ -36,7 +36,7 @@ func (e *DamagedError) Error() string {
 type Target struct {
 	manifest.File
 	Path      string // on the file system
-	MayBeGone bool   // it may be gone, which is no damage
+	MayBeGone bool   // it may be gone, which is not damage
 	ID        uint64 // of the file that was read, where the file system says one
 }
 
@@ -125,7 +125,7 @@ func (p *Checker) one(ctx context.Context, f *Target) error {
 	}
 	f.ID, _ = hdfsio.FileID(info)
 	if info.Size() != f.Bytes {
-		return &DamagedError{f.Path, []string{fmt.Sprintf("it has %d bytes, written were %d", info.Size(), f.Bytes)}}
+		return &DamagedError{f.Path, []string{fmt.Sprintf("it has %d bytes, want %d", info.Size(), f.Bytes)}}
 	}
 	if f.CRC32C == 0 {
 		f.CRC32C, err = p.check(ctx, file, f)
@@ -140,7 +140,7 @@ func (p *Checker) one(ctx context.Context, f *Target) error {
 
 // Differs says of a file that does not have its checksum what is wrong with it.
 func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint32) error {
-	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, when it was written it was %08x", sum, f.CRC32C)}
+	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, want %08x", sum, f.CRC32C)}
 	_, err := (&Checker{FS: p.FS}).check(ctx, file, f)
 	if d, ok := errors.AsType[*DamagedError](err); ok {
 		found = append(found, d.Found...)
@@ -224,7 +224,7 @@ func ReadBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) err
 	defer f.Close()
 	sum, err := sumOf(ctx, f, 512<<10, nil)
 	if err == nil && sum != sent {
-		err = fmt.Errorf("the CRC-32C of its bytes is %08x, written were %08x", sum, sent)
+		err = fmt.Errorf("the CRC-32C of its bytes is %08x, want %08x", sum, sent)
 	}
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", name, err)

@@ -105,7 +105,7 @@ func TestDamagedFiles(t *testing.T) {
 			t.Fatalf("a bit of byte %d: %v, %v", at, damaged, err)
 		}
 		d := damaged[1]
-		if d.Path != f.Path || len(d.Found) < 2 || !strings.HasPrefix(d.Found[0], fmt.Sprintf("the CRC-32C of its bytes is %08x, when it was written it was %08x", castagnoli(bad), f.CRC32C)) {
+		if d.Path != f.Path || len(d.Found) < 2 || !strings.HasPrefix(d.Found[0], fmt.Sprintf("the CRC-32C of its bytes is %08x, want %08x", castagnoli(bad), f.CRC32C)) {
 			t.Fatalf("a bit of byte %d: %q", at, d.Found)
 		}
 		if strings.ContainsRune(d.Error(), '"') || !strings.HasPrefix(d.Error(), f.Path+" is damaged: ") {
@@ -131,8 +131,8 @@ func TestOtherFiles(t *testing.T) {
 		b      []byte
 		found  string
 	}{
-		"shorter":      {f, whole[:len(whole)-1], fmt.Sprintf("it has %d bytes, written were %d", len(whole)-1, len(whole))},
-		"longer":       {unknown(f), append(bytes.Clone(whole), 0), fmt.Sprintf("it has %d bytes, written were %d", len(whole)+1, len(whole))},
+		"shorter":      {f, whole[:len(whole)-1], fmt.Sprintf("it has %d bytes, want %d", len(whole)-1, len(whole))},
+		"longer":       {unknown(f), append(bytes.Clone(whole), 0), fmt.Sprintf("it has %d bytes, want %d", len(whole)+1, len(whole))},
 		"empty":        {f, nil, "it has 0 bytes"},
 		"another one":  {sound, other, "it is a sound HFile, but not the one that was written"},
 		"fewer cells":  {fewer, whole, "it has 150 cells, not 149"},
@@ -270,7 +270,7 @@ func TestReadBack(t *testing.T) {
 		}
 		put(t, m, "/x", b)
 		testcheck.Must(t, ReadBack(t.Context(), m, "/x", castagnoli(b)))
-		want := fmt.Sprintf("read back /x: the CRC-32C of its bytes is %08x, written were %08x", castagnoli(b), castagnoli(b)^4)
+		want := fmt.Sprintf("read back /x: the CRC-32C of its bytes is %08x, want %08x", castagnoli(b), castagnoli(b)^4)
 		if err := ReadBack(t.Context(), m, "/x", castagnoli(b)^4); err == nil || err.Error() != want {
 			t.Errorf("%d bytes: %v, want %s", n, err, want)
 		}

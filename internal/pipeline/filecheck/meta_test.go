@@ -44,7 +44,7 @@ func TestWritten(t *testing.T) {
 	for what, c := range map[string]struct{ cells, bytes int64 }{"cells": {f.Cells + 1, f.Bytes}, "bytes": {f.Cells, f.Bytes - 1}} {
 		want := f.File
 		want.Cells, want.Bytes = c.cells, c.bytes
-		text := fmt.Sprintf("read back /f/x: it has %d cells in %d bytes, written were %d in %d", f.Cells, f.Bytes, c.cells, c.bytes)
+		text := fmt.Sprintf("read back /f/x: it has %d cells in %d bytes, want %d in %d", f.Cells, f.Bytes, c.cells, c.bytes)
 		if err := Written(t.Context(), m, f.Path, want); err == nil || err.Error() != text {
 			t.Errorf("other %s: %v, want %s", what, err, text)
 		}
@@ -105,7 +105,7 @@ func (f *countedFile) Close() error {
 	return f.File.Close()
 }
 
-// TestOpenFails: a file that cannot be read, and one that is no HFile, is closed again.
+// TestOpenFails: a file that cannot be read, and one that is not an HFile, is closed again.
 func TestOpenFails(t *testing.T) {
 	m := hdfsio.NewMemory()
 	_, whole := written(t, m, "/f/x", 3)
@@ -177,7 +177,7 @@ func TestDescribeHFile(t *testing.T) {
 	}
 }
 
-// TestInfoText: a value prints by its length and its key, and as its bytes where it is no text.
+// TestInfoText: a value prints by its length and its key, and as its bytes where it is not text.
 func TestInfoText(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"BULKLOAD_TIMESTAMP", "\x00\x00\x00\x00\x00\x00\x03\xe8", "1970-01-01 00:00:01.000 UTC"},

@@ -14,7 +14,7 @@ func Written(ctx context.Context, fsys Opener, name string, want manifest.File) 
 		return fmt.Errorf("read back %s: %w", name, err)
 	}
 	if meta.Cells != want.Cells || meta.Bytes != want.Bytes {
-		return fmt.Errorf("read back %s: it has %d cells in %d bytes, written were %d in %d", name, meta.Cells, meta.Bytes, want.Cells, want.Bytes)
+		return fmt.Errorf("read back %s: it has %d cells in %d bytes, want %d in %d", name, meta.Cells, meta.Bytes, want.Cells, want.Bytes)
 	}
 	return nil
 }

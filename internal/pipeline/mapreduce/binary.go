@@ -34,7 +34,7 @@ func checkBinary(name string) error {
 		}
 	}
 	if f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
-		return fmt.Errorf("%s is no program", name)
+		return fmt.Errorf("%s is not a program", name)
 	}
 	return nil
 }

@@ -273,7 +273,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	case err != nil && !errors.Is(err, yarn.ErrUnknown):
 		return "", e.unreachable(s, err)
 	}
-	return "", fail.With(fail.Check, setting.Errorf("neither the ResourceManager nor the history server knows %s, which an earlier attempt has submitted, and its output in %s is not complete: see that it does not run (yarn application -status), and give %s to start over",
+	return "", fail.With(fail.Check, setting.Errorf("YARN does not know %s, which an earlier attempt submitted, and its output in %s is incomplete: check that it has ended, and give %s to start over",
 		s.Application, s.Dir, setting.Restart))
 }
 

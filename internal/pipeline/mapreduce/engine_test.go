@@ -225,7 +225,7 @@ func TestForgotten(t *testing.T) {
 	b := newBench(t, "exit 1")
 	b.Begun = b.begun(application)
 	_, err := b.build(t.Context())
-	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "neither the ResourceManager nor the history server knows") || len(b.notes.all) > 0 {
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "YARN does not know") || len(b.notes.all) > 0 {
 		t.Errorf("%v, %v", err, b.notes.all)
 	}
 }

@@ -338,7 +338,7 @@ func TestPermanentErrors(t *testing.T) {
 	}
 }
 
-// TestTasksRefuse: what does not belong to the job is no work.
+// TestTasksRefuse: what does not belong to the job is not work.
 func TestTasksRefuse(t *testing.T) {
 	p := newPiped(t, jobtest.CSVSpec(bad(t, false)), [][]byte{[]byte("k04")}, 2, 2)
 	for what, in := range map[string]string{"nothing": "", "another number": "1/3\n", "two": "1/2\n2/2\n", "no share": "x\n"} {

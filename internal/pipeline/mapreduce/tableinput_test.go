@@ -66,7 +66,7 @@ func TestRefuseTables(t *testing.T) {
 	for _, c := range []struct{ root, readBy, want string }{
 		{"hdfs://nn1:8020/hbase", "", ""},
 		{"hdfs://nn1:8020/hbase", "auto", ""},
-		{"hdfs://nn1:8020/hbase", "scan", "input hbase:t: tasks on YARN read the files of a table, and do not scan it"},
+		{"hdfs://nn1:8020/hbase", "scan", "input hbase:t: tasks on YARN read the files of a table and cannot scan it"},
 		{"file:///hbase", "", "hbase:t is on this machine alone"},
 		{"", "files", "hbase.rootdir is not configured: the files of input hbase:t are below it"},
 	} {

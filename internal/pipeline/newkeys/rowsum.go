@@ -28,7 +28,7 @@ func (h *RowHash) add(family string, qualifier []byte, timestamp int64, value []
 	h.rest(qualifier, timestamp, value)
 }
 
-// AddBytes is add of a family that is no string.
+// AddBytes is add of a family that is not a string.
 func (h *RowHash) AddBytes(family, qualifier []byte, timestamp int64, value []byte) {
 	h.cells = append(append(h.cells, byte(len(family))), family...)
 	h.rest(qualifier, timestamp, value)

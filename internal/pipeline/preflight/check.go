@@ -49,7 +49,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no severity", text)
+	return fmt.Errorf("%q is not a severity", text)
 }
 
 // Check is one thing that was looked at before a job.

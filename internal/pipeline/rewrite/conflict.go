@@ -21,7 +21,7 @@ const mostOverlapping = 256
 
 // Conflict reads files that have rows between each other's, and finds two that have other values for one cell: the same row,
 // family, qualifier, timestamp and type. Files of one load have one sequence id in HBase, so which value is seen follows from
-// their sizes and names, and changes with a merge or a compaction. Cells that are equal in all are no conflict.
+// their sizes and names, and changes with a merge or a compaction. Cells that are equal in all are not conflict.
 func Conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) error {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b loader.HFile) int {

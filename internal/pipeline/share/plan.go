@@ -163,7 +163,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	}
 	var again Plan
 	if err := unseal(b, &again, &again.Checksum); err != nil || !reflect.DeepEqual(again.Job, p.Job) {
-		return nil, fail.Errorf(fail.Config, "the job has texts that a plan cannot hold, such as bytes that are no UTF-8: write them with escapes (%v)", err)
+		return nil, fail.Errorf(fail.Config, "the job has texts that a plan cannot hold, such as bytes that are not UTF-8: write them with escapes (%v)", err)
 	}
 	return p, nil
 }

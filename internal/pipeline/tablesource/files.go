@@ -164,7 +164,7 @@ func (f *Files) Memory(info fs.FileInfo) int64 {
 func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	r, ok := info.(region)
 	if !ok {
-		return fmt.Errorf("%s is no region of snapshot %s", info.Name(), f.name)
+		return fmt.Errorf("%s is not a region of snapshot %s", info.Name(), f.name)
 	}
 	_, parsed, err := f.parser.columns()
 	if err == nil {
@@ -179,7 +179,7 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (source.Rows, error) {
 	r, ok := info.(region)
 	if !ok || r.number < 0 {
-		return nil, fmt.Errorf("%s is no region of snapshot %s", info.Name(), f.name)
+		return nil, fmt.Errorf("%s is not a region of snapshot %s", info.Name(), f.name)
 	}
 	parser, parsed, err := f.parser.columns()
 	if err != nil {

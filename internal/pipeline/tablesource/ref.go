@@ -25,7 +25,7 @@ func Parse(input string) (r Ref, ok bool, err error) {
 	}
 	if name, is := strings.CutPrefix(input, cluster.SnapshotScheme); is {
 		if name == "" || strings.ContainsAny(name, "/:") {
-			return Ref{}, true, fmt.Errorf("input %s: %q is no name of a snapshot", input, name)
+			return Ref{}, true, fmt.Errorf("input %s: %q is not a snapshot name", input, name)
 		}
 		return Ref{Snapshot: name}, true, nil
 	}

@@ -130,7 +130,7 @@ func (f *ScanFiles) Check(_ fs.FileInfo, columns []string) error {
 func (f *ScanFiles) Rows(ctx context.Context, info fs.FileInfo, columns []string) (source.Rows, error) {
 	p, ok := info.(scanPart)
 	if !ok || p.number < 0 {
-		return nil, fmt.Errorf("%s is no part of table %s", info.Name(), f.table.Table)
+		return nil, fmt.Errorf("%s is not part of table %s", info.Name(), f.table.Table)
 	}
 	parser, parsed, err := f.parser.columns()
 	if err != nil {

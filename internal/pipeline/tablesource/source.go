@@ -214,7 +214,7 @@ func ByScans(err error) error {
 	if !errors.Is(err, snapshot.ErrUnsupported) {
 		return err
 	}
-	return setting.Errorf("%w; of a table, which is no snapshot, %s scan gives them", err, setting.ReadBy)
+	return setting.Errorf("%w; of a table, which is not a snapshot, %s scan gives them", err, setting.ReadBy)
 }
 
 // FilesFailure is the kind of an error if files are needed: a table that has cells which cannot be read there is not

@@ -132,13 +132,12 @@ func (s *survey) missing() error {
 		f := &s.files[i]
 		switch f.state {
 		case stateNowhere:
-			return fail.With(fail.Verify, setting.Errorf("%s, which was loaded, is in no store of the table and not in its archive: it was removed or replaced by another file, "+
-				"or a compaction has taken it and HBase has cleaned the archive since (%s full says whether its rows are there)", f.file.Path, setting.Verify))
+			return fail.With(fail.Verify, setting.Errorf("%s was loaded, but is neither in the table's stores nor in its archive: removed, replaced or compacted long ago (%s full checks its rows)", f.file.Path, setting.Verify))
 		case stateElsewhere:
 			return fail.Errorf(fail.Verify, "%s is in the store as %s, a region that does not have its rows", f.file.Path, f.at.path)
 		}
 		if f.at.size != f.file.Size {
-			return fail.Errorf(fail.Verify, "%s has %s in the store, as %s; written were %d", f.file.Path, setting.Count(f.at.size, "byte"), f.at.path, f.file.Size)
+			return fail.Errorf(fail.Verify, "%s has %s in the store, as %s; %d were written", f.file.Path, setting.Count(f.at.size, "byte"), f.at.path, f.file.Size)
 		}
 	}
 	return nil

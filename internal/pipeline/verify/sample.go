@@ -243,7 +243,7 @@ func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) 
 		case r.m.Stamped:
 			stamp = s.Stamp
 		}
-		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %s, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
+		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %s, of table %s has other cells than were loaded with timestamp %d (deletes by others, dropped by a compaction, also cause this)",
 			setting.Count(len(s.Key), "byte"), r.facts.Name, stamp))
 	}
 	r.got = r.rows.digest

@@ -33,7 +33,7 @@ func (s *Stores) sums(ctx context.Context, v *survey) error {
 				return err
 			}
 			if f.read = read; sum != f.file.CRC32C {
-				return fail.Errorf(fail.Verify, "%s has other bytes in the store, as %s, than were written: their CRC-32C is %08x, written was %08x", f.file.Path, f.at.path, sum, f.file.CRC32C)
+				return fail.Errorf(fail.Verify, "%s has other bytes in the store, as %s, than were written: their CRC-32C is %08x, want %08x", f.file.Path, f.at.path, sum, f.file.CRC32C)
 			}
 			return nil
 		})

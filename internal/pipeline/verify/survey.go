@@ -242,6 +242,6 @@ func (s *Stores) denied(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return fail.With(fail.Check, setting.Errorf("HBase's directory %s may not be read: %w (let the user list its data and archive and read the files there, for example by an ACL of HDFS, or verify with %s sample or full)",
+	return fail.With(fail.Check, setting.Errorf("HBase's directory %s may not be read: %w (let the user read its data and archive, by an ACL of HDFS, or verify with %s sample or full)",
 		s.Root, err, setting.Verify))
 }

@@ -81,13 +81,11 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 		return v, err
 	}
 	if v.Got != v.Want && m.Stamped {
-		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
-			"(cells of those times that the table had before, deletes and newer versions also show so: %s sample reads rows by their keys)",
+		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamps %d to %d, want %s (older cells of these times also cause this: try %s sample)",
 			facts.Name, v.Got, from, to, v.Want, setting.Verify)
 	}
 	if v.Got != v.Want {
-		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
-			"(rows whose key was loaded twice in this timestamp, and cells that a compaction has dropped because others deleted or replaced them, also show so)",
+		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamp %d, want %s (deletes, and keys loaded twice, also cause this)",
 			facts.Name, v.Got, m.Timestamp, v.Want)
 	}
 	return v, nil

@@ -56,7 +56,7 @@ type Index struct {
 	query       []int           // the query columns among them
 }
 
-// NewIndex reads nothing yet. An index with a column that is no text cell of the data is refused: its entries could not be
+// NewIndex reads nothing yet. An index with a column that is not a text cell of the data is refused: its entries could not be
 // compared with their rows.
 func NewIndex(c IndexCluster, s spec.Job, name string) (*Index, error) {
 	target, err := s.Index(name)
@@ -227,7 +227,7 @@ func (e *entries) add(r loader.Row) error {
 			return nil
 		}
 	}
-	return fail.Errorf(fail.Check, "table %s has a row without the cell %s: it is no index that bulkload has written", e.index.name, spec.RowCell)
+	return fail.Errorf(fail.Check, "table %s has a row without the cell %s: it is not an index that bulkload has written", e.index.name, spec.RowCell)
 }
 
 // give reads the rows of the entries, and gives those that the entries still lead to. It says of how many entries, from the first

@@ -162,11 +162,11 @@ func TestIndexesThatCannotBeRead(t *testing.T) {
 		name  string
 		query Query
 	}{
-		`no index is called "day"`:           {s, "day", Query{}},
-		`column "day" is not in`:             {typed, "by_day", Query{}},
-		"by the values of its query":         {s, "by_day", Query{From: []string{"1"}}},
-		"a query key has the columns":        {s, "by_day", Query{Values: []string{"1", "2"}}},
-		"no index that bulkload has written": {s, "by_day", Query{Values: []string{"7"}}},
+		`no index is called "day"`:               {s, "day", Query{}},
+		`column "day" is not in`:                 {typed, "by_day", Query{}},
+		"by the values of its query":             {s, "by_day", Query{From: []string{"1"}}},
+		"a query key has the columns":            {s, "by_day", Query{Values: []string{"1", "2"}}},
+		"not an index that bulkload has written": {s, "by_day", Query{Values: []string{"7"}}},
 	} {
 		f["x"].rows = nil
 		f.put("x", "7a", "other", "")

@@ -241,11 +241,10 @@ type NoRangeError struct{ Err error }
 func (e *NoRangeError) Error() string { return e.Err.Error() }
 func (e *NoRangeError) Unwrap() error { return e.Err }
 
-// noRange says why a range of values is no range of keys.
+// noRange says why a range of values is not a range of keys.
 func (k saltedKey) noRange(p keygen.Expr) error {
 	columns := keygen.Columns(p)
-	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows are where it puts them: "+
-		"get reads the rows of one value, and scan %s reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p, setting.Full)}
+	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is not a range of row keys, because %s does not keep the order: use get, or scan %s, which reads the whole table", k.spec, strings.Join(columns, ", "), p, setting.Full)}
 }
 
 func has(m map[string]string, name string) bool {

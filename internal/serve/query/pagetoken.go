@@ -19,7 +19,7 @@ import (
 const pageVersion = 1
 
 var (
-	errPage       = errors.New("this is no page token of this program")
+	errPage       = errors.New("this is not a page token of this program")
 	errOtherQuery = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
 )
 

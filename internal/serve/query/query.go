@@ -52,7 +52,7 @@ type Query struct {
 	// Stored gives the values of typed cells as they are stored. Default: their texts.
 	Stored bool
 	// Steady has the reading end with ErrRegionsChanged where the table's regions changed meanwhile, so that all rows given
-	// before are of one table. A region that only moved is no change; a disabled table is an error at once. Default: a scan
+	// before are of one table. A region that only moved is not a change; a disabled table is an error at once. Default: a scan
 	// continues in the new regions, and a disabled table is waited for.
 	Steady bool
 	// RowBytes is the most that a row may have, keys included; a larger one ends the reading with loader.ErrRowTooLarge.

@@ -58,7 +58,7 @@ func (l *Lab) releaseBefore(ctx context.Context) (*baseline, error) {
 func (l *Lab) baselineCommit(ctx context.Context) (ref, commit string, err error) {
 	if ref = l.Baseline; ref != "" {
 		if commit, err = l.git(ctx, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}"); err != nil {
-			return "", "", fmt.Errorf("baseline %q is no tag or commit of this checkout: %w", ref, err)
+			return "", "", fmt.Errorf("baseline %q is not a tag or commit of this checkout: %w", ref, err)
 		}
 		return ref, commit, nil
 	}

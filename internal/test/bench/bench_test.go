@@ -55,7 +55,7 @@ func TestSummaryIsInOrder(t *testing.T) {
 			}
 		}
 		if 2*below < len(values) || 2*above < len(values) {
-			t.Fatalf("%v is no median of %v", s.Median, values)
+			t.Fatalf("%v is not a median of %v", s.Median, values)
 		}
 	})
 }

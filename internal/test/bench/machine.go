@@ -17,7 +17,7 @@ type Machine struct {
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
 	Commit string `json:"commit,omitempty"` // ends in +changes when files differ from it
-	// Load is how many processes wanted to run, on average of the minute before the start: more than about 0.2 is no quiet
+	// Load is how many processes wanted to run, on average of the minute before the start: more than about 0.2 is not quiet
 	// machine.
 	Load float64 `json:"load_before"`
 }

@@ -54,7 +54,7 @@ func (l *Lab) nightlyCase(ctx context.Context) (Case, error) {
 		}
 		r := &result.Result{}
 		if err := json.Unmarshal(stdout, r); err != nil || r.Manifest == nil {
-			return Sample{}, fmt.Errorf("output of bulkload run: %w", errors.Join(err, errors.New("it has no manifest")))
+			return Sample{}, fmt.Errorf("output of bulkload run: %w", errors.Join(err, errors.New("the manifest is missing")))
 		}
 		detail := map[string]float64{"read s": r.Manifest.ReadTime.Seconds(), "write s": r.Manifest.WriteTime.Seconds(),
 			"load s": r.LoadTime.Seconds(), "verify s": r.VerifyTime.Seconds()}

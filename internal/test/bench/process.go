@@ -78,7 +78,7 @@ func (c command) run(ctx context.Context) ([]byte, Usage, error) {
 	return stdout.Bytes(), usage, nil
 }
 
-// name is the program with the first argument that is no flag, enough to see which command failed.
+// name is the program with the first argument that is not a flag, enough to see which command failed.
 func (c command) name() string {
 	name := filepath.Base(c.argv[0])
 	for _, arg := range c.argv[1:] {

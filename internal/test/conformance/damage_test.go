@@ -231,7 +231,7 @@ var damages = []damage{
 	{name: "uncompressed bytes", damage: func(a *anatomy) { a.set(4, a.number(4)+1) }},
 	{name: "uncompressed index bytes", damage: func(a *anatomy) { a.set(3, a.number(3)+1) }},
 	{name: "comparator of the trailer", damage: func(a *anatomy) { trailerBytes(a, 11, "org.apache.hadoop.hbase.MetaCellComparator") }},
-	{name: "comparator that is no class", damage: func(a *anatomy) { trailerBytes(a, 11, "org.apache.hadoop.hbase.NoComparator") }},
+	{name: "comparator that is not a class", damage: func(a *anatomy) { trailerBytes(a, 11, "org.apache.hadoop.hbase.NoComparator") }},
 	{name: "an encryption key", damage: func(a *anatomy) { a.trailer = append(a.trailer, field{number: 13, bytes: []byte("key")}) }},
 	{name: "minor version", damage: func(a *anatomy) { a.version = 4<<24 | 3 }},
 	{name: "last key", damage: infoSet("hfile.LASTKEY", func(v []byte) []byte { v[5]--; return v })},

@@ -101,7 +101,7 @@ func (p *plainReader) ends(at int) int {
 	return 0
 }
 
-// isNone says that a line is no record: an empty one in text of several columns whose lines end with LF or CR LF, and PostgreSQL's last.
+// isNone says that a line is not a record: an empty one in text of several columns whose lines end with LF or CR LF, and PostgreSQL's last.
 func (p *plainReader) isNone(from, next int, row []value, cols int) bool {
 	line := string(p.text[from:next])
 	if p.cr && cols > 1 && (line == "\n" || line == "\r\n") {

@@ -41,7 +41,7 @@ func (r *round) refusal(p *process, o *Outcome) {
 	}
 }
 
-// anew restarts the job. That is refused too when the input is no export any more.
+// anew restarts the job. That is refused too when the input is not an export any more.
 func (r *round) anew(ctx context.Context, o *Outcome) error {
 	if err := r.survey(ctx, o); err != nil {
 		return fmt.Errorf("before --restart: %w", err)

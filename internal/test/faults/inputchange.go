@@ -31,7 +31,7 @@ func inputChanges() []string {
 }
 
 // change changes the input on disk: one of its files or, where that is another state of the whole, every other time all. It
-// gives what is there then, nil when that is no export any more.
+// gives what is there then, nil when that is not an export any more.
 func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 	next := *d
 	next.files = slices.Clone(d.files)

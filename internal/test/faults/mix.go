@@ -38,7 +38,7 @@ func ParseMix(text string) (Mix, error) {
 			if given {
 				var err error
 				if n, err = strconv.Atoi(weight); err != nil || n < 1 || n > 1000 {
-					return nil, fmt.Errorf("weight %q of %s is no number from 1 to 1000", weight, kind)
+					return nil, fmt.Errorf("weight %q of %s is not a number from 1 to 1000", weight, kind)
 				}
 			}
 			if !slices.Contains(Kinds(), kind) {

@@ -43,7 +43,7 @@ func TestDigest(t *testing.T) {
 				found = found || strings.HasPrefix(l, empty) && strings.HasSuffix(strings.TrimSpace(l), line)
 			}
 			if !found {
-				t.Errorf("%s %s: %s is no line of\n%s", c.table, empty, line, want)
+				t.Errorf("%s %s: %s is not a line of\n%s", c.table, empty, line, want)
 			}
 		}
 	}

@@ -173,7 +173,7 @@ func TestRow09UnknownFamily(t *testing.T) {
 	}
 }
 
-// TestRow10Junk puts a file that is no HFile next to those of a build.
+// TestRow10Junk puts a file that is not an HFile next to those of a build.
 func TestRow10Junk(t *testing.T) {
 	l := whole(t)
 	r, dir := built(t, l, Job{Spec: data.Spec{Rows: 300, Seed: 10, Regions: 2}, Form: data.CSV, Memory: "64MiB"}, splits(2))

@@ -214,7 +214,7 @@ func TestShares(t *testing.T) {
 		}
 		for _, m := range c.VolumeMounts {
 			if !volumes[m.Name] {
-				t.Errorf("%s mounts %s, which is no volume", j.Name, m.Name)
+				t.Errorf("%s mounts %s, which is not a volume", j.Name, m.Name)
 			}
 		}
 		if j.Spec.Template.Spec.TerminationGracePeriodSeconds == nil || *j.Spec.Template.Spec.TerminationGracePeriodSeconds <= stopLimit {

@@ -57,7 +57,7 @@ func Parse(text string) ([]Mutant, error) {
 func head(line string) (Mutant, error) {
 	file, what, ok := strings.Cut(line, ": ")
 	if !ok || path.Ext(file) != ".go" || path.Clean(file) != file {
-		return Mutant{}, fmt.Errorf("%q is no Go file with a few words after a colon", line)
+		return Mutant{}, fmt.Errorf("%q is not a Go file with a few words after a colon", line)
 	}
 	return Mutant{File: file, What: what, Package: "./" + path.Dir(file)}, nil
 }

@@ -49,8 +49,8 @@ cluster: ./internal/d TestZ
 	}
 	for text, want := range map[string]string{
 		"-x":                                "before any mutant",
-		"pkg/a.go no words":                 "no Go file",
-		"pkg/../a.go: x":                    "no Go file",
+		"pkg/a.go no words":                 "not a Go file",
+		"pkg/../a.go: x":                    "not a Go file",
 		"pkg/a.go: x\n":                     "changes nothing",
 		"pkg/a.go: x\n-a\n+a":               "changes nothing",
 		"pkg/a.go: x\n-a\npkg/a.go: x\n-b":  "line 3",

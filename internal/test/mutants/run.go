@@ -32,7 +32,7 @@ type Total struct{ Caught, Survived, LeftOut int }
 const testLimit = "10m"
 
 // Run runs the tests of each mutant. An error is one of the list, or of tests that fail without any mutant: it says nothing of the tests'
-// worth. A mutant that survives is no error.
+// worth. A mutant that survives is not an error.
 func Run(ctx context.Context, list []Mutant, o Options) (Total, error) {
 	dir, err := os.MkdirTemp("", "mutants-")
 	if err != nil {

@@ -52,7 +52,7 @@ func (s *site) rekeys() {
 	if e := s.with("BULKLOAD_TEST_STOP_AFTER=submitted").do(args...); e.code != -1 {
 		s.Fatalf("it ends with %d: %s", e.code, e.said)
 	}
-	if e := s.do(alone...); e.code != 2 || !strings.Contains(e.said, "has handed this job to YARN") {
+	if e := s.do(alone...); e.code != 2 || !strings.Contains(e.said, "submitted this job to YARN") {
 		s.Errorf("another engine: %d: %s", e.code, e.said)
 	}
 	if e := s.with("BULKLOAD_TEST_STOP_AFTER=built").do(args...); e.code != -1 {

@@ -4,5 +4,5 @@
 // is there: links to files and headings, and quoted messages to the code.
 //
 // Nothing here is in the program: cmd/bulkload's tests call it, so that what it
-// needs for man pages is no dependency of the binary.
+// needs for man pages is not a dependency of the binary.
 package reference

@@ -33,13 +33,13 @@ var makers = map[string]int{
 	"fmt.Errorf": 0, "errors.New": 0, "fail.Errorf": 1, "setting.Errorf": 0, "setting.Textf": 0, "setting.Plain": 0, "fail.AboutData": 1,
 }
 
-// mostText is how many bytes a text that makes no error has at most.
-const mostText = 400
+// maxText is how many bytes a text that makes no error has at most.
+const maxText = 400
 
 // logging are the methods that write into the log.
 var logging = []string{"Debug", "Info", "Warn", "Error", "Note", "DebugContext", "WarnContext", "Log"}
 
-// otherTexts are calls whose texts are no messages, fields whose texts other documents have, and files with such texts alone.
+// otherTexts are calls whose texts are not messages, fields whose texts other documents have, and files with such texts alone.
 var (
 	otherCalls = []string{
 		"MustCompile", "Contains", "HasPrefix", "HasSuffix", "Index", "Replace", "ReplaceAll", "Cut", "CutPrefix", "CutSuffix", "Sscanf", "MarshalIndent", "Indent",
@@ -172,7 +172,7 @@ func (v *messageVisitor) add(format, class string, call *ast.CallExpr, at ast.No
 	switch {
 	case words == 0, !m.Error && (words < 2 || !strings.Contains(strings.TrimSpace(format), " ")):
 		return
-	case !m.Error && len(format) > mostText: // a help text, or a list of names
+	case !m.Error && len(format) > maxText: // a help text, or a list of names
 		return
 	}
 	m.Text = v.readable(format, args)

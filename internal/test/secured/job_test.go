@@ -61,7 +61,7 @@ func (s *site) holds(t testing.TB, e export, table string) {
 	}
 }
 
-// testJobs loads the exports as a user who is no superuser, and holds the tables to them.
+// testJobs loads the exports as a user who is not a superuser, and holds the tables to them.
 func testJobs(t *testing.T, s *site) {
 	for _, e := range exports(t) {
 		table := "job_" + string(e.kind)

@@ -249,7 +249,7 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 						return err
 					}
 				}
-				// Before the master, which may not make its own directory where it is no superuser.
+				// Before the master, which may not make its own directory where it is not a superuser.
 				if err := c.makeHomes(ctx); err != nil {
 					return err
 				}

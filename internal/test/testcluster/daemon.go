@@ -42,11 +42,11 @@ func (d *Daemon) current() identity {
 	return d.cluster.state.Daemons[d.role].identity
 }
 
-// Kill sends SIGKILL and returns when the process is gone. A daemon that does not run is no error.
+// Kill sends SIGKILL and returns when the process is gone. A daemon that does not run is not an error.
 func (d *Daemon) Kill(ctx context.Context) error { return d.end(ctx, syscall.SIGKILL) }
 
 // Terminate sends SIGTERM, which lets the daemon close what it has open, and returns when the process is
-// gone. A daemon that does not run is no error.
+// gone. A daemon that does not run is not an error.
 func (d *Daemon) Terminate(ctx context.Context) error { return d.end(ctx, syscall.SIGTERM) }
 
 func (d *Daemon) end(ctx context.Context, sig syscall.Signal) error {

@@ -59,7 +59,7 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 		return err
 	}
 	if c.state.Security.Kerberos {
-		// HBase is no superuser, and others must reach the staging directory below.
+		// HBase is not a superuser, and others must reach the staging directory below.
 		if err := makeDir(dfs, "/hbase"); err != nil {
 			return err
 		}

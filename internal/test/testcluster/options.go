@@ -136,7 +136,7 @@ func (o Options) Validate() error {
 	}
 	for role := range o.HeapMB {
 		if _, ok := defaultHeapMB[role.base()]; !ok || role != role.base() {
-			return fmt.Errorf("test cluster: heap given for %q, which is no role", role)
+			return fmt.Errorf("test cluster: heap given for %q, which is not a role", role)
 		}
 	}
 	if o.HBase != "" {

@@ -34,7 +34,7 @@ func (p Protection) validate(key string) error {
 // values that are equal describe the same cluster.
 type Security struct {
 	// Kerberos starts a KDC of the cluster's own and has HDFS and HBase accept Kerberos only. HBase's ACLs
-	// are on, and hbase is no HDFS superuser: that is hdfs, the NameNode's user.
+	// are on, and hbase is not HDFS superuser: that is hdfs, the NameNode's user.
 	Kerberos bool `json:"kerberos,omitempty"`
 
 	// RPC is hadoop.rpc.protection, Data dfs.data.transfer.protection, HBase hbase.rpc.protection. With

@@ -54,7 +54,7 @@ func escape(s string) (byte, error) {
 	}
 	hi, lo := hex(s[1]), hex(s[2])
 	if hi < 0 || lo < 0 {
-		return 0, fmt.Errorf(`%q are no two hexadecimal digits of an escape \xNN`, s[1:3])
+		return 0, fmt.Errorf(`%q are not two hexadecimal digits of an escape \xNN`, s[1:3])
 	}
 	return byte(hi<<4 | lo), nil
 }

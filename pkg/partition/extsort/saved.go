@@ -56,7 +56,7 @@ func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 	}
 	for _, r := range saved {
 		if filepath.Base(r.Name) != r.Name {
-			return nil, fmt.Errorf("%w: %q is no name of one", ErrCorrupt, r.Name)
+			return nil, fmt.Errorf("%w: %q is not a name of one", ErrCorrupt, r.Name)
 		}
 		opened, err := openRun(filepath.Join(s.o.Dir, r.Name), r.Size, s.o.Regions)
 		if err != nil {

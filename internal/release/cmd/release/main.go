@@ -36,7 +36,7 @@ func run(ctx context.Context) error {
 	if text := os.Getenv("SOURCE_DATE_EPOCH"); text != "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("SOURCE_DATE_EPOCH %q is no number of seconds", text)
+			return fmt.Errorf("SOURCE_DATE_EPOCH %q is not a number of seconds", text)
 		}
 		o.Date = time.Unix(seconds, 0)
 	}
