@@ -93,7 +93,7 @@ func (r *refusalLab) plans(t *testing.T) {
 	r.refused(t, "a share without a plan", 2, `--plan and --share go together`, "build", "--share", "1/3", "--out", "rows")
 	r.refused(t, "share 0", 2, `--share: "0/3"`, shareArgs(0, 3)...)
 	r.refused(t, "no shares", 5, `no such file or directory`, mergeArgs(1, 1)...)
-	r.refused(t, "a stream", 2, `standard input can be read once`, "plan", "--quiet", "--out", "other", "--key", "id", "--columns", "id", "--input", "-", "--splits", "a")
+	r.refused(t, "a stream", 2, `standard input can be read only once`, "plan", "--quiet", "--out", "other", "--key", "id", "--columns", "id", "--input", "-", "--splits", "a")
 }
 
 // shares: a share that is missing or damaged is named.

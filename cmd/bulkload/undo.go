@@ -44,7 +44,7 @@ last, so that no entry of an index is seen whose row is gone.
 
 It refuses, with exit status 3, and changes none of the tables, where something would be lost: when the cells of the
 timestamp are not those that the job wrote, or when a compaction may have dropped
-what they had overwritten. Then a snapshot of before the load, if run --snapshot took
+what they had overwritten. Then a snapshot from before the load, if run --snapshot took
 one, is the way back, and the message says how.
 
 The same command after a crash resumes. The timestamp is never used again for the

@@ -13,7 +13,7 @@ type Helpers interface {
 	Count() int
 	// Do has one of them do the work, some time, or gives false.
 	Do(work func()) bool
-	// Wait returns when done has a value, which it takes; meanwhile it may do work of theirs.
+	// Wait returns when done has a value, which it takes; meanwhile it may do their work.
 	Wait(done <-chan struct{})
 }
 

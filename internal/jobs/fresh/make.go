@@ -193,7 +193,7 @@ func (m *maker) made(ctx context.Context) error {
 }
 
 // Forget drops the table of a job that is started over, in which rows of earlier
-// attempts may be. One that is not certainly the job's stays, and is refused.
+// attempts may be. One that may not be the job's stays, and is refused.
 func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, e progress.Events) error {
 	f := st.Fresh
 	if f == nil || f.Made == nil || st.Finished {

@@ -38,7 +38,7 @@ type loadWay struct {
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
-// (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) where none is given.
+// (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) by default.
 func maxFiles(env *cluster.Env, given int) int {
 	if n, err := strconv.Atoi(env.Conf.Value("hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily")); err == nil && n > 0 && given == 0 {
 		return n

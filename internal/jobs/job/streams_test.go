@@ -199,11 +199,11 @@ func TestStreamOfAnEarlierAttempt(t *testing.T) {
 				j, err = b.open(t.Context(), nothing(t))
 				switch {
 				case lost && at < 3:
-					wantError(t, err, fail.Input, fmt.Sprintf("standard input was read to its end, byte %d, by an attempt that failed, and there is no copy", len(data)))
+					wantError(t, err, fail.Input, fmt.Sprintf("standard input was read to its end, byte %d, by a failed attempt, and its copy is gone", len(data)))
 				case err != nil:
 					t.Fatal(err)
 				case lost:
-					b.wantNote("the stream is not needed any more")
+					b.wantNote("the stream is not needed")
 					if err := b.plan(j); err != nil || j.input != nil {
 						t.Errorf("the plan: %v", err)
 					}
@@ -295,7 +295,7 @@ func TestStreamDamagedCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, err = b.open(t.Context(), nothing(t))
-	wantError(t, err, fail.Input, "and there is no copy of it any more: run the export again")
+	wantError(t, err, fail.Input, "and its copy is gone: run the export again")
 	j.endAsKilled(t)
 	if j, err = b.open(t.Context(), pipeOf(t, export(t))); err != nil {
 		t.Fatal(err)
@@ -380,7 +380,7 @@ func TestStreamKilled(t *testing.T) {
 	_ = child.Wait()
 	b.wantSpill(1, "after the kill")
 	j, err := b.open(t.Context(), nothing(t))
-	wantError(t, err, fail.Input, "by an attempt that failed: run the export again, and give it to the same command")
+	wantError(t, err, fail.Input, "by a failed attempt: run the export again, and give it to the same command")
 	if !strings.Contains(fmt.Sprint(err), "standard input was read to byte ") {
 		t.Error(err)
 	}

@@ -182,7 +182,7 @@ func (in *tableInput) laterAttemptReadsOwnSnapshot(t *testing.T) {
 	if _, ok, err := in.cluster.SnapshotTime(t.Context(), in.table, taken.Snapshot); !ok || err != nil {
 		t.Errorf("the snapshot %q of the first attempt: %t, %v", taken.Snapshot, ok, err)
 	}
-	// What is written after it is not of this job.
+	// What is written after it belongs to another job.
 	if _, err := in.admin.Run(t.Context(), "put", in.old, "0later", "f:check_id", "later"); err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestRequests(t *testing.T) {
 func TestOldKeySpecs(t *testing.T) {
 	for spec, says := range map[string]string{
 		"a + b":                "where a ends and b begins, no key shows",
-		"salt(a) + b":          "write it as the salt's last argument",
+		"salt(a) + b":          "write it as the last argument",
 		"md5hex(a)":            "stores no column as it is",
 		"'x' + $row":           "is the old key itself",
 		"a + md5hex(a) + b":    "no key shows",

@@ -6,7 +6,7 @@ import (
 )
 
 // Replace is what a run takes away from its table, so that the table holds
-// exactly the export, as a snapshot of before the load says.
+// exactly the export, as a snapshot from before the load says.
 type Replace struct {
 	Rows    int64  `json:"rows"`        // of the table before
 	Deleted int64  `json:"deleted"`     // of them that are not in the export
@@ -29,7 +29,7 @@ type Fresh struct {
 	Before       *Before  `json:"before,omitempty"`       // what the old one has that the export lacks; nil: it was not compared
 }
 
-// Before is what a table has that an export lacks, as a snapshot of before the
+// Before is what a table has that an export lacks, as a snapshot from before the
 // load says.
 type Before struct {
 	Rows    int64  `json:"rows"`        // of the table

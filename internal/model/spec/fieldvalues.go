@@ -32,7 +32,7 @@ func (s *Spec) Set(name string, texts []string) error {
 	case reflect.Slice:
 		v.Set(reflect.ValueOf(slices.Clone(texts)).Convert(v.Type()))
 		return nil
-	case reflect.Pointer: // to a number, nil where none is given
+	case reflect.Pointer: // to a number, nil if the setting is empty
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}

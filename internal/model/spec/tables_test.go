@@ -120,7 +120,7 @@ func TestTablesThatAreWrong(t *testing.T) {
 		"table: it has no table":                                              {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},
 		"table 1 (t): another table of the job has this name":                 {Table: "default:t", Key: "id", Tables: []TableSpec{{Table: "t", Key: "id"}}},
 		"table 2 (n_t): another table of the job has this name":               {Table: "t", Key: "id", Tables: []TableSpec{{Table: "n:t", Key: "id"}, {Table: "n_t", Key: "id"}}},
-		"table 1 (../x): \"../x\" is not a name of a table":                      {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
+		"table 1 (../x): \"../x\" is not a name of a table":                   {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
 		"table 1 (x): key: missing":                                           {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x"}}},
 		"table 1 (index i): it has no table":                                  {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Key: "a"}}},
 		"table 1 (index i): an index has its key and covers only":             {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},

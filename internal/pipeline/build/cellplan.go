@@ -140,7 +140,7 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 		}
 	}
 	if len(errs) == 0 && len(p.slots) == 0 {
-		errs = append(errs, errors.New("cells: no column is left to make a cell of"))
+		errs = append(errs, errors.New("cells: no column is left for a cell"))
 	}
 	if len(errs) > 0 {
 		return fail.With(fail.Config, errors.Join(errs...))

@@ -59,7 +59,7 @@ func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
 	for i, c := range m.plan.wide {
 		name := b.Field(row, c)
 		if len(name) == 0 {
-			return &keygen.FieldError{Column: m.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", celltype.ErrValue)}
+			return &keygen.FieldError{Column: m.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, but gives a cell's qualifier", celltype.ErrValue)}
 		}
 		at := len(m.plan.slots) + i
 		m.offsets[at], m.lengths[at] = uint32(len(data)), len(name)
@@ -123,10 +123,10 @@ func (m *rowMaker) textRow(b *source.Batch, row int) error {
 func (m *rowMaker) noCell() error {
 	for i := range m.kept {
 		if !m.kept[i].empty {
-			return &keygen.FieldError{Err: setting.Errorf("no cell: every value that makes one is empty (%s store makes empty cells)", setting.Empty)}
+			return &keygen.FieldError{Err: setting.Errorf("the record has no cell: all its values are empty (%s store makes empty cells)", setting.Empty)}
 		}
 	}
-	return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is NULL")}
+	return &keygen.FieldError{Err: errors.New("the record has no cell: all its values are NULL")}
 }
 
 func (m *rowMaker) tooLong(slot, n int) error {

@@ -68,7 +68,7 @@ func (m *rowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 		ms, err := t.dates.Millis(text)
 		switch {
 		case len(text) == 0:
-			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", celltype.ErrValue)
+			err = fmt.Errorf("%w: it is empty, but gives the timestamp of the cells", celltype.ErrValue)
 		case err != nil:
 			err = celltype.ValueError(text, "is "+err.Error())
 		case ms < 0 || ms == hfile.LatestTimestamp:

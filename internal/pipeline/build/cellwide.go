@@ -80,7 +80,7 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 
 func (w *wideRow) add(m *extsort.Merge) error {
 	if len(w.data)+len(m.Payload())+(len(w.records)+1)*len(w.values)*wideCellSize > maxWideRow {
-		return fail.With(fail.BadRows, fail.AboutData(w.key, "the %s of one key, of %s, take more than %s together, which is the most for one row: make a row of fewer, by a key with more in it",
+		return fail.With(fail.BadRows, fail.AboutData(w.key, "the %s with one key, of %s, take more than %s, the limit of a row: add columns to the key",
 			setting.Count(len(w.records)+1, "record"), setting.Count(len(w.key), "byte"), setting.Count(maxWideRow, "byte")))
 	}
 	w.data = append(w.data, m.Payload()...)

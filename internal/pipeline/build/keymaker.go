@@ -64,7 +64,7 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 		}
 	}
 	if o.Unique != "" && !slices.Contains(columns, o.Unique) {
-		return nil, fail.Errorf(fail.Config, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))
+		return nil, fail.Errorf(fail.Config, "unknown column %q in the unique check (known: %s)", o.Unique, keygen.ColumnList(columns))
 	}
 	m := &KeyMaker{Spec: s.Key()}
 	if m.Report, err = keygen.Check(e, keygen.CheckOptions{Columns: columns, Unique: o.Unique, Regions: n, Splits: splits}); err != nil {

@@ -28,12 +28,12 @@ func explainLimits(err error, o Options) error {
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 			return err
 		}
-		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: this process may have %s open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer %s)",
+		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: this process may open %s (raise that with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer %s)",
 			err, setting.Count(limit.Cur, "file"), setting.Workers)}
 	case spill && fail.DiskFull(err):
 		err = fail.With(fail.HDFS, err)
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
-			full.Advice = setting.Textf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory)
+			full.Advice = setting.Textf("the disk of %s is full of sorted rows: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory)
 		}
 	case spill && errors.Is(err, syscall.EFBIG):
 		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}

@@ -32,11 +32,11 @@ func TestLimits(t *testing.T) {
 		attr  *syscall.SysProcAttr
 		want  []string
 	}{
-		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
-		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
+		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "full of sorted rows", "bytes are free", "`spill_dir`"}},
+		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "full of sorted rows", "bytes are free", "`spill_dir`"}},
 		{"stream disk", jobtest.OwnMounts(), []string{"no space left on device", "standard input is copied to", "bytes are free", "`spill_dir`"}},
 		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "bytes are free", "make room there, or name another directory"}},
-		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
+		{"open files", nil, []string{"too many open files", "this process may open", "ulimit -n", "LimitNOFILE"}},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestLimitChild$", "-test.v")

@@ -255,7 +255,7 @@ func TestWideRowTooLarge(t *testing.T) {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	jobtest.WriteRecords(t, input, records)
-	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 byte, take more than`) {
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records with one key, of 1 byte, take more than`) {
 		t.Error(err)
 	}
 }

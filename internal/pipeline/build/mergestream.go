@@ -56,7 +56,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 			break
 		}
 		if err == nil && (ordinal < regions.From || ordinal >= regions.To) {
-			err = fail.Errorf(fail.Unexpected, "rows of region %d came, where those of %d to %d are expected: the partition file and the plan differ", ordinal, regions.From, regions.To-1)
+			err = fail.Errorf(fail.Unexpected, "got rows of region %d, want regions %d to %d: the partition file and the plan differ", ordinal, regions.From, regions.To-1)
 		}
 		if err != nil {
 			return nil, readChunks(err)

@@ -170,7 +170,7 @@ func TestMergeStreamRefuses(t *testing.T) {
 		regions Regions
 		want    string
 	}{
-		"another region": {all, Regions{0, 2}, "where those of 0 to 1 are expected"},
+		"another region": {all, Regions{0, 2}, "want regions 0 to 1"},
 		"twice":          {append(slices.Clone(all[:1]), all...), Regions{0, RegionsOf(plans)}, "after the last one"},
 	} {
 		out := Output{FS: hdfsio.Local{}, Dir: t.TempDir()}

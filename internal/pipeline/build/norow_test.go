@@ -46,7 +46,7 @@ func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
 		s := spec.Spec{Key: "a", Mapping: m}
 		const text = "a,b,c\nx,1,y\nz,,\n"
 		_, err := buildText(t, s, text)
-		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: no cell") {
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: the record has no cell") {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.BadRecords = "1"

@@ -99,7 +99,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*Plan, error) {
 	targets := s.Targets()
 	if len(shapes) != len(targets) {
-		return nil, fail.Errorf(fail.Unexpected, "the shapes of %s are known, of a job of %d", setting.Count(len(shapes), "table"), len(targets))
+		return nil, fail.Errorf(fail.Unexpected, "the plan has shapes of %s, but the job has %d", setting.Count(len(shapes), "table"), len(targets))
 	}
 	plans := make([]*Plan, len(targets))
 	for i, t := range targets {

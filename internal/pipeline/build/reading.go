@@ -83,10 +83,10 @@ func noteReading(e progress.Events, r *progress.Reading, files int) {
 		e.Note("inputs detected", kv...)
 	}
 	if len(r.Partitions) > 0 {
-		e.Note("partitions are columns", "columns", strings.Join(r.Partitions, ","), "where", strings.Join(r.Where, ", "))
+		e.Note("partition directories give columns", "columns", strings.Join(r.Partitions, ","), "where", strings.Join(r.Where, ", "))
 	}
 	noteColumns(e, "files lack columns, which are NULL there", r.Lacking, files)
-	noteColumns(e, "files have columns that are passed over", r.PassedOver, files)
+	noteColumns(e, "files have columns that are ignored", r.PassedOver, files)
 }
 
 func noteColumns(e progress.Events, msg string, list []progress.FileColumns, files int) {

@@ -38,7 +38,7 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 		if !errors.Is(err, extsort.ErrCorrupt) {
 			return nil, false, err
 		}
-		e.Warn("the sorted rows of the attempt before cannot be used, the input is read again", "error", err)
+		e.Warn("the sorted rows of the earlier attempt cannot be used; the input is read again", "error", err)
 	}
 	if err := r.DropSpill(); err != nil {
 		return nil, false, fail.With(fail.HDFS, err)

@@ -46,7 +46,7 @@ func (r *readers) explainSpill(err error) error {
 	advice := setting.Textf("allow more with %s, give more %s, or load the input in parts", setting.SpillLimit, setting.Memory)
 	found := "the size that is needed is not known yet"
 	if e.Need > 0 {
-		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", spec.Size(e.Need).Rounded())
+		found = fmt.Sprintf("all of the input was read; merging its sorted rows needs %s for a while", spec.Size(e.Need).Rounded())
 	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {
 		// Rows that are still in memory will come to disk too.
 		rows := float64(r.got.rows.Load()) / share

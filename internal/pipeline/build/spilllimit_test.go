@@ -67,7 +67,7 @@ func TestSpillLimit(t *testing.T) {
 func TestSpillLimitOfMerge(t *testing.T) {
 	r := &readers{}
 	err := r.explainSpill(&extsort.LimitError{Limit: 100 << 20, Bytes: 99 << 20, Rows: 5, Need: 180 << 20})
-	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "merge its sorted rows takes 180.0 MiB") {
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "merging its sorted rows needs 180.0 MiB") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 		kept, err = k.copy(ctx, one, was, bound)
 		return err
 	case kept == nil && (k.need.Over || k.need.Built):
-		k.w.Events.Note("the stream is not needed any more: an earlier attempt has read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
+		k.w.Events.Note("the stream is not needed: an earlier attempt read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
 	case kept == nil:
 		return k.missing(one, was, read)
 	}
@@ -160,16 +160,16 @@ func (k *keeper) missing(one *stream, was StreamState, read int64) error {
 	again := "run the export again, and give it to the same command"
 	switch {
 	case was.Digest != nil:
-		return fail.Errorf(fail.Input, "%s was read to its end, byte %d, by an attempt that failed, and there is no copy of it any more: %s (%w)", one.what(), was.Digest.Bytes, again, one.absent)
+		return fail.Errorf(fail.Input, "%s was read to its end, byte %d, by a failed attempt, and its copy is gone: %s (%w)", one.what(), was.Digest.Bytes, again, one.absent)
 	case read > 0:
-		return fail.Errorf(fail.Input, "%s was read to byte %d by an attempt that failed: %s (%w)", one.what(), read, again, one.absent)
+		return fail.Errorf(fail.Input, "%s was read to byte %d by a failed attempt: %s (%w)", one.what(), read, again, one.absent)
 	}
-	return fail.Errorf(fail.Input, "%s gives no data: %w", one.what(), one.absent)
+	return fail.Errorf(fail.Input, "%s has no data: %w", one.what(), one.absent)
 }
 
 // compare reads a stream that is not needed, to see that it is what an earlier attempt has read.
 func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) error {
-	k.w.Events.Note("the stream was read by an earlier attempt, and is compared with that", "input", one.given, "bytes", want.Bytes)
+	k.w.Events.Note("the stream is compared with what an earlier attempt read", "input", one.given, "bytes", want.Bytes)
 	got, err := k.read(ctx, one, nil)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound b
 		err = differs(one, *was.Digest, got)
 	}
 	if one.digest = got; err == nil {
-		k.w.Events.Note("the stream is whole", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
+		k.w.Events.Note("the stream is complete", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
 		if k.r == nil {
 			return f, nil
 		}

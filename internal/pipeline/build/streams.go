@@ -101,7 +101,7 @@ func FindStreams(ctx context.Context, open source.Resolve, inputs []string, stdi
 func (s *Streams) add(one *stream) error {
 	for _, other := range s.list {
 		if other.given == one.given || other.info != nil && one.info != nil && os.SameFile(other.info, one.info) {
-			return fail.Errorf(fail.Config, "the inputs %s and %s are one stream, which can be read once: give it once", other.given, one.given)
+			return fail.Errorf(fail.Config, "the inputs %s and %s are one stream: give it once", other.given, one.given)
 		}
 	}
 	if len(s.list) == mostStreams {
@@ -125,7 +125,7 @@ func stdinStream(stdin *os.File, known map[string]StreamState) (*stream, error) 
 	case spool.StdinNone:
 		one.absent, one.info = errors.New("it is closed or /dev/null"), nil
 	case spool.StdinTerminal:
-		one.absent, one.info = errors.New("it is a terminal or another device: type nothing, but pipe the export in, as in mysql … | bulkload …"), nil
+		one.absent, one.info = errors.New("it is a terminal or another device: pipe the export in, as in mysql … | bulkload …"), nil
 	case spool.StdinFile:
 		if !was {
 			one.file, one.plain = spool.Standing(stdin), true
@@ -155,7 +155,7 @@ func (s *Streams) Count() (n int) {
 func (s *Streams) Refuse(work string) error {
 	for _, one := range s.list {
 		if !one.plain {
-			return fail.Errorf(fail.Config, "%s can be read once, and %s would use it up: write the data to a file and name that", one.what(), work)
+			return fail.Errorf(fail.Config, "%s can be read only once, and %s would use it up: write the data to a file and name that", one.what(), work)
 		}
 	}
 	return nil

@@ -262,11 +262,11 @@ func TestStreamsThatAreRefused(t *testing.T) {
 		kind   fail.Kind
 		want   string
 	}{
-		"null device":     {[]string{"-"}, WorkOptions{Stdin: open(os.DevNull)}, fail.Input, "standard input gives no data: it is closed or /dev/null"},
+		"null device":     {[]string{"-"}, WorkOptions{Stdin: open(os.DevNull)}, fail.Input, "standard input has no data: it is closed or /dev/null"},
 		"closed":          {[]string{"-"}, WorkOptions{Stdin: closed}, fail.Input, "it is closed or /dev/null"},
-		"terminal":        {[]string{"-"}, WorkOptions{Stdin: open("/dev/ptmx")}, fail.Input, "it is a terminal or another device: type nothing, but pipe the export in"},
+		"terminal":        {[]string{"-"}, WorkOptions{Stdin: open("/dev/ptmx")}, fail.Input, "it is a terminal or another device: pipe the export in"},
 		"empty":           {[]string{"-"}, WorkOptions{Stdin: piped(t, nil)}, fail.Input, "input -: it is an empty file: see that the export is complete (`allow_empty` accepts"},
-		"twice":           {[]string{"-", "-"}, WorkOptions{Stdin: piped(t, csv)}, fail.Config, "one stream, which can be read once: give it once"},
+		"twice":           {[]string{"-", "-"}, WorkOptions{Stdin: piped(t, csv)}, fail.Config, "one stream: give it once"},
 		"two names":       {[]string{pipe, link}, WorkOptions{}, fail.Config, "are one stream"},
 		"being written":   {[]string{fifo(t, "x.tmp", nil)}, WorkOptions{}, fail.Input, "is being written, as its ending .tmp says"},
 		"limit":           {[]string{"-"}, WorkOptions{Stdin: piped(t, make([]byte, 3<<20)), SpillLimit: 1 << 20}, fail.Config, "the limit of 1.0 MiB for local disk (`spill_limit`) is reached by the copy of standard input after 1048576 bytes"},

@@ -63,7 +63,7 @@ func Reserved(name string) bool {
 // CheckFamily refuses a family whose directory would have a reserved name.
 func CheckFamily(name string) error {
 	if Reserved(name) {
-		return fail.Errorf(fail.Config, "family %s: a directory of that name is for unfinished files or notes, so no HFiles of this family are written", name)
+		return fail.Errorf(fail.Config, "family %s: its name is reserved for unfinished files: choose another family name", name)
 	}
 	return nil
 }

@@ -58,10 +58,10 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 			since = t
 		}
 		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
-			return fail.With(fail.HDFS, fmt.Errorf("%w (written %s, and nothing was finished for %s)", err, setting.Count(failed, "time"), d.Round(time.Millisecond)))
+			return fail.With(fail.HDFS, fmt.Errorf("%w (written %s; no progress for %s)", err, setting.Count(failed, "time"), d.Round(time.Millisecond)))
 		}
 		pause, _ := pauses.Next(since, failed)
-		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
+		e.Note("a file was not written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
 		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}

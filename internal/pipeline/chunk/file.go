@@ -97,7 +97,7 @@ func OpenFile(r io.ReaderAt, size int64, regions int, name string) (*File, error
 	}
 	n := int64(binary.LittleEndian.Uint32(footer))
 	if string(footer[12:]) != fileMagic || n > min(mostIndex, size-int64(footerSize)) {
-		return nil, bad("it has no end")
+		return nil, bad("its end is missing")
 	}
 	if has := binary.LittleEndian.Uint32(footer[8:]); int64(has) != int64(regions) {
 		return nil, bad(fmt.Sprintf("it has %d regions, not %d", has, regions))

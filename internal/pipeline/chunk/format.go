@@ -89,7 +89,7 @@ func parse(key, value []byte) (region int, first []byte, h header, err error) {
 		return 0, nil, h, damaged("a chunk's key has %d bytes, it has %d to %d", len(key), regionSize+1, MaxKey)
 	}
 	if len(value) < headerSize+blockHeader {
-		return 0, nil, h, damaged("a chunk has %d bytes, at least %d are expected", len(value), headerSize+blockHeader)
+		return 0, nil, h, damaged("a chunk has %d bytes, want at least %d", len(value), headerSize+blockHeader)
 	}
 	if string(value[:4]) != magic {
 		return 0, nil, h, damaged("a chunk does not begin with %s", magic)
@@ -97,7 +97,7 @@ func parse(key, value []byte) (region int, first []byte, h header, err error) {
 	u := func(i int) uint32 { return binary.LittleEndian.Uint32(value[4+4*i:]) }
 	h = header{u(0), u(1), u(2), u(3), u(4), u(5)}
 	if sum := sumOf(key, value); sum != h.sum {
-		return 0, nil, h, damaged("a chunk of %d bytes has checksum %08x, not the %08x that it was written with", len(value), sum, h.sum)
+		return 0, nil, h, damaged("a chunk of %d bytes has checksum %08x, want %08x", len(value), sum, h.sum)
 	}
 	if h.rows == 0 || h.flags&^flagLast != 0 {
 		return 0, nil, h, damaged("a chunk has %d rows and flags %x", h.rows, h.flags)

@@ -62,7 +62,7 @@ func (f *FrameReader) nextKey(key []byte) ([]byte, error) {
 		return key, io.EOF
 	}
 	if err == nil && n > MaxKey {
-		return key, damaged("%s, byte %d: a chunk's key of %d bytes, at most %d are possible", f.name, f.began, n, MaxKey)
+		return key, damaged("%s, byte %d: a chunk's key of %d bytes, more than %d", f.name, f.began, n, MaxKey)
 	}
 	if err == nil {
 		key, err = f.bytes(key[:0], n)
@@ -74,7 +74,7 @@ func (f *FrameReader) nextKey(key []byte) ([]byte, error) {
 func (f *FrameReader) nextValue(value []byte) ([]byte, error) {
 	n, err := f.length()
 	if err == nil && n > MaxValue {
-		return value, damaged("%s, byte %d: a chunk of %d bytes, at most %d are possible", f.name, f.began, n, MaxValue)
+		return value, damaged("%s, byte %d: a chunk of %d bytes, more than %d", f.name, f.began, n, MaxValue)
 	}
 	if err == nil {
 		value, err = f.bytes(value[:0], n)

@@ -106,7 +106,7 @@ func (w *Writer) pack() error {
 	n := len(w.value)
 	need := blockHeader + s2.MaxEncodedLen(len(w.block))
 	if need < 0 || n+need > MaxValue || w.raw() > math.MaxUint32 {
-		return fmt.Errorf("rows of one key, or one row, take more than %d bytes: that is too much for one chunk", MaxValue)
+		return fmt.Errorf("the rows of one key take more than %d bytes, the limit of a chunk", MaxValue)
 	}
 	w.value = slices.Grow(w.value, need)[:n+need]
 	stored := s2.EncodeSnappy(w.value[n+blockHeader:], w.block)

@@ -114,6 +114,6 @@ func (b RowBuild) warnDuplicates(rows int64) preflight.Check {
 	case b.SampledRows < rows:
 		about, all, of = "about ", int64(float64(b.Duplicates)*float64(rows)/float64(b.SampledRows)), fmt.Sprintf("in a sample of %s", setting.Count(b.SampledRows, "row"))
 	}
-	return preflight.Doubtful("duplicate keys", setting.Textf("make the key of more columns: the job fails, or leaves such rows out with %s first or last", setting.Duplicates),
+	return preflight.Doubtful("duplicate keys", setting.Textf("add columns to the key: the job fails, or keeps one row of each key with %s first or last", setting.Duplicates),
 		"%s%s with the key of another row (%s); regions are shown with them", about, setting.Count(all, "row"), of)
 }

@@ -94,7 +94,7 @@ func (e *Estimate) warnSkew(times float64) preflight.Check {
 	}
 	hint := setting.Textf("choose split points that the keys reach evenly (%s N finds some), or a key that begins with a salt or a hash", setting.Suggest)
 	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
-		hint = setting.Plain("split points cannot part rows of one query key: put another column of the key before the heavy one, or load these rows elsewhere")
+		hint = setting.Plain("no split point separates rows of one query key: put another key column before it, or load these rows elsewhere")
 	}
 	return preflight.Doubtful("skew", hint, "%d of %s have more than %g times their fair share of %s: %s (%s)", len(heavy), setting.Count(len(e.Regions), "region"), times, percent(fair),
 		e.named(heavy, func(i int) string { return e.regionName(i) + " has " + percent(e.Regions[i].Share) }), e.from())
@@ -114,7 +114,7 @@ func (e *Estimate) warnHot() preflight.Check {
 	if len(texts) == 0 {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("hot query keys", "all rows of a query key are in one region and come in one answer: see whether it is a placeholder (no number, UNKNOWN), and whether readers page",
+	return preflight.Doubtful("hot query keys", "all rows of a query key are in one region and one answer: check whether it is a placeholder (such as UNKNOWN), and page the answers",
 		"by %s: %s (%s)", strings.Join(e.QueryColumns, ", "), strings.Join(texts, ", "), e.from())
 }
 
@@ -128,7 +128,7 @@ func (e *Estimate) warnSize() preflight.Check {
 		total += r.Bytes
 	}
 	n := 2*total/e.MaxRegionSize + 1
-	hint := setting.Textf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, spec.Size(total/n).Rounded())
+	hint := setting.Textf("create the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, spec.Size(total/n).Rounded())
 	if total/int64(len(e.Regions)) <= e.MaxRegionSize {
 		hint = setting.Textf("the regions would be large enough if keys reached them evenly: %s N finds split points, or raise the table's MAX_FILESIZE", setting.Suggest)
 	}
@@ -143,7 +143,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 	if len(empty) == 0 || !e.Exact && e.CountedRows/int64(len(e.Regions)) < fewSeen {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("empty regions", "see whether the table was split for another key: hex digits, decimal salts and plain text want split points of their own",
+	return preflight.Doubtful("empty regions", "check whether the table was split for another key: hex digits, decimal salts and text need different split points",
 		"%d of %s get no row: %s (%s)", len(empty), setting.Count(len(e.Regions), "region"), e.named(empty, e.regionName), e.from())
 }
 
@@ -180,7 +180,7 @@ func (e *Estimate) warnNames(plan *build.Plan, t *tally) preflight.Check {
 	if plan.Family.Encoding == hfile.EncodingNone {
 		message += ", and the family has no encoding that would write them once"
 	}
-	return preflight.Doubtful("names", "every cell has them: one letter for the family and a few for each qualifier are enough", "%s", message)
+	return preflight.Doubtful("names", "every cell stores them: use one letter for the family and a few for each qualifier", "%s", message)
 }
 
 func (e *Estimate) warnFiles() preflight.Check {
@@ -188,7 +188,7 @@ func (e *Estimate) warnFiles() preflight.Check {
 		return preflight.Check{}
 	}
 	return preflight.Doubtful("files", "load less often, or split the table into fewer regions",
-		"%s of %s on average: each load adds one to every region, for HBase to compact", setting.Count(e.HFiles, "HFile"), spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
+		"%s of %s on average: each load adds one file to every region, which HBase must compact", setting.Count(e.HFiles, "HFile"), spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
 func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
@@ -198,10 +198,10 @@ func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
 	}
 	switch regions := len(e.Regions); {
 	case salts > regions:
-		return preflight.Doubtful("salts", fmt.Sprintf("one region for each salt, or fewer salts: readers of ranges scan all %d", salts),
-			"%s and %s: several salts share a region, so that more salts spread nothing further", setting.Count(salts, "salt"), setting.Count(regions, "region"))
+		return preflight.Doubtful("salts", fmt.Sprintf("create one region for each salt, or use fewer salts: range scans read all %d", salts),
+			"%s and %s: several salts share a region, so the extra salts spread nothing", setting.Count(salts, "salt"), setting.Count(regions, "region"))
 	case e.Suggested && keygen.NeedsRegions(plan.Key) && partition.SaltModulus(plan.Ranges.Splits()) != plan.Modulus:
-		return preflight.Doubtful("salts", fmt.Sprintf("put salt_buckets: %d into the job file, for readers and loads to agree", plan.Modulus),
+		return preflight.Doubtful("salts", fmt.Sprintf("put salt_buckets: %d into the job file, so that readers and loads agree", plan.Modulus),
 			"a table with the suggested split points does not show the number of salts")
 	}
 	return preflight.Check{}
@@ -211,7 +211,7 @@ func (e *Estimate) warnBad() preflight.Check {
 	if e.BadRecords == 0 {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("bad records", setting.Textf("a load sets them aside into its reject file, with reasons, as long as %s allows them", setting.BadRecords),
+	return preflight.Doubtful("bad records", setting.Textf("a load writes them to its reject file, with reasons, up to the limit of %s", setting.BadRecords),
 		"%s without a row (%s)", setting.Count(e.BadRecords, "record"), e.from())
 }
 
@@ -220,7 +220,7 @@ func (e *Estimate) warnColumns(t *tally) preflight.Check {
 	if len(t.lacking) == 0 {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("columns", setting.Textf("see that the names are right: a load refuses columns that no record has, unless %s null accepts that", setting.Missing),
+	return preflight.Doubtful("columns", setting.Textf("check the names: a load refuses columns that no record has, unless %s null accepts them", setting.Missing),
 		"no record has %s (%s)", strings.Join(t.lacking[:min(len(t.lacking), namedInText)], ", "), e.from())
 }
 

@@ -74,7 +74,7 @@ func TestWarnings(t *testing.T) {
 			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "`suggest`"}},
 		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: Options{Skew: 5}},
 		{name: "a heavy key", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.3}), splits: partition.SaltSplits(10), want: []string{"skew", "hot query keys"},
-			in: []string{"split points cannot part rows of one query key"}},
+			in: []string{"no split point separates rows of one query key"}},
 		{name: "a heavy key alone", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.05}), splits: partition.SaltSplits(10), want: []string{"hot query keys"},
 			in: []string{"by check_id: \"", "has 5.1% (about 1545 rows)", "of all 30000 rows"}},
 		{name: "two query columns", input: text("two.csv", "id,a,b\n"+repeat(2000, "%d,u,v\n")), change: func(s *spec.Spec) { s.Key, s.Query = "salt(a, b, 2) + a + b + id", []string{"a", "b"} },

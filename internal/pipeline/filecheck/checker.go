@@ -145,7 +145,7 @@ func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint
 	if d, ok := errors.AsType[*DamagedError](err); ok {
 		found = append(found, d.Found...)
 	} else if err == nil {
-		found = append(found, "it is a sound HFile, but not the one that was written")
+		found = append(found, "it is a valid HFile, but not the one that was written")
 	}
 	return &DamagedError{f.Path, found}
 }

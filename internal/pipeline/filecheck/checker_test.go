@@ -134,7 +134,7 @@ func TestOtherFiles(t *testing.T) {
 		"shorter":      {f, whole[:len(whole)-1], fmt.Sprintf("it has %d bytes, want %d", len(whole)-1, len(whole))},
 		"longer":       {unknown(f), append(bytes.Clone(whole), 0), fmt.Sprintf("it has %d bytes, want %d", len(whole)+1, len(whole))},
 		"empty":        {f, nil, "it has 0 bytes"},
-		"another one":  {sound, other, "it is a sound HFile, but not the one that was written"},
+		"another one":  {sound, other, "it is a valid HFile, but not the one that was written"},
 		"fewer cells":  {fewer, whole, "it has 150 cells, not 149"},
 		"no HFile":     {unknown(f), bytes.Repeat([]byte{7}, len(whole)), ""},
 		"no HFile too": {f, bytes.Repeat([]byte("\"row\""), len(whole)/5+1)[:len(whole)], "the CRC-32C"},

@@ -50,7 +50,7 @@ func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all 
 		name := path.Join(out, reduceFile(i))
 		err := share.ReadSealed(ctx, fsys, name, d, &d.Checksum)
 		if err == nil && (d.Schema != 1 || d.Work != w.Checksum || d.Reduce != i) {
-			err = errors.New("it is not of this job")
+			err = errors.New("it belongs to another job")
 		}
 		if err != nil {
 			return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w", name, err))
@@ -146,7 +146,7 @@ func take(ctx context.Context, out build.Output, from string, f manifest.File) e
 		return statErr
 	}
 	if !same(info, f) {
-		return fmt.Errorf("%s has %s, or is another file than its reduce wrote, of %d", source, setting.Count(info.Size(), "byte"), f.Bytes)
+		return fmt.Errorf("%s has %s, or is not the file that its reduce wrote, of %d", source, setting.Count(info.Size(), "byte"), f.Bytes)
 	}
 	if err == nil {
 		if err := out.FS.Remove(ctx, name); err != nil {

@@ -206,7 +206,7 @@ func (e *Engine) find(ctx context.Context) (s *Submission, over bool, err error)
 	}
 	// Its output says more than any server: it is complete when this is there.
 	if over, err = committed(ctx, e.fs, l.Path); over || err != nil {
-		e.Events.Note("an earlier application has done its work", "application", begun.Application)
+		e.Events.Note("an earlier application completed the build", "application", begun.Application)
 		return &begun, over, err
 	}
 	if begun.Application == "" {
@@ -247,7 +247,7 @@ func (e *Engine) unreachable(s Submission, err error) error {
 	if errors.Is(err, yarn.ErrDenied) {
 		return fail.With(fail.Check, fmt.Errorf("ask about %s: %w", cmp.Or(s.Application, s.Tag), err))
 	}
-	return fail.With(fail.Load, fmt.Errorf("what became of %s is not known: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
+	return fail.With(fail.Load, fmt.Errorf("the outcome of %s is unknown: %w (the same command asks again)", cmp.Or(s.Application, s.Tag), err))
 }
 
 // outcome says how an application without output has ended, and nothing of one that still runs.
@@ -286,7 +286,7 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	if ok, err := committed(ctx, e.fs, l.Path); ok || err != nil {
 		return err
 	}
-	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, and %s is not there: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
+	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, but %s is missing: its output was removed (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
 // stopped is for a process that was asked to stop while its job runs.

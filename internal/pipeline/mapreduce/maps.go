@@ -22,7 +22,7 @@ func rejectFile(attempt string) string { return attempt + ".rejects.jsonl" }
 var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
 // errNoMap is a map without an attempt that has ended.
-var errNoMap = errors.New("no attempt of a map has left its description")
+var errNoMap = errors.New("no attempt of a map wrote its description")
 
 // readMaps reads the descriptions of all maps of a job's directory, in the order of the input. Of several attempts of one map the last is
 // given.
@@ -41,7 +41,7 @@ func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapD
 		name := path.Join(dir, e.Name())
 		err := share.ReadSealed(ctx, fsys, name, d, &d.Checksum)
 		if err == nil && (d.Schema != 1 || d.Work != w.Checksum || d.Map < 1 || d.Map > w.Maps || mapFile(d.Attempt) != e.Name()) {
-			err = errors.New("it is not of this job")
+			err = errors.New("it belongs to another job")
 		}
 		if err != nil {
 			return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w", name, err))

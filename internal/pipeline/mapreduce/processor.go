@@ -61,7 +61,7 @@ func (e *Engine) checkNodes(ctx context.Context, program string) error {
 	defer cancel()
 	nodes, err := e.yarn.Nodes(ctx)
 	if err != nil {
-		e.Events.Note("the processors of the nodes are not known", "error", err)
+		e.Events.Note("the processors of the nodes are unknown", "error", err)
 		return nil
 	}
 	others := map[string][]string{} // nodes by processor
@@ -170,9 +170,9 @@ func (f *watcher) cannotRun(ctx context.Context, a yarn.Attempt, text string) er
 	at := fmt.Sprintf("%s, where %s was to run it,", cmp.Or(a.Node, "the node"), a.ID)
 	switch theirs = goesOf(theirs); {
 	case !known:
-		return fail.Errorf(fail.Config, "this program is for processors %s, and %s has others (%s): see what the node has (uname -m), and take a build for it", ours, at, noExec)
+		return fail.Errorf(fail.Config, "this program is built for %s, but %s is different (%s): check the node (uname -m), and use a build for it", ours, at, noExec)
 	case theirs == ours:
-		return fail.Errorf(fail.Config, "%s could not start the program, though both are for processors %s: it is torn, or another one was shipped (%s)", at, ours, noExec)
+		return fail.Errorf(fail.Config, "%s could not start the program, though both are for %s: the file is incomplete or another one (%s)", at, ours, noExec)
 	}
 	return fail.With(fail.Config, otherProcessor(ours, at+" has "+theirs, theirs))
 }

@@ -209,7 +209,7 @@ func RefuseInputs(env *cluster.Env, s spec.Job) error {
 			return fail.With(fail.Config, err)
 		}
 		if places[i] != "" || l.Local() {
-			return fail.With(fail.Config, setting.Errorf("%s is on this machine alone, and the nodes of a cluster read the input with %s yarn: put it on HDFS, or build here with %s local", input, setting.Engine, setting.Engine))
+			return fail.With(fail.Config, setting.Errorf("%s is local, and with %s yarn nodes read the input: put it on HDFS, or build with %s local", input, setting.Engine, setting.Engine))
 		}
 	}
 	return nil

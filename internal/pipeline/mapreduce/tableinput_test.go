@@ -67,7 +67,7 @@ func TestRefuseTables(t *testing.T) {
 		{"hdfs://nn1:8020/hbase", "", ""},
 		{"hdfs://nn1:8020/hbase", "auto", ""},
 		{"hdfs://nn1:8020/hbase", "scan", "input hbase:t: tasks on YARN read the files of a table and cannot scan it"},
-		{"file:///hbase", "", "hbase:t is on this machine alone"},
+		{"file:///hbase", "", "hbase:t is local"},
 		{"", "files", "hbase.rootdir is not configured: the files of input hbase:t are below it"},
 	} {
 		env := jobtest.Env(t)

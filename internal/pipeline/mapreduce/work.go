@@ -72,7 +72,7 @@ func (w *Work) validate() error {
 	next := 0
 	for i, r := range w.Reduces {
 		if r.From != next || r.To <= r.From {
-			return fail.Errorf(fail.Config, "%s: reduce %d has regions %d to %d, where those from %d on are expected", WorkName, i, r.From, r.To-1, next)
+			return fail.Errorf(fail.Config, "%s: reduce %d has regions %d to %d, want regions from %d on", WorkName, i, r.From, r.To-1, next)
 		}
 		next = r.To
 	}

@@ -70,7 +70,7 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 
 // SinceNeedsFail refuses a further pass that would leave a row out.
 func SinceNeedsFail() error {
-	return fail.Errorf(fail.Config, "%s first or last with %s: of two rows of one key the first pass has left one out, and its new cells would now be joined with the other's; only fail is safe", setting.Duplicates, setting.Since)
+	return fail.Errorf(fail.Config, "%s needs %s fail: with first or last cells of two rows could mix under one key", setting.Since, setting.Duplicates)
 }
 
 // Read implements [build.PackedSource].

@@ -42,7 +42,7 @@ type keyColumns struct {
 func newKeyColumns(e, old keygen.Expr, families []snapshot.Family) (*keyColumns, error) {
 	k := &keyColumns{expr: e, old: old, families: families}
 	if keygen.NeedsRegions(e) {
-		return nil, fail.Errorf(fail.Config, "key %s: a salt of a table that gets new keys has a modulus of its own: write it as the salt's last argument, as in salt(id, 32)", e)
+		return nil, fail.Errorf(fail.Config, "key %s: a salt of new keys needs its modulus: write it as the last argument, as in salt(id, 32)", e)
 	}
 	var parsed []string
 	if old != nil {

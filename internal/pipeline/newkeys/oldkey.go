@@ -35,10 +35,10 @@ type origin struct {
 // CheckOldKey refuses a spec by which no key can be taken apart and checked.
 func CheckOldKey(e keygen.Expr) (*keygen.KeyParser, error) {
 	if keygen.NeedsRegions(e) {
-		return nil, fail.Errorf(fail.Config, "old key %s: its salt has a modulus of its own: write it as the salt's last argument, as in salt(id, 10)", e)
+		return nil, fail.Errorf(fail.Config, "old key %s: its salt needs its modulus: write it as the last argument, as in salt(id, 10)", e)
 	}
 	if slices.Contains(keygen.Columns(e), RowColumn) {
-		return nil, fail.Errorf(fail.Config, "old key %s: %s is the old key itself, and cannot be a part of it", e, RowColumn)
+		return nil, fail.Errorf(fail.Config, "old key %s: %s is the old key itself and cannot be part of it", e, RowColumn)
 	}
 	p, err := keygen.CompileParser(e, keygen.Options{})
 	if err != nil {
@@ -70,7 +70,7 @@ func newOldKey(k *keyColumns) (*oldKey, error) {
 // take sets the values of a row's old key. m has its columns.
 func (o *oldKey) take(row []byte, m *keyMaker) error {
 	if err := o.parser.Parse(row, o.values); err != nil {
-		return fmt.Errorf("its old key cannot be taken apart: %w", err)
+		return fmt.Errorf("its old key cannot be parsed: %w", err)
 	}
 	for i, s := range o.from {
 		switch {
@@ -79,12 +79,12 @@ func (o *oldKey) take(row []byte, m *keyMaker) error {
 		case m.found[s.column]:
 			o.fields[i] = m.values[s.column]
 		default:
-			return fmt.Errorf("its old key cannot be made again to see that its spec is right: it has no column %s", s.name)
+			return fmt.Errorf("its old key cannot be verified: the row has no column %s", s.name)
 		}
 	}
 	var err error
 	if o.again, err = o.program.Append(o.again[:0], o.fields); err != nil {
-		return fmt.Errorf("its old key cannot be made again: %w", err)
+		return fmt.Errorf("its old key cannot be rebuilt: %w", err)
 	}
 	if !bytes.Equal(o.again, row) {
 		return errOldKey

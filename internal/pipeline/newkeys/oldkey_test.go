@@ -98,8 +98,8 @@ func TestOldKeysThatAreNone(t *testing.T) {
 	other := old(map[string]string{"check_id": "C2", "id": "second"})
 	for says, cell := range map[string]hfile.Cell{
 		"not one that the old key's spec makes of the row's columns": put(other, "f", "check_id", 1, "C3"),
-		"it has no column check_id":                                  put(other, "f", "v", 1, "C2"),
-		"cannot be taken apart":                                      put("9short", "f", "check_id", 1, "C2"),
+		"the row has no column check_id":                             put(other, "f", "v", 1, "C2"),
+		"cannot be parsed":                                           put("9short", "f", "check_id", 1, "C2"),
 	} {
 		l := newLab(t, nil, "f")
 		l.load(put(good, "f", "check_id", 1, "C1"), cell)

@@ -57,7 +57,7 @@ func simpleName(class string) string { return class[strings.LastIndexByte(class,
 // loadObservers are HBase's own coprocessors that take part in a bulk load, and
 // what they do (classes of these names, 2.6.4).
 var loadObservers = map[string]string{
-	"AccessController":    "asks for the right to load",
+	"AccessController":    "checks the right to load",
 	"BackupObserver":      "notes the files for incremental backups",
 	"ReplicationObserver": "notes the files for replication",
 }
@@ -82,11 +82,11 @@ func checkCoprocessors(t *loader.Table, loaded []string) Check {
 	case len(own) == 0 && seen == "":
 		return Check{}
 	case indexed:
-		return Doubtful(name, "rebuild the indexes after the load", "a bulk load goes past what keeps indexes: %s%s", strings.Join(own, ", "), seen)
+		return Doubtful(name, "rebuild the indexes after the load", "a bulk load does not update indexes: %s%s", strings.Join(own, ", "), seen)
 	case len(own) == 0:
 		return good(name, "%s", strings.TrimPrefix(seen, "; "))
 	}
-	return good(name, "%s: hooks of puts do not run, those of bulk loads do%s", strings.Join(own, ", "), seen)
+	return good(name, "%s: put hooks do not run, bulk load hooks do%s", strings.Join(own, ", "), seen)
 }
 
 // replicated reports whether a family's cells go to peers.
@@ -122,7 +122,7 @@ func checkReplication(t loader.TableName, cf loader.Family, b besidesFacts, repl
 	}
 	switch {
 	case b.peersErr == nil && len(peers) == 0:
-		return good(name, "family %s is replicated (scope %s), and no peer takes it", cf.Name, scope)
+		return good(name, "family %s is replicated (scope %s), but no peer takes it", cf.Name, scope)
 	case replicate == "no":
 		return good(name, "family %s is replicated (scope %s): the load says that %s leave it out", cf.Name, scope, whose)
 	case enabled:
@@ -140,7 +140,7 @@ func checkMOB(t loader.TableName, cf loader.Family) Check {
 		return Check{}
 	}
 	return Doubtful("mob", fmt.Sprintf("run major_compact '%s' in the hbase shell when it suits: it reads and writes all of them", t),
-		"family %s keeps large values apart (MOB): those of more than %s bytes are in the ordinary files until the first major compaction rewrites them",
+		"family %s is MOB: values of more than %s bytes stay in ordinary files until the first major compaction",
 		cf.Name, cmp.Or(cf.Attributes["MOB_THRESHOLD"], mobThreshold))
 }
 
@@ -153,8 +153,8 @@ func checkBackup(t *loader.Table, b besidesFacts) Check {
 	}
 	own := slices.ContainsFunc(coprocessorsOf(t), func(class string) bool { return simpleName(class) == "BackupObserver" })
 	if own || slices.Contains(b.loaded, "BackupObserver") {
-		return good(name, "the cluster keeps backups, and BackupObserver notes the files: the next incremental backup has them")
+		return good(name, "the cluster keeps backups, and BackupObserver records the files: the next incremental backup has them")
 	}
 	return Doubtful(name, "take a full backup of the table after the load, or a snapshot to export; or set hbase.coprocessor.region.classes to org.apache.hadoop.hbase.backup.BackupObserver",
-		"the cluster keeps backups, and no server says that BackupObserver notes bulk loads: incremental backups are without this load, and without an error")
+		"the cluster keeps backups, but no server reports BackupObserver: incremental backups will silently lack this load")
 }

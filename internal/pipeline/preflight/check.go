@@ -101,7 +101,7 @@ type Options struct {
 	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
 	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
-	// is known which a killed process leaves. An error of theirs ends the check. Default: nothing is kept.
+	// is known which a killed process leaves. Their errors end the check. Default: nothing is kept.
 	Making func(table loader.TableName, make func() (token string, err error)) error
 	Gone   func(table loader.TableName, token string) error
 }

@@ -82,17 +82,17 @@ func observerFindings(table loader.TableName) []finding {
 	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
 	return []finding{
 		{"index", checkCoprocessors(coprocessor("com.example.MyIndexer"), nil), SeverityWarning, "com.example.MyIndexer", "indexes"},
-		{"other coprocessor", checkCoprocessors(coprocessor("com.example.Audit"), nil), SeverityOK, "com.example.Audit: hooks of puts do not run, those of bulk loads do", ""},
-		{"observers of loads", checkCoprocessors(&loader.Table{}, []string{"AccessController", "MultiRowMutationEndpoint"}), SeverityOK, "of bulk loads, AccessController asks for the right to load", ""},
+		{"other coprocessor", checkCoprocessors(coprocessor("com.example.Audit"), nil), SeverityOK, "com.example.Audit: put hooks do not run, bulk load hooks do", ""},
+		{"observers of loads", checkCoprocessors(&loader.Table{}, []string{"AccessController", "MultiRowMutationEndpoint"}), SeverityOK, "of bulk loads, AccessController checks the right to load", ""},
 		{"no coprocessor", checkCoprocessors(&loader.Table{}, []string{"MultiRowMutationEndpoint"}), SeverityOK, "", ""},
 		{"phoenix, no coprocessor of its", checkPhoenix(coprocessor("com.example.Audit"), phoenixFacts{}, "refuse"), SeverityOK, "", ""},
 		{"phoenix without indexes", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{}, "refuse"), SeverityWarning, "without indexes", "empty cell"},
-		{"phoenix with indexes", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{indexes: []string{"I1", "I2"}}, "refuse"), SeverityError, "has indexes I1, I2: a bulk load writes no entries", "`phoenix_indexes` ignore"},
-		{"phoenix with indexes, ignored", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{indexes: []string{"I1"}}, "ignore"), SeverityWarning, "has indexes I1", "IndexTool"},
+		{"phoenix with indexes", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{indexes: []string{"I1", "I2"}}, "refuse"), SeverityError, "with indexes I1, I2: a bulk load does not update them", "`phoenix_indexes` ignore"},
+		{"phoenix with indexes, ignored", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{indexes: []string{"I1"}}, "ignore"), SeverityWarning, "with indexes I1", "IndexTool"},
 		{"phoenix, not known", checkPhoenix(phoenix("Indexer"), phoenixFacts{err: denied}, "refuse"), SeverityError, "perhaps indexes", "`phoenix_indexes`"},
 		{"phoenix that has no indexer", checkPhoenix(phoenix("ScanRegionObserver"), phoenixFacts{err: denied}, "refuse"), SeverityWarning, "without indexes", "empty cell"},
 		{"phoenix with a local index", checkPhoenix(phoenix("ScanRegionObserver", "0", "L#0"), phoenixFacts{}, "refuse"), SeverityError, "local indexes in family L#0", "CsvBulkLoadTool"},
-		{"phoenix index", checkPhoenix(phoenix("GlobalIndexChecker"), phoenixFacts{}, "refuse"), SeverityError, "an index itself", "`phoenix_indexes`"},
+		{"phoenix index", checkPhoenix(phoenix("GlobalIndexChecker"), phoenixFacts{}, "refuse"), SeverityError, "the table is an index", "`phoenix_indexes`"},
 		{"phoenix view with an index", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{views: true}, "refuse"), SeverityError, "_IDX_t", "`phoenix_indexes`"},
 	}
 }
@@ -109,9 +109,9 @@ func copyFindings(table loader.TableName) []finding {
 		{"replicated, peers not seen", checkReplication(table, scope1, besidesFacts{peersErr: denied}, "yes"), SeverityWarning, "cannot be seen", "hbase.replication.bulkload.enabled"},
 		{"replicated, not this load", checkReplication(table, scope1, besidesFacts{peers: peers}, "no"), SeverityOK, "leave it out", ""},
 		{"loads are replicated", checkReplication(table, scope1, besidesFacts{peers: peers, loaded: []string{"ReplicationObserver"}}, "yes"), SeverityOK, "get the files", ""},
-		{"mob", checkMOB(table, loader.Family{Name: "f", Attributes: map[string]string{"IS_MOB": "true", "MOB_THRESHOLD": "1000"}}), SeverityWarning, "more than 1000 bytes are in the ordinary files until the first major compaction", "major_compact 'test:t'"},
+		{"mob", checkMOB(table, loader.Family{Name: "f", Attributes: map[string]string{"IS_MOB": "true", "MOB_THRESHOLD": "1000"}}), SeverityWarning, "more than 1000 bytes stay in ordinary files until the first major compaction", "major_compact 'test:t'"},
 		{"no backup", checkBackup(&loader.Table{}, besidesFacts{}), SeverityOK, "", ""},
-		{"backup without observer", checkBackup(&loader.Table{}, besidesFacts{backup: true}), SeverityWarning, "incremental backups are without this load", "full backup"},
+		{"backup without observer", checkBackup(&loader.Table{}, besidesFacts{backup: true}), SeverityWarning, "incremental backups will silently lack this load", "full backup"},
 		{"backup with observer", checkBackup(&loader.Table{}, besidesFacts{backup: true, loaded: []string{"BackupObserver"}}), SeverityOK, "the next incremental backup has them", ""},
 		{"backup with the table's observer", checkBackup(coprocessor("org.apache.hadoop.hbase.backup.BackupObserver"), besidesFacts{backup: true}), SeverityOK, "has them", ""},
 	}
@@ -134,7 +134,7 @@ func stagingFindings() []finding {
 		{"path of a group", checkAncestors(above(0o710, "root"), bulkFacts{owner: "hb"}), SeverityWarning, "only root and the group g can pass /a", "user:hb:--x"},
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
-		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "become svc's, but HBase is asked as tina", "`user`"},
+		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "will belong to svc, but HBase calls are made as tina", "`user`"},
 	}
 }
 
@@ -174,8 +174,8 @@ func sizeFindings() []finding {
 		{"files enough", checkOpenFiles(inputFacts{text: 10 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2}), SeverityOK, "1024", ""},
 		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
 		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, build.WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
-		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "nothing", "path"},
-		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "nothing", "path"},
+		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "the inputs are empty", "path"},
+		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "the inputs are empty", "path"},
 	}
 }
 

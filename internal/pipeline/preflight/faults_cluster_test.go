@@ -136,7 +136,7 @@ func (lab *faultLab) tableFaults() []preflightFault {
 			s.Table = lab.createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
-		{"replicated", "replication", SeverityOK, "(scope 1), and no peer takes it", "", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"replicated", "replication", SeverityOK, "(scope 1), but no peer takes it", "", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = lab.createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
@@ -146,7 +146,7 @@ func (lab *faultLab) tableFaults() []preflightFault {
 // jobFaults are settings of the job that the table does not suit.
 func (lab *faultLab) jobFaults() []preflightFault {
 	return []preflightFault{
-		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"settings of the job", "family", SeverityWarning, "bloom NONE instead of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Bloom = "NONE"
 			return nil
 		}},

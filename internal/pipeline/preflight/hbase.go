@@ -106,13 +106,13 @@ func checkVersion(s loader.Status, err error) Check {
 	major, _, _ := strings.Cut(s.Version, ".")
 	switch {
 	case err != nil:
-		return bad(name, "see whether a master is active", "the master does not answer: %s", oneLine{err})
+		return bad(name, "check that a master is active", "the master does not answer: %s", oneLine{err})
 	case len(s.Servers) == 0:
 		return bad(name, "start the region servers", "no region server is alive (%d are known to be dead)", s.Dead)
 	case major == "0" || major == "1":
-		return bad(name, "HBase 2 is needed", "HBase %s has no calls for a bulk load that this program knows", s.Version)
+		return bad(name, "HBase 2 is needed", "HBase %s has no bulk load call that this program supports", s.Version)
 	case major != "2":
-		return Doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
+		return Doubtful(name, "try it on a test table first", "HBase %s: region servers of this version were not tried", s.Version)
 	}
 	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
 }
@@ -125,7 +125,7 @@ func checkMissing(table loader.TableName, err error) Check {
 	if denied, ok := errors.AsType[*loader.DeniedError](err); ok {
 		return bad("table", denied.Grant, "user %s needs the right CREATE on table %s", denied.User, table)
 	}
-	return bad("table", "see whether HBase is up", "%s", oneLine{err})
+	return bad("table", "check that HBase is up", "%s", oneLine{err})
 }
 
 func checkTable(t *loader.Table) Check {
@@ -162,8 +162,8 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	case err != nil:
 		return bad(name, "correct the job's settings of the family", "%s", oneLine{err})
 	case own != family:
-		return Doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
-			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", wanted,
+		return Doubtful(name, "leave compression, encoding, bloom and block_size out of the job to use the table's",
+			"the job overrides the settings of family %s: %s, %s, bloom %s instead of %s, %s, %s", wanted,
 			own.Compression, own.Encoding, own.Bloom, family.Compression, family.Encoding, family.Bloom)
 	}
 	return good(name, "%s: %s, %s, bloom %s", wanted, family.Compression, family.Encoding, family.Bloom)
@@ -234,7 +234,7 @@ func checkHBaseStaging(b bulkFacts) Check {
 	}
 	dir := b.token[:strings.LastIndexByte(b.token, '/')]
 	if b.stagingErr != nil {
-		return Doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine{b.stagingErr})
+		return Doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be read: %s", dir, oneLine{b.stagingErr})
 	}
 	mode := b.staging.Mode().Perm()
 	switch {

@@ -143,13 +143,13 @@ func checkProbe(s stagingFacts, user string) Check {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
 	case unmet(s.probeErr):
-		return bad(name, "see whether HDFS is running, and HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
+		return bad(name, "check that HDFS is running, and that HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
 	case cluster.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.owner != "" && s.owner != user:
-		return bad(name, setting.Textf("act as the user that HDFS sees, with %s or HADOOP_USER_NAME", setting.User), "files in %s become %s's, but HBase is asked as %s", s.location, s.owner, user)
+		return bad(name, setting.Textf("use the same user as on HDFS, with %s or HADOOP_USER_NAME", setting.User), "files in %s will belong to %s, but HBase calls are made as %s", s.location, s.owner, user)
 	}
 	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
 }
@@ -253,7 +253,7 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	}
 	if timestamp > 0 {
 		if ahead := time.UnixMilli(timestamp).Sub(s.clock).Round(time.Second); ahead > smallSkew {
-			return Doubtful(name, setting.Textf("give an earlier %s unless this is meant", setting.Timestamp), "the job's timestamp is %s in the future: what is written until then stays hidden", ahead)
+			return Doubtful(name, setting.Textf("give an earlier %s, unless this is intended", setting.Timestamp), "the job's timestamp is %s in the future: what is written until then stays hidden", ahead)
 		}
 		return good(name, "the job's timestamp is %s", time.UnixMilli(timestamp).UTC().Format(time.RFC3339))
 	}

@@ -129,15 +129,15 @@ func checkInputs(in inputFacts) Check {
 	case !in.given:
 		return Check{}
 	case in.err != nil:
-		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
+		return bad(name, "check the path and your right to read it", "%s", oneLine{in.err})
 	case in.tables > 0:
-		return good(name, "%s, %s, and %s, which are not looked at before the job reads them", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.tables, "table"))
+		return good(name, "%s, %s, and %s, which are not checked before the job reads them", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.tables, "table"))
 	case in.streams > 0:
 		return good(name, "%s, %s, and %s, which are not read before the job runs", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.streams, "stream"))
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
-		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
+		return Doubtful(name, "check the path", "the inputs are empty")
 	case in.files == 0 || in.bytes == 0:
-		return bad(name, setting.Textf("see that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs hold nothing")
+		return bad(name, setting.Textf("check that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs are empty")
 	}
 	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
 }

@@ -110,7 +110,7 @@ func checkPhoenix(t *loader.Table, p phoenixFacts, indexes string) Check {
 		}
 	}
 	if has("GlobalIndexChecker") {
-		found = append(found, "it is an index itself (GlobalIndexChecker)")
+		found = append(found, "the table is an index (GlobalIndexChecker)")
 	}
 	if len(p.indexes) > 0 {
 		found = append(found, "indexes "+strings.Join(p.indexes, ", "))
@@ -119,14 +119,14 @@ func checkPhoenix(t *loader.Table, p phoenixFacts, indexes string) Check {
 		found = append(found, "indexes of views in _IDX_"+t.Name.Qualifier)
 	}
 	if observed := has("Indexer") || has("IndexRegionObserver"); observed && p.err != nil {
-		found = append(found, fmt.Sprintf("perhaps indexes: a class that keeps them is on it, and SYSTEM.CATALOG, which names them, cannot be read: %s", oneLine{p.err}))
+		found = append(found, fmt.Sprintf("perhaps indexes: it has an index coprocessor, but SYSTEM.CATALOG cannot be read: %s", oneLine{p.err}))
 	}
 	const rebuild = "rebuild the indexes after the load with Phoenix's IndexTool"
-	const lost = "table %s is one of Phoenix and has %s: a bulk load writes no entries of them, and queries that use them miss its rows without an error"
+	const lost = "table %s is a Phoenix table with %s: a bulk load does not update them, so queries silently miss its rows"
 	switch what := strings.Join(found, ", "); {
 	case len(found) == 0:
 		return Doubtful(name, "compare with a row that Phoenix wrote: its key, the types (encoding phoenix, under cells) and the empty cell, \\x00\\x00\\x00\\x00 or _0 in the first family",
-			"table %s is one of Phoenix, without indexes: its rows need Phoenix's encodings of keys and values and an empty cell each, without which queries miss them", t.Name)
+			"table %s is a Phoenix table without indexes: queries need Phoenix's encodings of keys and values, and an empty cell in each row", t.Name)
 	case indexes == "ignore":
 		return Doubtful(name, rebuild, lost, t.Name, what)
 	default:

@@ -19,7 +19,7 @@ import (
 func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 	const name = "regions"
 	if err != nil {
-		hint := "see whether the region servers are up"
+		hint := "check that the region servers are up"
 		if _, hole := errors.AsType[*loader.HoleError](err); hole {
 			hint = "have hbase hbck2 repair it (fixMeta, or addFsRegionsMissingInMeta and assigns), then check again"
 		}
@@ -66,7 +66,7 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	most, _ := MaxRegionSize(table, configured)
 	each := in.text / int64(regions)
 	if each > most {
-		return Doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %s, which split at %s: splits and compactions follow the load",
+		return Doubtful(name, "create the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %s, which split at %s: splits and compactions follow the load",
 			spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
 	}
 	return good(name, "about %s of text for each of %s, which split at %s", spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())

@@ -136,7 +136,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 		}
 	}
 	if len(wrong) > 0 {
-		return bad(name, "copy core-site.xml, hdfs-site.xml and hbase-site.xml of this cluster whole, or set the key that is named to what the server offers", "%s", strings.Join(wrong, "; "))
+		return bad(name, "copy core-site.xml, hdfs-site.xml and hbase-site.xml of this cluster, or set the named key to what the server offers", "%s", strings.Join(wrong, "; "))
 	}
 	if s.nn == nil && s.nnErr == nil {
 		return Check{} // HDFS is not known: other checks say why
@@ -144,7 +144,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 	line := s.line()
 	switch left := s.until.Sub(s.now); {
 	case s.nnErr != nil && stagingErr == nil && fail.KindOf(s.nnErr) == fail.Unexpected:
-		return Doubtful(name, "see whether the NameNode answers", "%s: %s", line, oneLine{s.nnErr})
+		return Doubtful(name, "check that the NameNode answers", "%s: %s", line, oneLine{s.nnErr})
 	case s.open != 0:
 		return Doubtful(name, "chmod 600 "+s.keytab, "%s: every user of this host can read the keytab (mode %04o), and act as its principal", line, s.open)
 	case s.principal != "" && s.keytab == "" && left < shortTicket && s.renewTil.Before(s.now.Add(shortTicket)):
@@ -211,15 +211,15 @@ func checkZones(s securityFacts) []Check {
 	var all []Check
 	for _, p := range s.inputs {
 		if zone := s.nn.Zones[p]; zone != "" {
-			all = append(all, bad(name, "copy the input out of the zone with a program that decrypts (hdfs dfs -cp, distcp)", "the input %s is in the encryption zone %s: its bytes would be read encrypted", p, zone))
+			all = append(all, bad(name, "copy the input out of the zone with a program that decrypts (hdfs dfs -cp, distcp)", "the input %s is in the encryption zone %s, so its bytes are encrypted", p, zone))
 		}
 	}
 	from, to := s.nn.Zones[s.staging], s.nn.Zones[s.root]
 	switch {
 	case from != "":
-		all = append(all, bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s: files are written there unencrypted, which HDFS refuses, and cannot be moved out of it into HBase's directory", from))
+		all = append(all, bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s, from which files cannot move into HBase's directory", from))
 	case to != "":
-		all = append(all, bad(name, "this cluster's HBase cannot be loaded by this program: load by puts, or into a cluster whose HBase is in no zone", "HBase's directory %s is in the encryption zone %s: HDFS moves no file from outside into it", s.root, to))
+		all = append(all, bad(name, "bulkload cannot load this HBase: use puts, or a cluster whose HBase is outside of any encryption zone", "HBase's directory %s is in the encryption zone %s: HDFS cannot move files into it", s.root, to))
 	}
 	return all
 }

@@ -43,8 +43,8 @@ func TestSecurityLine(t *testing.T) {
 		"configured, not secured":      {with(func(s *securityFacts) { s.nn, s.nnErr = nil, hadooprpc.ErrSimple }), nil, SeverityError, "set hadoop.security.authentication to simple", "copy"},
 		"HBase secured":                {securityFacts{nn: &cluster.NameNode{}, hbaseErr: fmt.Errorf("x: %w", loader.ErrSecured)}, nil, SeverityError, "HBase: x: the server wants a Kerberos login", "copy"},
 		"HBase not secured":            {with(func(s *securityFacts) { s.hbaseErr = hbaserpc.ErrSimple }), nil, SeverityError, "HBase: the server uses simple authentication", "copy"},
-		"another protection":           {with(func(s *securityFacts) { s.nn, s.nnErr = nil, mismatch }), nil, SeverityError, "offers privacy, the configuration asks for authentication (hadoop.rpc.protection)", "set the key"},
-		"another protection of data":   {secured, mismatch, SeverityError, "HDFS: protection of RPC", "set the key"},
+		"another protection":           {with(func(s *securityFacts) { s.nn, s.nnErr = nil, mismatch }), nil, SeverityError, "offers privacy, the configuration asks for authentication (hadoop.rpc.protection)", "set the named key"},
+		"another protection of data":   {secured, mismatch, SeverityError, "HDFS: protection of RPC", "set the named key"},
 		"HBase does not answer":        {with(func(s *securityFacts) { s.hbaseRPC, s.hbaseErr = 0, errors.New("refused") }), nil, SeverityOK, "HBase Kerberos; etl@", ""},
 		"NameNode answers others only": {with(func(s *securityFacts) { s.nn, s.nnErr = nil, errors.New("refused") }), nil, SeverityWarning, "refused", "NameNode"},
 	} {

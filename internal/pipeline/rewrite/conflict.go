@@ -69,7 +69,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 		c := &cellCursor{Scanner: in.r.Scan(), name: path.Join(files[next].Family, path.Base(name)), order: next}
 		opened[c] = in
 		if next++; len(opened) > mostOverlapping {
-			return fail.Errorf(fail.Input, "more than %d files of family %s have rows between each other's: merge them, or load some of them by a command of its own", mostOverlapping, files[0].Family)
+			return fail.Errorf(fail.Input, "more than %d files of family %s overlap: merge them, or load some of them separately", mostOverlapping, files[0].Family)
 		}
 		if c.Next() {
 			heap.Push(&cursors, c)
@@ -101,7 +101,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 			copyCell(&first, cell)
 			of = c.name
 		case in != c.name && !(bytes.Equal(first.Value, cell.Value) && bytes.Equal(first.Tags, cell.Tags)): // a reader sees the first of a file
-			return fail.With(fail.Input, fail.AboutData(cell.Row, "%s and %s differ in one cell, in a row of %d bytes: load the file that counts by itself, after the other", of, c.name, len(cell.Row)))
+			return fail.With(fail.Input, fail.AboutData(cell.Row, "%s and %s differ in one cell, in a row of %d bytes: load the right file last, separately", of, c.name, len(cell.Row)))
 		}
 		in = c.name
 		switch {

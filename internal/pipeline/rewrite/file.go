@@ -117,7 +117,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 		return fmt.Errorf("read back %s: %w", r.writing, err)
 	}
 	if m.Cells != r.file.Cells || m.Bytes != r.file.Size || !bytes.Equal(m.FirstRow, r.file.First) || !bytes.Equal(m.LastRow, r.file.Last) {
-		return fmt.Errorf("read back %s: it has %d cells in %d bytes, and written were %d in %d; or its first and last row are not those that were written", r.writing,
+		return fmt.Errorf("read back %s: it has %d cells in %d bytes, want %d in %d; or its first and last rows differ", r.writing,
 			m.Cells, m.Bytes, r.file.Cells, r.file.Size)
 	}
 	return filecheck.ReadBack(ctx, a.w.Output.FS, r.writing, r.file.CRC32C)

@@ -25,7 +25,7 @@ const mergeWidth = 32
 // of the files. After an error nothing of it is left.
 func (w *Rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFile, error) {
 	if len(files) < 2 {
-		return loader.HFile{}, fmt.Errorf("merge %d files: there must be two at least", len(files))
+		return loader.HFile{}, fmt.Errorf("merge %d files: want at least two", len(files))
 	}
 	for _, f := range files {
 		if f.Family != files[0].Family {

@@ -30,7 +30,7 @@ type NewKeys struct {
 	Staging string `json:"staging"` // where merges write, and the job that has planned loads from
 }
 
-// MakeRekey plans a build of HFiles of the snapshot's rows under new keys, as a plan for one process makes them. Asked for are the input, by which
+// MakeRekey plans a build of HFiles of the snapshot's rows under new keys, as a plan for one process makes them. The request has the input, by which
 // files resolves the snapshot, and what becomes of rows of one key and of rows without one. Merges write into the staging directory.
 func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snapshot.Snapshot, p *newkeys.Plan, staging string, w build.WorkOptions) (*Plan, error) {
 	columns, err := newkeys.Columns(ctx, s, p)

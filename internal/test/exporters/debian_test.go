@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fetchDebs downloads Debian's packages of a server and those libraries of theirs that are not installed; libllvm is
+// fetchDebs downloads Debian's packages of a server and those of its libraries that are not installed; libllvm is
 // PostgreSQL's compiler of expressions, which is turned off. @postgresql is the release's own version.
 const fetchDebs = `
 server=$(apt-cache depends postgresql | sed -n 's/^ *Depends: \(postgresql-[0-9]*\)$/\1/p' || true)

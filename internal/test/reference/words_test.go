@@ -57,6 +57,14 @@ func banned() dictionary {
 		{`is none of`, "unknown x: want one of"},
 		{`to be had`, "available"},
 		{`has not the form`, "is malformed"},
+		{`of theirs`, "their"},
+		{`has it not`, "does not have it"},
+		{`none is given`, "without a value, by default"},
+		{`of before the`, "from before the"},
+		{`may be had|has to be had`, "is available"},
+		{`save for`, "except"},
+		{`is not certainly`, "may not be"},
+		{`asked for are`, "requested:"},
 	} {
 		all = append(all, w[0])
 		d.list = append(d.list, wording{regexp.MustCompile(`(?i)\b(` + w[0] + `)\b`), w[1]})

@@ -128,7 +128,7 @@ func readIndex(f *os.File, size int64) (*run, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(footer[:]))
 	if string(footer[8:]) != runMagic || n > size-int64(runFooter) {
-		return nil, errors.New("it has no end")
+		return nil, errors.New("its end is missing")
 	}
 	index := make([]byte, n)
 	at := size - int64(runFooter) - n
