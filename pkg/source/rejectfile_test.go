@@ -309,7 +309,7 @@ func TestDamagedRejectsAreRefused(t *testing.T) {
 		"no format":       {`{"bulkload_rejects":1}` + "\n" + good, "line 1: it names no format"},
 		"no columns":      {`{"bulkload_rejects":1,"format":"csv"}` + "\n" + good, "line 1: it names no columns"},
 		"no JSON":         {form + good + "secret\n", "line 3: no JSON: syntax error at byte 1"},
-		"no record":       {form + "\n" + `{"path":"x"}`, "line 3: it has no records"},
+		"no record":       {form + "\n" + `{"path":"x"}`, "line 3: it has no record"},
 		"emptied":         {form + `{"raw":""}`, "line 2: its record is empty: remove the line"},
 		"an open quote":   {form + `{"raw":"1,\"2"}` + "\n" + good, "line 2: its record has a quote that is not closed"},
 		"an open escape": {`{"bulkload_rejects":1,"format":"text","columns":["a"],"dialect":{"name":"hive","escape_map":"literal","field_sep":"\u0001","header":"no","trim":"no","escape":"\\"}}` + "\n" + `{"raw":"\\"}` + "\n",
