@@ -1,0 +1,18 @@
+{{/* The arguments of a load, as a list in YAML: root, job, input, more. */}}
+{{- define "bulkload.run" -}}
+- run
+- --output=json
+- --quiet
+- --job=/etc/bulkload/{{ .job }}.yaml
+- {{ printf "--input=%s" (required (printf "the input of %s" .job) .input) | quote }}
+{{- with .root.Values.timeZone }}
+- --time-zone={{ . }}
+{{- end }}
+- --state={{ .root.Values.state }}
+- --spill-dir=/spill
+- {{ "--reject-file=/spill/rejects-{{ .Date }}.jsonl" | quote }}
+- --memory={{ .root.Values.memory }}
+{{- range .more }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}

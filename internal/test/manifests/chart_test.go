@@ -1,0 +1,211 @@
+package manifests
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// chartObjects renders the chart with values, as helm install does, and decodes all that it makes.
+func chartObjects(t *testing.T, values string) []any {
+	t.Helper()
+	all, err := render(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []any
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasSuffix(name, ".yaml") {
+			found = append(found, decoded(t, name, []byte(all[name]))...)
+		}
+	}
+	return found
+}
+
+// render gives the texts of all templates.
+func render(values string) (map[string]string, error) {
+	c, err := loader.Load(root + "/charts/bulkload")
+	if err != nil {
+		return nil, err
+	}
+	v, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		return nil, err
+	}
+	full, err := chartutil.ToRenderValues(c, v, chartutil.ReleaseOptions{Name: "bulkload", Namespace: "etl", IsInstall: true}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Render(c, full)
+}
+
+// asExamples are values by which the chart makes what examples/kubernetes has.
+const asExamples = `
+image: {tag: 1.0.0}
+hadoop: {configMap: hadoop-conf, user: tina}
+timeZone: Asia/Shanghai
+jobs: {check: "table: check\n"}
+nightly:
+  check:
+    schedule: "30 2 * * *"
+    input: 'hdfs:///user/tina/check/{{ .Date "20060102" }}'
+serve: {enabled: true}
+`
+
+// plain is a pod without what the chart and the examples name each in their own way.
+func plain(p *core.PodSpec) core.PodSpec {
+	p = p.DeepCopy()
+	for i := range p.Containers {
+		p.Containers[i].ImagePullPolicy = ""
+		slices.SortFunc(p.Containers[i].Env, func(a, b core.EnvVar) int { return strings.Compare(a.Name, b.Name) })
+	}
+	for i := range p.Volumes {
+		if p.Volumes[i].Name == "jobs" {
+			p.Volumes[i].ConfigMap.Name = ""
+		}
+	}
+	return *p
+}
+
+// TestChartIsTheExamples: the chart's nightly load and reader service are those of the examples.
+func TestChartIsTheExamples(t *testing.T) {
+	all := chartObjects(t, asExamples)
+	cron, example := find[*batch.CronJob](t, all)[0], find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0]
+	if got, want := plain(&cron.Spec.JobTemplate.Spec.Template.Spec), plain(&example.Spec.JobTemplate.Spec.Template.Spec); !reflect.DeepEqual(got, want) {
+		t.Errorf("the pod of the load is\n%s\nwant\n%s", text(t, got), text(t, want))
+	}
+	for _, c := range []*batch.CronJob{cron, example} {
+		c.ObjectMeta, c.Spec.JobTemplate.ObjectMeta, c.Spec.JobTemplate.Spec.Template = example.ObjectMeta, example.ObjectMeta, core.PodTemplateSpec{}
+	}
+	if !reflect.DeepEqual(cron, example) {
+		t.Errorf("the load is\n%s\nwant\n%s", text(t, cron), text(t, example))
+	}
+	serve, want := find[*apps.Deployment](t, all)[0].Spec, find[*apps.Deployment](t, objects(t, "serve.yaml"))[0].Spec
+	if got, want := plain(&serve.Template.Spec), plain(&want.Template.Spec); !reflect.DeepEqual(got, want) {
+		t.Errorf("the pod of the service is\n%s\nwant\n%s", text(t, got), text(t, want))
+	}
+	if !reflect.DeepEqual(serve.Strategy, want.Strategy) || *serve.Replicas != *want.Replicas {
+		t.Errorf("the service is %+v", serve)
+	}
+}
+
+func text(t *testing.T, o any) string {
+	t.Helper()
+	b, err := yaml.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestChartSelects: the budget, the service and the policy choose the pods that they are for.
+func TestChartSelects(t *testing.T) {
+	all := chartObjects(t, asExamples+"networkPolicy: {enabled: true, monitoring: [{namespaceSelector: {}}]}\n")
+	labels := find[*apps.Deployment](t, all)[0].Spec.Template.Labels
+	load := find[*batch.CronJob](t, all)[0].Spec.JobTemplate.Spec.Template.Labels
+	chosen := func(selector, labels map[string]string) bool {
+		for k, v := range selector {
+			if labels[k] != v {
+				return false
+			}
+		}
+		return len(selector) > 0
+	}
+	for what, selector := range map[string]map[string]string{
+		"Deployment": find[*apps.Deployment](t, all)[0].Spec.Selector.MatchLabels,
+		"Service":    find[*core.Service](t, all)[0].Spec.Selector,
+		"budget":     find[*policy.PodDisruptionBudget](t, all)[0].Spec.Selector.MatchLabels,
+	} {
+		if !chosen(selector, labels) || chosen(selector, load) {
+			t.Errorf("%s selects %v: the service has %v, a load %v", what, selector, labels, load)
+		}
+	}
+	n := find[*networking.NetworkPolicy](t, all)[0].Spec
+	if !chosen(n.PodSelector.MatchLabels, labels) || !chosen(n.PodSelector.MatchLabels, load) || len(n.Ingress) != 2 || len(n.Egress) != 1 {
+		t.Errorf("policy %+v", n)
+	}
+	if n := find[*networking.NetworkPolicy](t, chartObjects(t, "hadoop: {configMap: x}\nnetworkPolicy: {enabled: true, to: [{to: [{ipBlock: {cidr: 10.0.0.0/8}}]}]}\n"))[0].Spec; len(n.Ingress) != 0 || len(n.Egress) != 2 {
+		t.Errorf("policy of loads alone %+v", n)
+	}
+}
+
+// TestChartKerberos: the keytab is a secret's, and no user is named then.
+func TestChartKerberos(t *testing.T) {
+	all := chartObjects(t, strings.Replace(asExamples, ", user: tina", "", 1)+"kerberos: {principal: etl@EXAMPLE.COM, keytabSecret: bulkload-keytab, krb5ConfigMap: krb5-conf}\n")
+	patch := find[*batch.CronJob](t, objects(t, "secured.yaml"))[0].Spec.JobTemplate.Spec.Template.Spec
+	pod := find[*batch.CronJob](t, all)[0].Spec.JobTemplate.Spec.Template.Spec
+	for _, v := range patch.Volumes {
+		if !slices.ContainsFunc(pod.Volumes, func(o core.Volume) bool { return reflect.DeepEqual(o, v) }) {
+			t.Errorf("the pod lacks the volume %+v", v)
+		}
+	}
+	for _, e := range patch.Containers[0].Env {
+		if !slices.Contains(pod.Containers[0].Env, e) {
+			t.Errorf("the pod lacks %+v", e)
+		}
+	}
+	for _, m := range patch.Containers[0].VolumeMounts {
+		if !slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(o core.VolumeMount) bool { return reflect.DeepEqual(o, m) }) {
+			t.Errorf("the pod lacks %+v", m)
+		}
+	}
+	if slices.ContainsFunc(pod.Containers[0].Env, func(e core.EnvVar) bool { return e.Name == "HADOOP_USER_NAME" }) {
+		t.Error("a user is named")
+	}
+}
+
+// TestChartParts: each phase is the Job of the examples' step.
+func TestChartParts(t *testing.T) {
+	const values = `
+image: {tag: 1.0.0}
+hadoop: {configMap: hadoop-conf, user: tina}
+jobs: {check: "table: check\n"}
+parts: {phase: PHASE, name: check-20261120, job: check, input: 'hdfs:///user/tina/check/20261120', count: 7}
+`
+	examples := find[*batch.Job](t, objects(t, "shares.yaml"))
+	for i, phase := range []string{"plan", "shares", "merge"} {
+		jobs := find[*batch.Job](t, chartObjects(t, strings.Replace(values, "PHASE", phase, 1)))
+		got, want := jobs[0].Spec.Template.Spec.Containers[0].Args, examples[i].Spec.Template.Spec.Containers[0].Args
+		slices.Sort(got)
+		slices.Sort(want)
+		if len(jobs) != 1 || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", phase, got, want)
+		}
+		if a, b := jobs[0].Spec.Completions, examples[i].Spec.Completions; *a != *b {
+			t.Errorf("%s: %d pods, want %d", phase, *a, *b)
+		}
+	}
+	load := find[*batch.Job](t, chartObjects(t, strings.Replace(values, "PHASE", "load", 1)))[0].Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(load, "hdfs:///tmp/check-20261120.hfiles") {
+		t.Errorf("load: %q", load)
+	}
+}
+
+// TestChartRefuses wrong values by name.
+func TestChartRefuses(t *testing.T) {
+	for values, want := range map[string]string{
+		"": "hadoop.configMap, or hadoop.files",
+		"hadoop: {configMap: x}\nmemory: 1 gig\n":                                                         "memory",
+		"hadoop: {configMap: x}\nnightly: {a: {schedule: '1 * * * *', input: x}}\n":                       "jobs has no a",
+		"hadoop: {configMap: x}\njobs: {a: b}\nnightly: {a: {input: x}}\n":                                "schedule",
+		"hadoop: {configMap: x}\njobs: {a: b}\nonce: {a: {job: a, input: x}}\nkerberos: {principal: p}\n": "kerberos.keytabSecret",
+		"hadoop: {configMap: x}\nnigthly: {}\n":                                                           "nigthly",
+		"hadoop: {configMap: x}\nparts: {phase: merges}\n":                                                "phase",
+	} {
+		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", values, err, want)
+		}
+	}
+}
