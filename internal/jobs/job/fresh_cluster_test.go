@@ -345,7 +345,7 @@ func TestFreshTableKilled(t *testing.T) {
 		t.Parallel()
 		p := newFreshProgram(t, name, want)
 		p.done()
-		if code, _, says := p.drop(""); code == 0 || !strings.Contains(says, "would find nothing") {
+		if code, _, says := p.drop(""); code == 0 || !strings.Contains(says, "would find no table") {
 			t.Errorf("with the old name in the job file: exit code %d: %s", code, says)
 		}
 		switched := "--table=" + p.new.String()
@@ -394,7 +394,7 @@ func TestFreshTableKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // the second finds the table that the first has made
-			if code, _, says := p.into(""); code == 0 || strings.Contains(says, "has not made it") {
+			if code, _, says := p.into(""); code == 0 || strings.Contains(says, "did not make it") {
 				t.Errorf("exit code %d: %s", code, says)
 			}
 		}

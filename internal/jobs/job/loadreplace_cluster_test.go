@@ -161,10 +161,10 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 		kind fail.Kind
 		says string
 	}{
-		"rejected":       {l.local(bad), LoadOptions{}, fail.Check, "1 record set aside"},
+		"rejected":       {l.local(bad), LoadOptions{}, fail.Check, "1 record rejected"},
 		"no rows":        {l.local(empty), LoadOptions{}, fail.Check, "the export has no rows"},
 		"own timestamps": {l.local(stamped), LoadOptions{}, fail.Config, "gives all cells one timestamp"},
-		"newer cells":    {l.local(old), LoadOptions{}, fail.Check, "cells newer than the job's timestamp"},
+		"newer cells":    {l.local(old), LoadOptions{}, fail.Check, "cells are newer than the job's timestamp"},
 		"no manifest":    {unknown, LoadOptions{}, fail.Input, "has no " + manifest.FileName},
 		"trusted":        {beside, LoadOptions{TrustFiles: true}, fail.Config, "`trust_files`"},
 		"done without":   {beside, LoadOptions{}, fail.Config, "without `replace`"},
@@ -184,7 +184,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 	}
 	l.must(l.export("more.csv", rows)) // five rows more
 	_, err = l.load(beside, LoadOptions{State: checkpoint.Options{Restart: true}})
-	refused(t, err, fail.Check, "cells newer than the job's timestamp", "build the files again")
+	refused(t, err, fail.Check, "cells are newer than the job's timestamp", "build the files again")
 	r, err = l.load(l.local(unreplaced), LoadOptions{})
 	if err != nil || r.Replace.Deleted != 5 {
 		t.Fatalf("%+v, %v", r, err)

@@ -349,8 +349,8 @@ func (l *replaceLab) refusals(t *testing.T) {
 		kind fail.Kind
 		says string
 	}{
-		"newer cells": {l.export("fourth.csv", rows), fail.Check, "22 cells newer than the job's timestamp"},
-		"rejected":    {bad, fail.Check, "1 record set aside"},
+		"newer cells": {l.export("fourth.csv", rows), fail.Check, "22 visible cells are newer than the job's timestamp"},
+		"rejected":    {bad, fail.Check, "1 record rejected"},
 		"no rows":     {empty, fail.Check, "the export has no rows"},
 		"itself":      {spec.Spec{Table: l.table, Inputs: []string{"hbase:" + l.table}, Key: "$row", Columns: []string{"$row", "f:v"}}, fail.Config, "by its own rows"},
 		"several": {func() spec.Spec {

@@ -398,7 +398,7 @@ func TestStateLost(t *testing.T) {
 	}
 	there := p.state
 	p.state = t.TempDir()
-	if code, _, stderr := p.run(""); code != 3 || !strings.Contains(stderr, "this job was begun already") {
+	if code, _, stderr := p.run(""); code != 3 || !strings.Contains(stderr, "this job was begun at") {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if code, _, stderr := p.run("", "--job-id", "another", "--verify", "off"); code != 0 {

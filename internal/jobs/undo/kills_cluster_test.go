@@ -218,7 +218,7 @@ func TestUndoOneAfterAnother(t *testing.T) {
 	}
 	n.compact()
 	with = n.digest()
-	if _, err := undo.Run(t.Context(), n.env, fourth, undo.Options{}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "a compaction has written") {
+	if _, err := undo.Run(t.Context(), n.env, fourth, undo.Options{}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "a compaction rewrote") {
 		t.Errorf("what the night has overwritten is gone: %v", err)
 	}
 	if got := n.digest(); got != with {
@@ -328,7 +328,7 @@ func TestUndoRandomKills(t *testing.T) {
 		}
 		out, err := n.undoing(t.Context(), bin, r.Job).CombinedOutput()
 		e, _ := errors.AsType[*exec.ExitError](err)
-		if e != nil && e.ExitCode() == 3 && strings.Contains(string(out), "a compaction has written") && n.digest() == with {
+		if e != nil && e.ExitCode() == 3 && strings.Contains(string(out), "a compaction rewrote") && n.digest() == with {
 			t.Logf("%s: refused", what) // it had not begun, and HBase has compacted unasked
 			want = with
 			n.leftNothing()

@@ -241,7 +241,7 @@ func TestUndo(t *testing.T) {
 		t.Errorf("compacted, the table is %s, want %s", got, want)
 	}
 	refused, err := undo.Run(t.Context(), n.env, third, undo.Options{})
-	if fail.KindOf(err) != fail.Check || len(refused.Refused) != 1 || !strings.Contains(refused.Refused[0], "1 other timestamps of the table were undone") {
+	if fail.KindOf(err) != fail.Check || len(refused.Refused) != 1 || !strings.Contains(refused.Refused[0], "1 other timestamps were undone") {
 		t.Errorf("an undo of two is not refused: %+v, %v", refused, err)
 	}
 	n.leftNothing()

@@ -132,7 +132,7 @@ func (lab *faultLab) tableFaults() []preflightFault {
 			s.Family = "g"
 			return nil
 		}},
-		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"mob", "mob", SeverityWarning, "values of more than", "compact", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = lab.createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
