@@ -115,7 +115,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 			r.Replaced = o.result.Replace.String()
 		}
 		if f := o.result.Fresh; f != nil {
-			r.Replaced = strings.TrimPrefix(freshText(f), "; ")
+			r.Replaced = strings.TrimPrefix(freshText(f), "; replaces ")
 		}
 		r.Tasks = reportTasks(o.result.YARN)
 		if o.result.Regions > 0 {

@@ -317,7 +317,7 @@ func TestCleanStaging(t *testing.T) {
 		put(staged(6)+"/_journal.jsonl", journalText(time.Hour, plan(6)))
 
 		got, err := Clean(ctx, env, CleanOptions{State: state, Staging: base, Remove: remove, OlderThan: 7 * day})
-		if err == nil || !strings.Contains(err.Error(), "hdfs:///tmp, which is not one") {
+		if err == nil || !strings.Contains(err.Error(), "hdfs:///tmp, which is not a staging directory") {
 			t.Errorf("a journal that names a directory of others: %v", err)
 		}
 		want := []string{

@@ -495,7 +495,7 @@ func (w *rekeying) secondPass(t *testing.T) (since int64) {
 // deletedMeanwhile: a row that was deleted meanwhile is missed, and seen.
 func (w *rekeying) deletedMeanwhile(t *testing.T, since int64) {
 	w.java("delete", w.old, "9new")
-	if o := w.rekey("", 0, append(w.to, fmt.Sprintf("--since=%d", since), "--job-id=third")...); o.code != 8 || !strings.Contains(o.stderr, "rows that were deleted from table") {
+	if o := w.rekey("", 0, append(w.to, fmt.Sprintf("--since=%d", since), "--job-id=third")...); o.code != 8 || !strings.Contains(o.stderr, "deletes and changed keys also cause this") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
 }

@@ -266,7 +266,7 @@ func (s *shared) otherSnapshot() {
 	testcheck.Must(s.t, c.DeleteSnapshot(s.t.Context(), table, p.Snapshots[0].Name))
 	s.ends(3, "which other processes read, is gone", s.rekey("", 0, s.to...))
 	s.ends(5, p.Snapshots[0].Name, s.share("1/2"))
-	s.ends(2, "give no --engine", s.rekey("", 0, append(s.to, "--engine=yarn")...))
+	s.ends(2, "leave --engine out", s.rekey("", 0, append(s.to, "--engine=yarn")...))
 	s.ends(0, "", s.replanned(s.plan+"3", "--restart"))
 	s.ends(5, "is a share of another plan", s.share("1/2"))
 	s.cleaned()

@@ -202,7 +202,7 @@ func (lab *faultLab) placeFaults() []preflightFault {
 			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(lab.servers.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
 			return nil
 		}},
-		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *Options) *cluster.Env {
+		{"no cluster", "hbase", SeverityError, "unknown", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *Options) *cluster.Env {
 			return withConf(t, lab.servers, map[string]string{"hbase.zookeeper.quorum": ""})
 		}},
 	}
@@ -215,7 +215,7 @@ func (lab *faultLab) inputFaults() []preflightFault {
 			s.Inputs = []string{"/nowhere/x.csv"}
 			return nil
 		}},
-		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"input of another", "inputs", SeverityError, "permission denied", "right to read", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			w, err := lab.owner.Create(t.Context(), "/secret.csv", hdfsio.CreateOptions{Perm: 0o600})
 			if err == nil {
 				_, err = w.Write([]byte("x"))
