@@ -118,7 +118,8 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 		t.Fatalf("after Abort: %v", err)
 	}
 
-	writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 8 << 20})
+	data = noise(24 << 20) // more than sockets hold, which a reader would still get of a connection that is cut
+	writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 32 << 20})
 	f, err := h.Open(t.Context(), dir+"/read")
 	testcheck.Must(t, err)
 	defer f.Close()
@@ -128,7 +129,7 @@ func TestHDFSCutWhileWriting(t *testing.T) {
 	for len(got) < len(data) {
 		n, err := f.Read(p)
 		testcheck.Must(t, err)
-		if got = append(got, p[:n]...); len(got)%7 == 0 {
+		if got = append(got, p[:n]...); len(got)/(5<<20) > (len(got)-n)/(5<<20) {
 			r.cut()
 		}
 	}
