@@ -1,7 +1,6 @@
 package hdfsio
 
 import (
-	"bulkload/internal/hadoop/dfs"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bulkload/internal/hadoop/dfs"
 
 	"github.com/colinmarc/hdfs/v2"
 )

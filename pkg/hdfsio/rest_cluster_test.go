@@ -1,12 +1,13 @@
 package hdfsio
 
 import (
-	"bulkload/internal/test/testcheck"
 	"bytes"
 	"io"
 	"sync"
 	"testing"
 	"time"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // TestHDFSRest gives connections back in the middle of a file. Nothing is

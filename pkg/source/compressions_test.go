@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/ulikunitz/xz"
 )
@@ -190,7 +191,7 @@ func TestDictionaryBeyondTheBudgetIsRefused(t *testing.T) {
 	const budget = 72 << 20 // one.csv.xz asks for 8 MiB, and an eighth is for later ones
 	for name, data := range map[string][]byte{"first": large, "second": append(bytes.Clone(small), large...)} {
 		var err error
-		used := allocated(func() { _, err = loadBytes(t, Options{Memory: budget}, "x.csv.xz", data) })
+		used := testcheck.Allocated(func() { _, err = loadBytes(t, Options{Memory: budget}, "x.csv.xz", data) })
 		if _, ok := errors.AsType[*MemoryError](err); !ok || !strings.Contains(err.Error(), "x.csv.xz") || !strings.Contains(err.Error(), "256 MiB") {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -211,7 +212,7 @@ func TestLyingLengths(t *testing.T) {
 		"text.snappy": "a,b\n1,2\n3,4\n", "text.lz4": "a,b\n1,2\n3,4\n", "text.deflate": "a,b\n1,2\n", "text.xz": "a,b\n1,2\n", "text.bz2": "a,b\n1,2\n", "text.sz": "a,b\n1,2\n",
 	} {
 		var err error
-		used := allocated(func() { _, err = loadBytes(t, Options{}, name, []byte(data)) })
+		used := testcheck.Allocated(func() { _, err = loadBytes(t, Options{}, name, []byte(data)) })
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("%s: error %v", name, err)
 		}

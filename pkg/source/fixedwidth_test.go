@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bulkload/internal/formats/rejects"
 	"bytes"
 	"context"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"bulkload/internal/formats/rejects"
 )
 
 // fixedWidth is a format that is no part of the program: lines whose columns begin at fixed places. It shows what a further format takes.

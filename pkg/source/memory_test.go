@@ -5,22 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"bulkload/internal/test/testcheck"
+
 	"github.com/klauspost/compress/zstd"
 )
-
-// allocated is how many bytes do allocates.
-func allocated(do func()) int64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return int64(after.TotalAlloc - before.TotalAlloc)
-}
 
 // TestZstdWindowBeyondTheBudgetIsRefused names the file and what it needs, before the window is allocated.
 func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
@@ -50,7 +42,7 @@ func TestZstdWindowBeyondTheBudgetIsRefused(t *testing.T) {
 	const budget = 32 << 20
 	for name, data := range map[string][]byte{"first": large, "skippable": skipped, "second": append(bytes.Clone(small), large...)} {
 		var err error
-		used := allocated(func() { _, err = loadBytes(t, Options{Memory: budget}, "x.csv.zst", data) })
+		used := testcheck.Allocated(func() { _, err = loadBytes(t, Options{Memory: budget}, "x.csv.zst", data) })
 		me, ok := errors.AsType[*MemoryError](err)
 		if !ok || me.Need < 512<<20 && name != "second" || !strings.Contains(err.Error(), "x.csv.zst") || !strings.Contains(err.Error(), "zstd window") {
 			t.Errorf("%s: error %v", name, err)

@@ -1,10 +1,11 @@
 package source
 
 import (
-	"bulkload/internal/formats/rejects"
 	"fmt"
 	"io"
 	"sort"
+
+	"bulkload/internal/formats/rejects"
 )
 
 // rejectSection is records of a reject file that have the same values by the path that they had.

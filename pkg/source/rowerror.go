@@ -1,10 +1,11 @@
 package source
 
 import (
-	"bulkload/internal/formats/rejects"
 	"bytes"
 	"fmt"
 	"strings"
+
+	"bulkload/internal/formats/rejects"
 )
 
 // RowError is a record that cannot be used, with its place. Its message has no value of the record, unless Reason has.

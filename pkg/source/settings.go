@@ -1,9 +1,10 @@
 package source
 
 import (
-	"bulkload/internal/formats/jsonlines"
 	"slices"
 	"strings"
+
+	"bulkload/internal/formats/jsonlines"
 )
 
 // settings are how a file's text is read: the name of a dialect, and all that decides on what comes out.

@@ -1,25 +1,17 @@
 package parquet
 
 import (
-	"bulkload/pkg/source/span"
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source/span"
+
 	"github.com/klauspost/compress/zstd"
 )
-
-// allocated is how many bytes do allocates.
-func allocated(do func()) int64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return int64(after.TotalAlloc - before.TotalAlloc)
-}
 
 // header is a PageHeader in Thrift's compact protocol.
 func header(kind pageKind, unpacked, packed, values int, enc encoding) []byte {
@@ -156,7 +148,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var err error
-			used := allocated(func() { _, err = readPages(tt.typ, tt.how, tt.unpacked, tt.rows, room, tt.data) })
+			used := testcheck.Allocated(func() { _, err = readPages(tt.typ, tt.how, tt.unpacked, tt.rows, room, tt.data) })
 			if fmt.Sprint(err) != tt.err {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
@@ -187,7 +179,7 @@ func TestFooterCannotAskForMemory(t *testing.T) {
 		data := append([]byte("PAR1"), footer...)
 		data = append(binary.LittleEndian.AppendUint32(data, uint32(len(footer))), "PAR1"...)
 		var err error
-		used := allocated(func() { _, err = Open(bytes.NewReader(data), int64(len(data)), limited(1<<40)) })
+		used := testcheck.Allocated(func() { _, err = Open(bytes.NewReader(data), int64(len(data)), limited(1<<40)) })
 		if err == nil || used > 64<<20 {
 			t.Errorf("%s: %d bytes were allocated, error %v", name, used, err)
 		}

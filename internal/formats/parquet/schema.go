@@ -1,11 +1,12 @@
 package parquet
 
 import (
-	"bulkload/internal/formats/valuetext"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/internal/formats/valuetext"
 )
 
 // schemaNode is a column or a group of columns in the tree of a file's schema.

@@ -1,8 +1,9 @@
 package parquet
 
 import (
-	"bulkload/pkg/source/span"
 	"errors"
+
+	"bulkload/pkg/source/span"
 )
 
 // leafStream reads a leaf of a nested column, entry by entry: a value or a null, or that a list or a map has none, with its

@@ -2,12 +2,13 @@ package rejects
 
 import (
 	"bufio"
-	"bulkload/pkg/setting"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+
+	"bulkload/pkg/setting"
 )
 
 // Marks say how records are put one after the other.

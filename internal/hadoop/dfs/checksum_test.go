@@ -1,14 +1,15 @@
 package dfs
 
 import (
-	"bulkload/internal/hadoop/frames"
-	"bulkload/internal/test/testcheck"
-	"bulkload/internal/test/testdfs"
 	"errors"
 	"hash/crc32"
 	"math/rand/v2"
 	"net"
 	"testing"
+
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testdfs"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )

@@ -1,9 +1,6 @@
 package dfs
 
 import (
-	"bulkload/internal/hadoop/datatransfer"
-	"bulkload/internal/hadoop/frames"
-	"bulkload/internal/test/testdfs"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -11,6 +8,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"bulkload/internal/hadoop/datatransfer"
+	"bulkload/internal/hadoop/frames"
+	"bulkload/internal/test/testdfs"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )

@@ -1,0 +1,12 @@
+package testcheck
+
+import "runtime"
+
+// Allocated is how many bytes do allocates. No other goroutine may allocate meanwhile.
+func Allocated(do func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
