@@ -24,6 +24,9 @@ func (h *HDFS) CRC32C(ctx context.Context, name string) (sum uint32, size int64,
 	if err := info.supported("checksum", name); err != nil {
 		return 0, 0, &fs.PathError{Op: "checksum", Path: name, Err: fmt.Errorf("%w: %w", ErrNoChecksum, err)}
 	}
+	if info.encryption() != nil {
+		return 0, 0, &fs.PathError{Op: "checksum", Path: name, Err: fmt.Errorf("%w: DataNodes have the checksums of its encrypted bytes", ErrNoChecksum)}
+	}
 	err = h.repeat(ctx, "checksum", name, func() error {
 		sum, err = h.dfs.Checksum(ctx, name, info.Size())
 		return err

@@ -21,7 +21,7 @@ type Property struct {
 	final bool
 }
 
-// Conf is a Hadoop configuration: core-site.xml, hdfs-site.xml and hbase-site.xml, later ones over earlier ones, except
+// Conf is a Hadoop configuration: core-site.xml, hdfs-site.xml, ssl-client.xml and hbase-site.xml, later ones over earlier ones, except
 // where an earlier value is final. The zero value is an empty configuration. Any number of goroutines may read it, as long
 // as none calls ReadFile or Set.
 type Conf struct {
@@ -31,7 +31,7 @@ type Conf struct {
 	files []string
 }
 
-// LoadConf reads the configuration found through the environment: core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR,
+// LoadConf reads the configuration found through the environment: core-site.xml, hdfs-site.xml and ssl-client.xml of HADOOP_CONF_DIR,
 // then of HBASE_CONF_DIR, then hbase-site.xml of both. What does not exist is skipped, and without either variable the
 // configuration is empty. A directory that the environment names and that does not exist matches [fs.ErrNotExist]; a file
 // that is no XML is an error that names it. A nil env is the process's environment.
@@ -52,7 +52,7 @@ func LoadConf(env func(string) (string, bool)) (*Conf, error) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, file := range []string{"core-site.xml", "hdfs-site.xml", "hbase-site.xml"} {
+	for _, file := range []string{"core-site.xml", "hdfs-site.xml", "ssl-client.xml", "hbase-site.xml"} {
 		for _, dir := range dirs {
 			err := c.ReadFile(filepath.Join(dir, file))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {

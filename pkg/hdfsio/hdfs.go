@@ -41,6 +41,8 @@ type HDFSOptions struct {
 	CloseTimeout time.Duration
 	// Security is how a secured cluster is reached, nil for one with simple authentication.
 	Security *Security
+	// Keys say how the data keys of files in encryption zones are had.
+	Keys Keys
 	// Log gets a line for each retry. Default: none.
 	Log *slog.Logger
 }
@@ -70,7 +72,8 @@ type HDFS struct {
 	open   map[*hdfsFile]struct{} // for reading
 	plain  map[string]time.Time   // directories in which files can be written, with when that was seen
 
-	buffers sync.Pool    // *[]byte, for the bytes of small files
+	buffers sync.Pool // *[]byte, for the bytes of small files
+	keys    keyServers
 	late    atomic.Int64 // how long, in ns, DataNodes take to report a block that they have acknowledged
 }
 
@@ -102,6 +105,7 @@ func (h *HDFS) Close() error {
 		s.close()
 	}
 	h.dfs.Close()
+	h.keys.close()
 	return nil
 }
 

@@ -6,12 +6,11 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// FeatureError refuses a file or a directory that uses a feature of HDFS that this client does not support. The client neither
-// encrypts nor decrypts: the bytes of a file in an encryption zone would be read as they are on disk. It knows no striped
+// FeatureError refuses a file or a directory that uses a feature of HDFS that this client does not support. It knows no striped
 // blocks: those of an erasure coded file would be read as replicas.
 type FeatureError struct {
 	Op, Path string
-	Feature  string // with its preposition, such as "in an HDFS encryption zone"
+	Feature  string // such as "erasure coded"
 	Advice   string
 }
 
@@ -28,12 +27,6 @@ func (i hdfsInfo) supported(op, name string) error {
 	}
 	e := &FeatureError{Op: op, Path: name}
 	switch {
-	case encrypted(st):
-		e.Feature = "in an HDFS encryption zone"
-		e.Advice = "copy it out of the zone (hdfs dfs -cp)"
-		if i.IsDir() {
-			e.Advice = "choose a directory outside the zone"
-		}
 	case st.GetEcPolicy() != nil:
 		e.Feature = "erasure coded (" + policyName(st) + ")"
 		e.Advice = "copy it to a replicated directory (hdfs dfs -cp)"
@@ -44,13 +37,6 @@ func (i hdfsInfo) supported(op, name string) error {
 		return nil
 	}
 	return e
-}
-
-// encrypted reports whether a file or directory is in an encryption zone. Only files have encryption information; a directory,
-// also the root of a zone, has the flag HAS_CRYPT (HdfsFileStatusProto.Flags, Hadoop 3).
-func encrypted(st *hdfs.FileStatus) bool {
-	const hasCrypt = 0x02
-	return st.GetFileEncryptionInfo() != nil || st.GetFlags()&hasCrypt != 0
 }
 
 // systemPolicies are the names of the erasure coding policies that HDFS has by itself, by their ids. The NameNode sends no

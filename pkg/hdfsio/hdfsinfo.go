@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
+
+	"bulkload/internal/hadoop/kms"
 
 	"github.com/colinmarc/hdfs/v2"
 )
@@ -69,6 +72,9 @@ var passing = []string{
 	"org.apache.hadoop.ipc.ObserverRetryOnActiveException",
 }
 
+// noNewKey is in what a NameNode says that cannot get a new data key from the KMS.
+const noNewKey = "Exception while contacting value generator"
+
 const (
 	notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 	leaseExpired     = "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException"
@@ -95,19 +101,17 @@ func transient(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return false // this machine's own limit
 	}
-	if refused(err) {
+	if refused(err) || kms.Final(err) || errors.Is(err, errNoKeyServer) {
 		return false
 	}
 	if !answered(err) {
 		return true
 	}
-	class := javaClass(err)
-	for _, p := range passing {
-		if class == p {
-			return true
-		}
+	var remote hdfs.Error
+	if errors.As(err, &remote) && strings.Contains(remote.Message(), noNewKey) {
+		return true
 	}
-	return false
+	return slices.Contains(passing, javaClass(err))
 }
 
 // pathError gives an error the name of the file and the words of the NameNode. The client library keeps the exception's

@@ -46,14 +46,18 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	var key *dfs.Cipher
 	if !info.IsDir() {
 		if err := info.supported("open", name); err != nil {
+			return nil, err
+		}
+		if key, err = h.cipherOf(ctx, "open", name, info.encryption()); err != nil {
 			return nil, err
 		}
 	}
 	stream := func() hdfsStream {
 		id, _ := info.FileID()
-		return hdfsStream{h: h, ctx: ctx, name: name, info: info, r: h.dfs.Open(name, id, info.Size())}
+		return hdfsStream{h: h, ctx: ctx, name: name, info: info, r: h.dfs.Open(name, id, info.Size()), crypt: crypt{key: key}}
 	}
 	f := &hdfsFile{name: name, info: info, seq: stream(), at: stream()}
 	h.mu.Lock()
@@ -118,6 +122,7 @@ type hdfsStream struct {
 
 	r      *dfs.Reader
 	off    int64 // of the next read
+	crypt  crypt
 	closed bool
 }
 
@@ -137,6 +142,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 	for attempt := 1; ; attempt++ {
 		n, err := r.r.ReadAt(r.ctx, p, r.off)
 		if err == nil {
+			r.crypt.apply(p[:n], p[:n], r.off)
 			r.off += int64(n)
 			return n, nil
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// checkTarget refuses directories of an encryption zone or of an erasure coding policy, see [FeatureError].
+// checkTarget refuses directories of an erasure coding policy, see [FeatureError].
 func (h *HDFS) checkTarget(ctx context.Context, name string) error {
 	dir := path.Dir(name)
 	h.mu.Lock()

@@ -39,7 +39,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 	for attempt := 0; ; attempt++ {
 		file, sent, err := h.dfs.Create(ctx, name, uint32(octal(o.Perm)), o.BlockSize, int64(o.Replication))
 		if err == nil {
-			return &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file}, nil
+			return h.writerOf(ctx, name, o, file)
 		}
 		if javaClass(err) == beingCreated {
 			err = fs.ErrExist
@@ -63,6 +63,17 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 	}
 }
 
+// writerOf is the writer of a file that was made. The key of one in an encryption zone is asked for; without it the file is removed.
+func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
+	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file}
+	key, err := h.cipherOf(ctx, "create", name, file.Encryption)
+	if err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	w.crypt.key = key
+	return w, nil
+}
+
 // hdfsWriter is a file that is made block by block.
 type hdfsWriter struct {
 	h    *HDFS
@@ -75,6 +86,7 @@ type hdfsWriter struct {
 	block  *dfs.BlockWriter // of it; nil when it is complete
 	last   *dfs.Block       // the last complete block, with its length
 	blocks int              // that were given out
+	crypt  crypt
 
 	n    int64
 	err  error
@@ -109,7 +121,8 @@ func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := w.block.Write(p[:min(int64(len(p)), w.file.BlockSize-w.block.Size())])
+	p = p[:min(int64(len(p)), w.file.BlockSize-w.block.Size())]
+	n, err := w.block.Write(w.crypt.encrypt(p, w.n))
 	if err == nil && w.block.Size() == w.file.BlockSize {
 		err = w.endBlock()
 	}

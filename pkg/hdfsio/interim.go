@@ -167,6 +167,8 @@ func (w *interimWriter) readBack(ctx context.Context, data *[]byte) error {
 		}
 		at += n
 	}
+	back := crypt{key: w.file.crypt.key}
+	back.apply(*data, *data, 0)
 	return nil
 }
 

@@ -82,9 +82,9 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	l, err := staging.Base(c.env, c.o.Staging)
+	l, err := staging.Base(ctx, c.env, c.o.Staging)
 	if err != nil {
-		return fail.With(fail.Config, err)
+		return err
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {

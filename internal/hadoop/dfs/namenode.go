@@ -17,8 +17,9 @@ import (
 // Defaults are those of the NameNode for files.
 type Defaults struct {
 	BlockSize, Replication int64
-	Chunk                  int64 // bytes that have one checksum
-	encrypted              bool  // data transfer
+	Chunk                  int64  // bytes that have one checksum
+	KeyProvider            string // the address of the KMS, as Hadoop's configuration has it; empty: none
+	encrypted              bool   // data transfer
 }
 
 // knownDefaults are defaults, with when they were asked for.
@@ -43,7 +44,9 @@ func (c *Client) Defaults(ctx context.Context) (Defaults, error) {
 		return Defaults{}, err
 	}
 	m, ok := frames.Bytes(answer, 1) // FsServerDefaultsProto
-	d := Defaults{int64(frames.Number(m, 1)), int64(frames.Number(m, 4)), int64(frames.Number(m, 2)), frames.Number(m, 6) != 0}
+	provider, _ := frames.Bytes(m, 9)
+	d := Defaults{BlockSize: int64(frames.Number(m, 1)), Replication: int64(frames.Number(m, 4)), Chunk: int64(frames.Number(m, 2)),
+		KeyProvider: string(provider), encrypted: frames.Number(m, 6) != 0}
 	if d.Chunk <= 0 || d.Chunk > packetData {
 		d.Chunk = usualChunk
 	}
@@ -61,6 +64,21 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 	r := frames.AppendNumber(frames.AppendBytes(frames.AppendBytes(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto
 	_, _, err := c.Call(ctx, "rename2", r)
 	return err
+}
+
+// Zone is the root of the encryption zone that a path is in, empty for none. The path may name nothing
+// (EncryptionZoneProto of encryption.proto, Hadoop 3.4).
+func (c *Client) Zone(ctx context.Context, name string) (string, error) {
+	answer, _, err := c.Call(ctx, "getEZForPath", frames.AppendBytes(nil, 1, name))
+	if err != nil {
+		return "", err
+	}
+	zone, _ := frames.Bytes(answer, 1)
+	root, _ := frames.Bytes(zone, 2)
+	if len(answer) > 0 && len(root) == 0 {
+		return "", errors.New("the namenode's answer to getEZForPath is malformed")
+	}
+	return string(root), nil
 }
 
 // status is of an HdfsFileStatusProto what is used here.
@@ -127,6 +145,8 @@ type File struct {
 	Name string
 	ID   uint64
 	Made time.Time
+	// Encryption is how the file's bytes have to be encrypted, nil outside of encryption zones.
+	Encryption *Encryption
 	Defaults
 
 	c       *Client
@@ -159,12 +179,16 @@ func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize
 	r = frames.AppendNumber(r, 5, 0) // not its parents
 	r = frames.AppendNumber(r, 6, uint64(d.Replication))
 	r = frames.AppendNumber(r, 7, uint64(d.BlockSize))
+	r = frames.AppendNumber(r, 8, EncryptionZones) // the client can encrypt: without effect outside of zones
 	answer, sent, err := c.Call(ctx, "create", r)
 	if err != nil {
 		return nil, sent, err
 	}
 	m, _ := frames.Bytes(answer, 1)
 	f.ID, f.Made = frames.Number(m, 13), time.UnixMilli(int64(frames.Number(m, 7)))
+	if info, ok := frames.Bytes(m, 15); ok {
+		f.Encryption = parseEncryption(info)
+	}
 	f.ctx, f.release = context.WithCancel(ctx)
 	f.renew = time.AfterFunc(math.MaxInt64, f.renewLease)
 	f.renew.Reset(renewal)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 
 	"bulkload/pkg/kerberos"
@@ -113,4 +114,23 @@ func (r *tokenReader) field() []byte {
 	}
 	r.at += n
 	return append([]byte(nil), r.data[r.at-n:r.at]...)
+}
+
+// AppendWritable appends a token as Hadoop's Token.write writes it: identifier, password, kind and service, each after its length
+// (WritableUtils.writeVInt). In base64 it is what Hadoop's web servers take.
+func AppendWritable(dst []byte, t *kerberos.Token) []byte {
+	for _, field := range [][]byte{t.Identifier, t.Password, []byte(t.Kind), []byte(t.Service)} {
+		n := uint32(len(field))
+		if n <= 127 {
+			dst = append(dst, byte(n))
+		} else {
+			size := (bits.Len32(n) + 7) / 8
+			dst = append(dst, byte(-112-size))
+			for i := size - 1; i >= 0; i-- {
+				dst = append(dst, byte(n>>(8*i)))
+			}
+		}
+		dst = append(dst, field...)
+	}
+	return dst
 }

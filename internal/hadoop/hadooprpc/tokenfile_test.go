@@ -55,6 +55,10 @@ func TestReadLongTokens(t *testing.T) {
 	if got := tokens[0]; string(got.Identifier) != long || len(got.Password) != 256 || got.Kind != "HDFS_DELEGATION_TOKEN" || got.Service != "ha-hdfs:bulk" {
 		t.Errorf("kind %s, service %s, %d bytes", got.Kind, got.Service, len(got.Identifier))
 	}
+	// Written, it is what was read; an alias comes before it.
+	if written := append([]byte("HDTS\x00\x02\x00"), AppendWritable(nil, tokens[0])...); !bytes.Equal(AppendWritable(append(written, 1, 'a'), tokens[1]), []byte(data)) {
+		t.Error("tokens are written as other bytes than they were read from")
+	}
 	// Cut anywhere, it is torn.
 	for n := range len(data) {
 		if tokens, err := parseTokens([]byte(data[:n])); err == nil {

@@ -119,6 +119,28 @@ func (c *Client) readStores() (stores, error) {
 	return s, nil
 }
 
+// Trusted are the certificates of the trust store that keys of that prefix name: .location, .password and .type, by default jks as in
+// Hadoop's ssl-client.xml. Nil without an error: no store is named.
+func Trusted(value func(key string) string, prefix string) (*x509.CertPool, error) {
+	if value(prefix+location) == "" {
+		return nil, nil
+	}
+	held, err := openStore(func(key string) string {
+		if v := value(key); v != "" || key != prefix+storeType {
+			return v
+		}
+		return "jks"
+	}, prefix)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	for _, cert := range held.trusted {
+		roots.AddCert(cert)
+	}
+	return roots, nil
+}
+
 // current are the stores for the next connection. With hbase.rpc.tls.certReload they are read again; those from before
 // stay in use while the files cannot be read, as when they are being replaced.
 func (c *Client) current() stores {

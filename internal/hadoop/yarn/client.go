@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,11 +145,11 @@ func (c *Client) ask(ctx context.Context, base string, r request) (answer, error
 	if err != nil {
 		return a, err
 	}
-	proof, err := negotiate(ctx, c.o.Kerberos, u.Hostname())
+	_, token, err := c.o.Kerberos.Initiate(ctx, "HTTP/"+u.Hostname(), "")
 	if err != nil {
 		return a, &Error{URL: address, Err: errors.Join(ErrDenied, err)}
 	}
-	a, wanted, err = c.send(ctx, address, query, r, proof)
+	a, wanted, err = c.send(ctx, address, query, r, base64.StdEncoding.EncodeToString(kerberos.NegTokenInit(token)))
 	if err == nil && wanted {
 		return a, &Error{URL: address, Status: a.status, Why: "it does not accept the ticket for HTTP/" + u.Hostname(), Err: ErrDenied}
 	}

@@ -232,7 +232,7 @@ func TestNegotiate(t *testing.T) {
 	}
 	for _, n := range []int{1, 0x7f, 0x80, 0xff, 0x100, 0xffff, 0x10000} {
 		var token spnego.SPNEGOToken
-		if err := token.Unmarshal(negTokenInit(make([]byte, n))); err != nil || len(token.NegTokenInit.MechTokenBytes) != n {
+		if err := token.Unmarshal(kerberos.NegTokenInit(make([]byte, n))); err != nil || len(token.NegTokenInit.MechTokenBytes) != n {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

@@ -24,20 +24,18 @@ const askTimeout = 20 * time.Second
 
 // NameNode is what a NameNode wants of clients, and what was agreed upon.
 type NameNode struct {
-	Methods       []string          // to log in by; none: no authentication
-	RPC           kerberos.Quality  // agreed upon; 0 without a login
-	DataEncrypted bool              // dfs.encrypt.data.transfer of the cluster
-	Zones         map[string]string // encryption zones, by the path that is in one
+	Methods       []string         // to log in by; none: no authentication
+	RPC           kerberos.Quality // agreed upon; 0 without a login
+	DataEncrypted bool             // dfs.encrypt.data.transfer of the cluster
 }
 
-// AskNameNode looks at the first NameNode of a location that answers and is not in standby, and asks it for the encryption
-// zones of paths; those that the user may not look at are left out. Where the configuration asks for another login than the
-// server the error is [hadooprpc.ErrSimple] or [hdfsio.ErrSecured]; where it asks for another protection, a
+// AskNameNode looks at the first NameNode of a location that answers and is not in standby. Where the configuration asks for another
+// login than the server the error is [hadooprpc.ErrSimple] or [hdfsio.ErrSecured]; where it asks for another protection, a
 // [*kerberos.MismatchError].
-func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location, paths []string) (*NameNode, error) {
+func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location) (*NameNode, error) {
 	var errs []error
 	for _, addr := range l.Addresses {
-		n, err := e.askNameNode(ctx, addr, paths)
+		n, err := e.askNameNode(ctx, addr)
 		if err == nil {
 			return n, nil
 		}
@@ -46,7 +44,7 @@ func (e *Env) AskNameNode(ctx context.Context, l hdfsio.Location, paths []string
 	return nil, errors.Join(errs...)
 }
 
-func (e *Env) askNameNode(ctx context.Context, addr string, paths []string) (*NameNode, error) {
+func (e *Env) askNameNode(ctx context.Context, addr string) (*NameNode, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %s", askTimeout))
 	defer cancel()
 	var d net.Dialer
@@ -54,7 +52,7 @@ func (e *Env) askNameNode(ctx context.Context, addr string, paths []string) (*Na
 	if err != nil {
 		return nil, err
 	}
-	n := &NameNode{Zones: map[string]string{}}
+	n := &NameNode{}
 	if n.Methods, err = hadooprpc.Offers(ctx, nc); err != nil {
 		return nil, err
 	}
@@ -76,15 +74,6 @@ func (e *Env) askNameNode(ctx context.Context, addr string, paths []string) (*Na
 	defer caller.Close()
 	if n.DataEncrypted, err = dataEncrypted(ctx, caller); err != nil {
 		return nil, err
-	}
-	for _, p := range paths {
-		zone, err := encryptionZone(ctx, caller, p)
-		if _, answered := errors.AsType[*hadooprpc.Error](err); err != nil && !answered {
-			return nil, err
-		}
-		if zone != "" {
-			n.Zones[p] = zone
-		}
 	}
 	return n, nil
 }
@@ -129,26 +118,6 @@ func dataEncrypted(ctx context.Context, c *hadooprpc.Caller) (encrypted bool, er
 		err = fmt.Errorf("ask for the defaults of HDFS: %w", errAnswer)
 	}
 	return encrypted, err
-}
-
-// encryptionZone is the path of the zone that a path is in, empty for none (encryption.proto, Hadoop 3.4).
-func encryptionZone(ctx context.Context, c *hadooprpc.Caller, path string) (zone string, err error) {
-	answer, err := c.Call(ctx, "getEZForPath", protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), path))
-	if err != nil {
-		return "", fmt.Errorf("ask for the encryption zone of %s: %w", path, err)
-	}
-	if !frames.Fields(answer, func(field protowire.Number, _ uint64, data []byte) {
-		if field == 1 {
-			frames.Fields(data, func(field protowire.Number, _ uint64, data []byte) {
-				if field == 2 {
-					zone = string(data)
-				}
-			})
-		}
-	}) {
-		err = fmt.Errorf("ask for the encryption zone of %s: %w", path, errAnswer)
-	}
-	return zone, err
 }
 
 // AskHBase logs in at a region server, host:port, and says which protection was agreed upon.

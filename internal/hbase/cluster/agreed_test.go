@@ -101,28 +101,20 @@ func message(field protowire.Number, data []byte) []byte {
 
 // TestAskNameNode looks at servers with simple authentication and with Kerberos.
 func TestAskNameNode(t *testing.T) {
-	zone := message(1, append(message(2, []byte("/secret")), message(5, []byte("key1"))...))
-	answers := map[string][]byte{
-		"getServerDefaults":       message(1, protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 1)),
-		"getEZForPath /secret/in": zone, "getEZForPath /open": nil,
-	}
+	answers := map[string][]byte{"getServerDefaults": message(1, protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 1))}
 	env := &Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
 	env.Conf.Set("hadoop.security.authentication", "simple", "test")
-	n, err := env.AskNameNode(t.Context(), nameNode(t, nil, answers), []string{"/secret/in", "/open"})
-	if err != nil || len(n.Methods) != 0 || n.RPC != 0 || !n.DataEncrypted || len(n.Zones) != 1 || n.Zones["/secret/in"] != "/secret" {
+	n, err := env.AskNameNode(t.Context(), nameNode(t, nil, answers))
+	if err != nil || len(n.Methods) != 0 || n.RPC != 0 || !n.DataEncrypted {
 		t.Errorf("%+v, %v", n, err)
 	}
 	secured := nameNode(t, []string{"TOKEN", "KERBEROS"}, nil)
-	if _, err := env.AskNameNode(t.Context(), secured, nil); !errors.Is(err, hdfsio.ErrSecured) || !strings.Contains(err.Error(), secured.Authority) {
+	if _, err := env.AskNameNode(t.Context(), secured); !errors.Is(err, hdfsio.ErrSecured) || !strings.Contains(err.Error(), secured.Authority) {
 		t.Errorf("a secured server, simple configuration: %v", err)
 	}
 	for name, bad := range map[string][]byte{"no message": {0xff}, "half a field": {0x0a, 0x7f, 1}} {
-		if _, err := env.AskNameNode(t.Context(), nameNode(t, nil, map[string][]byte{"getServerDefaults": bad}), nil); !errors.Is(err, errAnswer) {
+		if _, err := env.AskNameNode(t.Context(), nameNode(t, nil, map[string][]byte{"getServerDefaults": bad})); !errors.Is(err, errAnswer) {
 			t.Errorf("%s: %v", name, err)
-		}
-		answers := map[string][]byte{"getEZForPath /x": bad}
-		if _, err := env.AskNameNode(t.Context(), nameNode(t, nil, answers), []string{"/x"}); !errors.Is(err, errAnswer) {
-			t.Errorf("zone, %s: %v", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -131,7 +123,7 @@ func TestAskNameNode(t *testing.T) {
 		cancel(cause)
 		io.Copy(io.Discard, nc)
 	})
-	if _, err := env.AskNameNode(ctx, hdfsio.Location{Addresses: []string{silent.Addr().String()}}, nil); err == nil {
+	if _, err := env.AskNameNode(ctx, hdfsio.Location{Addresses: []string{silent.Addr().String()}}); err == nil {
 		t.Error("a server that is silent")
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -65,6 +66,7 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	if err := e.secureHDFS(l, &o); err != nil {
 		return nil, err
 	}
+	e.secureKeys(&o.Keys)
 	h, err := hdfsio.NewHDFS(o)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -74,6 +76,24 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	}
 	e.hdfs[key] = h
 	return h, nil
+}
+
+// RootZone is the encryption zone of HBase's root directory, empty if there is none, or if the directory is not known or not on the
+// default file system.
+func (e *Env) RootZone(ctx context.Context) (string, error) {
+	root, err := e.Conf.Resolve(e.Conf.Value(RootDirKey))
+	if err != nil || root.Path == "" || root.Local() {
+		return "", nil
+	}
+	if usual, err := e.Conf.Resolve("hdfs:///"); err != nil || usual.Authority != root.Authority {
+		return "", nil
+	}
+	fsys, err := e.FS(root)
+	if err != nil {
+		return "", err
+	}
+	zone, err := fsys.(*hdfsio.HDFS).Zone(ctx, root.Path)
+	return zone, fail.With(fail.HDFS, err)
 }
 
 // Source is [Env.Resolve] for inputs. Those that are tables have been mounted.

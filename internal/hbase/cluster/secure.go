@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -142,6 +143,19 @@ func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 	}
 	o.Security = s
 	return nil
+}
+
+// secureKeys fills in how a KMS is reached: by the token of a container, and by TLS with the trust store of ssl-client.xml.
+func (e *Env) secureKeys(k *hdfsio.Keys) {
+	for _, t := range e.Tokens {
+		if t.Kind == hdfsio.KeyTokenKind {
+			k.Token = t
+		}
+	}
+	k.TLS = func() (*tls.Config, error) {
+		roots, err := tlsconf.Trusted(e.Conf.Value, "ssl.client.truststore")
+		return &tls.Config{RootCAs: roots}, err
+	}
 }
 
 // hdfsToken is the kind of a NameNode's tokens.

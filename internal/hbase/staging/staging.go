@@ -4,6 +4,7 @@
 package staging
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -64,14 +65,19 @@ type Dir struct {
 }
 
 // Base is the directory in which jobs have theirs: dir on the default file
-// system unless it names another, /tmp/bulkload-USER if it is empty.
-func Base(env *cluster.Env, dir string) (hdfsio.Location, error) {
+// system unless it names another. If it is empty, bulkload-USER in /tmp, or in the encryption zone of HBase's root directory,
+// since HDFS renames no file into a zone.
+func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, error) {
 	if dir == "" {
 		user, err := env.User()
 		if err != nil {
 			return hdfsio.Location{}, err
 		}
-		dir = "hdfs://" + userBase(user)
+		zone, err := env.RootZone(ctx)
+		if err != nil {
+			return hdfsio.Location{}, err
+		}
+		dir = "hdfs://" + path.Join(cmp.Or(zone, "/tmp"), userBase(user))
 	} else if strings.HasPrefix(dir, "/") {
 		dir = "hdfs://" + dir
 	}
@@ -79,17 +85,18 @@ func Base(env *cluster.Env, dir string) (hdfsio.Location, error) {
 	if err == nil && l.Local() {
 		err = fmt.Errorf("staging directory %s is local, but HBase loads from HDFS", dir)
 	}
-	return l, err
+	return l, fail.With(fail.Config, err)
 }
 
-func userBase(user string) string { return "/tmp/bulkload-" + user }
+// userBase is the name of a user's directory.
+func userBase(user string) string { return "bulkload-" + user }
 
 // Choose names a new directory for a job in a base. Its name cannot be
 // guessed, since others may write into it.
-func Choose(env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
-	l, err := Base(env, dir)
+func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
+	l, err := Base(ctx, env, dir)
 	if err != nil {
-		return hdfsio.Location{}, fail.With(fail.Config, err)
+		return hdfsio.Location{}, err
 	}
 	name, err := loader.ParseTableName(table)
 	if err != nil {

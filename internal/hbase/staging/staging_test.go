@@ -53,7 +53,7 @@ func TestNewNames(t *testing.T) {
 	env := world(t, "tina")
 	seen := map[string]bool{}
 	for range 200 {
-		l, err := Choose(env, "", "ns:check", 1_700_000_000_000)
+		l, err := Choose(t.Context(), env, "", "ns:check", 1_700_000_000_000)
 		testcheck.Must(t, err)
 		base, probe := path.Base(l.Path), NewProbe()
 		if !IsName(base) || IsProbe(base) || !strings.HasPrefix(base, "ns_check-1700000000000-") || path.Dir(l.Path) != "/tmp/bulkload-tina" {
@@ -73,15 +73,15 @@ func TestBase(t *testing.T) {
 		"": "hdfs://nn:8020/tmp/bulkload-tina", "/stage": "hdfs://nn:8020/stage", "hdfs://other:9000/x": "hdfs://other:9000/x", "hdfs:///y": "hdfs://nn:8020/y",
 		"file:///tmp/x": "staging directory file:///tmp/x is local, but HBase loads from HDFS", "s3a://bucket/x": "s3a",
 	} {
-		l, err := Base(env, dir)
+		l, err := Base(t.Context(), env, dir)
 		if err != nil && !strings.Contains(err.Error(), want) || err == nil && l.URI() != want {
 			t.Errorf("%q: %s, %v, want %q", dir, l.URI(), err, want)
 		}
-		if _, err := Choose(env, dir, "t", 1); (err != nil) != !strings.HasPrefix(want, "hdfs:") || err != nil && fail.KindOf(err) != fail.Config {
+		if _, err := Choose(t.Context(), env, dir, "t", 1); (err != nil) != !strings.HasPrefix(want, "hdfs:") || err != nil && fail.KindOf(err) != fail.Config {
 			t.Errorf("a directory in %q: %v", dir, err)
 		}
 	}
-	if _, err := Choose(env, "", "a:b:c", 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "a:b:c") {
+	if _, err := Choose(t.Context(), env, "", "a:b:c", 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "a:b:c") {
 		t.Errorf("of no table: %v", err)
 	}
 }

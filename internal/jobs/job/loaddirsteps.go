@@ -139,7 +139,7 @@ func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hd
 	case old != nil && old.Staging != "":
 		staged, err = d.env.Conf.Resolve(old.Staging)
 	case d.at.Local() || d.spec.Replace:
-		staged, err = staging.Choose(d.env, d.o.Staging, p.Table, time.Now().UnixMilli())
+		staged, err = staging.Choose(ctx, d.env, d.o.Staging, p.Table, time.Now().UnixMilli())
 	default:
 		return p, staged, nil
 	}

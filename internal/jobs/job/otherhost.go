@@ -77,9 +77,9 @@ func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o Run
 	l := &listing{done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
-		base, err := staging.Base(env, o.Staging)
+		base, err := staging.Base(ctx, env, o.Staging)
 		if err != nil {
-			l.err = fail.With(fail.Config, err)
+			l.err = err
 			return
 		}
 		fsys, err := env.FS(base)

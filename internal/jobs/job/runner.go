@@ -100,7 +100,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	j.work.WarnKey(j.o.Events)
-	l, err := staging.Choose(j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
+	l, err := staging.Choose(ctx, j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
 	if err != nil {
 		return err
 	}

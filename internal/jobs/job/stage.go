@@ -17,7 +17,7 @@ type stage struct {
 
 // openStage makes a new directory for a job.
 func openStage(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*stage, error) {
-	l, err := staging.Choose(env, dir, table, timestamp)
+	l, err := staging.Choose(ctx, env, dir, table, timestamp)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 	}
 	if st.Plan == nil {
 		now := time.Now().UnixMilli()
-		l, err := staging.Choose(env, "", table, now)
+		l, err := staging.Choose(ctx, env, "", table, now)
 		if err != nil {
 			return nil, err
 		}

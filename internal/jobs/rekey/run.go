@@ -215,7 +215,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 			return err
 		}
 		now := j.now().UnixMilli()
-		l, err := staging.Choose(j.env, j.o.Staging, j.facts.Name.String(), now)
+		l, err := staging.Choose(ctx, j.env, j.o.Staging, j.facts.Name.String(), now)
 		if err != nil {
 			return err
 		}

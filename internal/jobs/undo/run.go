@@ -218,11 +218,11 @@ func (u *undo) resume() {
 
 // begin records what is begun: the snapshots and the staging directories are
 // known from now on.
-func (u *undo) begin(context.Context) error {
+func (u *undo) begin(ctx context.Context) error {
 	now := time.Now()
 	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
 	for i, t := range u.tables {
-		l, err := staging.Choose(u.env, u.o.Staging, t.table.String(), t.stamp)
+		l, err := staging.Choose(ctx, u.env, u.o.Staging, t.table.String(), t.stamp)
 		if err != nil {
 			return err
 		}

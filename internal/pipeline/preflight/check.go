@@ -254,7 +254,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 
 // apart are the checks that no table is needed for.
 func (f *checkFacts) apart(ctx context.Context) []Check {
-	return present(append([]Check{
+	return present([]Check{
 		checkSecurity(f.security, f.staging.probeErr),
 		checkNameservice(ctx, f.env.Conf, f.staging, f.bulk),
 		checkAncestors(f.staging, f.bulk),
@@ -264,7 +264,8 @@ func (f *checkFacts) apart(ctx context.Context) []Check {
 		checkSpill(f.inputs, f.machine, f.o.Memory),
 		checkSpillLimit(f.inputs, f.o.WorkOptions),
 		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
-	}, checkZones(f.security)...))
+		checkZones(f.security, f.user),
+	})
 }
 
 // present leaves out checks that found nothing to look at.

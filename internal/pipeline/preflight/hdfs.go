@@ -49,7 +49,7 @@ func ownerOf(info fs.FileInfo) string {
 // askHDFS finds the staging directory and tries in it what a job does there.
 func (f *checkFacts) askHDFS(ctx context.Context) {
 	s := &f.staging
-	if s.location, s.err = staging.Base(f.env, f.o.Staging); s.err != nil {
+	if s.location, s.err = staging.Base(ctx, f.env, f.o.Staging); s.err != nil {
 		return
 	}
 	fsys, err := f.env.FS(s.location)

@@ -34,6 +34,7 @@ type securityFacts struct {
 
 	staging, root string // paths whose zones were asked for
 	inputs        []string
+	zones         map[string]string // encryption zones, by the path that is in one
 }
 
 // maxZones bounds the inputs whose encryption zone is asked for.
@@ -89,8 +90,16 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 			s.inputs = append(s.inputs, p)
 		}
 	}
-	if n, err := f.env.AskNameNode(ctx, l, append(paths, s.inputs...)); err == nil {
-		s.nn = n
+	fsys, err := f.env.FS(l)
+	h, ok := fsys.(*hdfsio.HDFS)
+	if err != nil || !ok {
+		return
+	}
+	s.zones = map[string]string{}
+	for _, p := range append(paths, s.inputs...) {
+		if zone, err := h.Zone(ctx, p); err == nil && zone != "" { // else the user may not look at it
+			s.zones[p] = zone
+		}
 	}
 }
 
@@ -98,7 +107,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 // tried again and again.
 func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	s := &f.security
-	s.nn, s.nnErr = f.env.AskNameNode(ctx, f.staging.location, nil)
+	s.nn, s.nnErr = f.env.AskNameNode(ctx, f.staging.location)
 	if cluster.OtherSecurity(s.nnErr) {
 		f.staging.step, f.staging.probeErr = "log in for", s.nnErr
 		return false
@@ -201,25 +210,30 @@ func (s *securityFacts) dataLevel() string {
 	return "in the clear"
 }
 
-// checkZones looks for encryption zones. The client library neither encrypts nor decrypts what is in one, and HDFS moves no
-// file from one zone to another.
-func checkZones(s securityFacts) []Check {
+// checkZones says which directories are in encryption zones. HDFS moves no file from one zone to another, nor into one or out of it.
+func checkZones(s securityFacts, user string) Check {
 	const name = "encryption zone"
-	if s.nn == nil {
-		return nil
-	}
-	var all []Check
+	var in []string
 	for _, p := range s.inputs {
-		if zone := s.nn.Zones[p]; zone != "" {
-			all = append(all, bad(name, "copy the input out of the zone with a program that decrypts (hdfs dfs -cp, distcp)", "the input %s is in the encryption zone %s, so its bytes are encrypted", p, zone))
+		if zone := s.zones[p]; zone != "" {
+			in = append(in, fmt.Sprintf("the input %s in %s", p, zone))
 		}
 	}
-	from, to := s.nn.Zones[s.staging], s.nn.Zones[s.root]
+	from, to := s.zones[s.staging], s.zones[s.root]
 	switch {
-	case from != "":
-		all = append(all, bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s, from which files cannot move into HBase's directory", from))
+	case s.staging == "" || s.root == "" || from == to:
 	case to != "":
-		all = append(all, bad(name, "bulkload cannot load this HBase: use puts, or a cluster whose HBase is outside of any encryption zone", "HBase's directory %s is in the encryption zone %s: HDFS cannot move files into it", s.root, to))
+		dir := path.Join(to, "bulkload-"+user)
+		return bad(name, setting.Textf("as an administrator: hdfs dfs -mkdir %s; hdfs dfs -chown %s %s; then %s %s", dir, user, dir, setting.Staging, dir),
+			"HBase's directory %s is in the encryption zone %s and the staging directory is not: HDFS cannot move files into it", s.root, to)
+	default:
+		return bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s, from which files cannot move into HBase's directory", from)
 	}
-	return all
+	if from != "" {
+		in = append(in, "staging and HBase's directory in "+from)
+	}
+	if len(in) == 0 {
+		return Check{}
+	}
+	return good(name, "%s", strings.Join(in, "; "))
 }

@@ -58,20 +58,31 @@ func TestSecurityLine(t *testing.T) {
 	}
 }
 
-// TestEncryptionZones are refused by name.
+// TestEncryptionZones: staging has to be in the zone of HBase's directory; inputs may be in any.
 func TestEncryptionZones(t *testing.T) {
-	s := securityFacts{staging: "/user/etl", root: "/hbase/staging", inputs: []string{"/in/a", "/in/b"}, nn: &cluster.NameNode{Zones: map[string]string{}}}
-	if all := checkZones(s); len(all) != 0 {
-		t.Errorf("no zones: %+v", all)
-	}
-	for want, zones := range map[string]map[string]string{
-		"the staging directory is in the encryption zone /user":             {"/user/etl": "/user"},
-		"HBase's directory /hbase/staging is in the encryption zone /hbase": {"/hbase/staging": "/hbase"},
-		"the input /in/b is in the encryption zone /in/b":                   {"/in/b": "/in/b"},
+	for name, c := range map[string]struct {
+		zones    map[string]string
+		severity Severity
+		message  string // empty: no check
+		hint     string
+	}{
+		"none":          {nil, 0, "", ""},
+		"inputs":        {map[string]string{"/in/b": "/in/b"}, SeverityOK, "the input /in/b in /in/b", ""},
+		"all in one":    {map[string]string{"/s/etl": "/s", "/s/hbase/staging": "/s", "/in/a": "/in"}, SeverityOK, "the input /in/a in /in; staging and HBase's directory in /s", ""},
+		"staging alone": {map[string]string{"/s/etl": "/s"}, SeverityError, "the staging directory is in the encryption zone /s", "outside"},
+		"HBase alone":   {map[string]string{"/s/hbase/staging": "/s/hbase"}, SeverityError, "HBase's directory /s/hbase/staging is in the encryption zone /s/hbase", "hdfs dfs -mkdir /s/hbase/bulkload-etl; hdfs dfs -chown etl"},
+		"two zones":     {map[string]string{"/s/etl": "/s", "/s/hbase/staging": "/s/hbase"}, SeverityError, "is in the encryption zone /s/hbase", "/s/hbase/bulkload-etl; then"},
 	} {
-		s.nn.Zones = zones
-		if all := checkZones(s); len(all) != 1 || all[0].Severity != SeverityError || !strings.Contains(all[0].Message.String(), want) || all[0].Hint.IsZero() {
-			t.Errorf("%s: %+v", want, all)
+		s := securityFacts{staging: "/s/etl", root: "/s/hbase/staging", inputs: []string{"/in/a", "/in/b"}, zones: c.zones}
+		got := checkZones(s, "etl")
+		if c.message == "" {
+			if got.Name != "" {
+				t.Errorf("%s: %+v", name, got)
+			}
+			continue
+		}
+		if got.Severity != c.severity || !strings.Contains(got.Message.String(), c.message) || !strings.Contains(got.Hint.String(), c.hint) || got.Hint.IsZero() != (c.hint == "") {
+			t.Errorf("%s: %s: %s -> %s", name, got.Severity, got.Message, got.Hint)
 		}
 	}
 }

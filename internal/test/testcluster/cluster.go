@@ -20,6 +20,7 @@ type Cluster struct {
 	// hadoopLib has the jars of HDFS and ZooKeeper, while the cluster is started.
 	hadoopLib string
 	yarnLib   string // those of YARN and of Streaming, empty without
+	kmsLib    string // those of the KMS, empty without
 	classes   string
 	java      string
 	log       *slog.Logger
@@ -62,6 +63,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	if o.YARN {
 		if c.yarnLib, err = YARNJars(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if o.KMS {
+		if c.kmsLib, err = kmsJars(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -150,12 +156,17 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	if o.KMS {
+		if err := c.layout.writeKMS(o, ports); err != nil {
+			return err
+		}
+	}
 	if o.Security.TLS != "" {
 		if err := c.makeStores(ctx); err != nil {
 			return err
 		}
 	}
-	roles := startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers, o.NodeManagers)
+	roles := startOrder(o.Security.Kerberos, o.KMS, o.nameNodes(), o.DataNodes, o.RegionServers, o.NodeManagers)
 	if o.WithoutHBase {
 		roles = slices.DeleteFunc(roles, Role.ofHBase)
 	}
@@ -171,10 +182,13 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 			lib = c.yarnLib
 		}
 		argv := daemonCommand(c.java, lib, c.layout, ports, role, o)
-		if role == KDC {
+		switch role {
+		case KDC:
 			if argv, err = kdcCommand(c.layout); err != nil {
 				return err
 			}
+		case KMS:
+			argv = kmsCommand(c.java, lib, c.kmsLib, c.layout, o)
 		}
 		c.state.Daemons[role] = &daemonState{Command: argv}
 	}
@@ -195,7 +209,10 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	journal, formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
-	storing := make(chan struct{})
+	storing, keys := make(chan struct{}), make(chan struct{})
+	if !o.KMS {
+		close(keys)
+	}
 	after := map[Role][]chan struct{}{
 		NameNode.Nth(2): {formatted}, DataNode: {formatted}, RegionServer: {formatted},
 		Master: {serving, storing}, NodeManager: {serving}, HistoryServer: {serving},
@@ -253,7 +270,17 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				if err := c.makeHomes(ctx); err != nil {
 					return err
 				}
+				select {
+				case <-keys:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				if err := c.MakeZones(ctx, o.Zones); err != nil {
+					return err
+				}
 				close(serving)
+			case KMS:
+				close(keys)
 			case NameNode.Nth(2):
 				close(standby)
 			case DataNode:

@@ -11,6 +11,7 @@ import (
 const daemonUser = "hbase"
 
 var mainClass = map[Role]string{
+	KMS:          "org.apache.hadoop.crypto.key.kms.server.KMSWebServer",
 	JournalNode:  "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
 	NameNode:     "org.apache.hadoop.hdfs.server.namenode.NameNode",
 	DataNode:     "org.apache.hadoop.hdfs.server.datanode.DataNode",

@@ -43,7 +43,7 @@ func (l layout) clear() error {
 
 // discarded goes when the cluster is taken down.
 func (l layout) discarded() []string {
-	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc(), l.tls(), l.hadoopHome()}
+	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc(), l.tls(), l.hadoopHome(), l.kms()}
 }
 
 // write makes the directories and every configuration file.
@@ -102,13 +102,17 @@ func (l layout) write(o Options, ports Ports, yarnLib string) error {
 func webXML(app string) string { return filepath.Join("webapps", app, "WEB-INF", "web.xml") }
 
 func coreSite(l layout, p Ports, o Options) map[string]string {
-	return map[string]string{
+	site := map[string]string{
 		"fs.defaultFS":   hdfsURI(p, o.HA),
 		"hadoop.tmp.dir": filepath.Join(l.data(), "tmp"),
 		// All daemons start at once; one that finds no NameNode yet asks again soon, for 30 s.
 		"ipc.client.connect.retry.interval": "200",
 		"ipc.client.connect.max.retries":    "150",
 	}
+	if o.KMS {
+		site["hadoop.security.key.provider.path"] = keyProvider(p)
+	}
+	return site
 }
 
 func hdfsSite(l layout, p Ports, o Options) map[string]string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"time"
 )
 
@@ -35,6 +36,12 @@ type Options struct {
 
 	// NodeManagers is their number, at most 9, with YARN only. Default 2, each with [NodeMemoryMB] for containers.
 	NodeManagers int
+
+	// KMS starts a key management server with the keys of encryption zones.
+	KMS bool
+
+	// Zones are directories that are encryption zones from the start, by their keys; with KMS only. "/hbase": HBase's root.
+	Zones map[string]string
 
 	// WithoutHBase leaves out ZooKeeper and HBase, for tests of HDFS and YARN alone.
 	WithoutHBase bool
@@ -75,6 +82,7 @@ const (
 )
 
 var defaultHeapMB = map[Role]int{
+	KMS:          192,
 	JournalNode:  128,
 	NameNode:     256,
 	DataNode:     256,
@@ -137,6 +145,11 @@ func (o Options) Validate() error {
 	for role := range o.HeapMB {
 		if _, ok := defaultHeapMB[role.base()]; !ok || role != role.base() {
 			return fmt.Errorf("test cluster: heap given for %q, which is not a role", role)
+		}
+	}
+	for dir := range o.Zones {
+		if !o.KMS || !path.IsAbs(dir) {
+			return fmt.Errorf("test cluster: the encryption zone %q needs a KMS and an absolute path", dir)
 		}
 	}
 	if o.HBase != "" {

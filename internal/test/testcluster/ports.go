@@ -19,6 +19,7 @@ type Ports struct {
 	ZooKeeper    int            `json:"zookeeper"`
 	Master       int            `json:"master"`
 	KDC          int            `json:"kdc,omitempty"` // TCP and UDP, if there is one
+	KMS          int            `json:"kms,omitempty"` // of the KMS, if there is one
 	DataNode     []DataNodePort `json:"datanode"`
 	RegionServer []int          `json:"regionserver"`
 	YARN         *YARNPorts     `json:"yarn,omitempty"` // nil without YARN
@@ -33,14 +34,14 @@ type DataNodePort struct {
 
 // portsNeeded is for a cluster with nodeManagers, 0 without YARN.
 func portsNeeded(dataNodes, regionServers, nodeManagers int) int {
-	return 9 + 3*dataNodes + regionServers + yarnPortsNeeded(nodeManagers)
+	return 10 + 3*dataNodes + regionServers + yarnPortsNeeded(nodeManagers)
 }
 
 func portsFrom(first, dataNodes, regionServers, nodeManagers int) Ports {
 	next := first
 	take := func() int { next++; return next - 1 }
 	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), Journal: take(), JournalHTTP: take(),
-		ZooKeeper: take(), Master: take(), KDC: take()}
+		ZooKeeper: take(), Master: take(), KDC: take(), KMS: take()}
 	for range dataNodes {
 		p.DataNode = append(p.DataNode, DataNodePort{Data: take(), IPC: take(), HTTP: take()})
 	}

@@ -23,6 +23,8 @@ func (c *Cluster) probe(ctx context.Context, role Role) error {
 	switch role.base() {
 	case KDC:
 		return c.probeKDC(ctx)
+	case KMS:
+		return c.probeKMS(ctx)
 	case JournalNode:
 		return c.probeJournalNode(ctx)
 	case NameNode:

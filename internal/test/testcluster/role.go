@@ -10,10 +10,11 @@ import (
 // number: "regionserver", "regionserver-2".
 type Role string
 
-// The roles; every cluster has all but KDC, which one with Kerberos has, JournalNode, which one with two NameNodes has, and the last
-// three, which one with YARN has.
+// The roles; every cluster has all but KDC, which one with Kerberos has, KMS, which one with Options.KMS has, JournalNode, which one with
+// two NameNodes has, and the last three, which one with YARN has.
 const (
 	KDC          Role = "kdc"
+	KMS          Role = "kms"
 	JournalNode  Role = "journalnode"
 	NameNode     Role = "namenode"
 	DataNode     Role = "datanode"
@@ -59,10 +60,13 @@ func (r Role) index() int {
 }
 
 // startOrder is the order in which the daemons need each other. Stop goes the other way.
-func startOrder(kdc bool, nameNodes, dataNodes, regionServers, nodeManagers int) []Role {
+func startOrder(kdc, kms bool, nameNodes, dataNodes, regionServers, nodeManagers int) []Role {
 	var roles []Role
 	if kdc {
 		roles = append(roles, KDC)
+	}
+	if kms {
+		roles = append(roles, KMS)
 	}
 	if nameNodes > 1 {
 		roles = append(roles, JournalNode)

@@ -23,7 +23,7 @@ func TestYARNOptions(t *testing.T) {
 	if got := (Options{YARN: true}).withDefaults().NodeManagers; got != 2 {
 		t.Errorf("%d node managers by default", got)
 	}
-	roles := startOrder(false, 1, 1, 1, 2)
+	roles := startOrder(false, false, 1, 1, 1, 2)
 	if want := []Role{ResourceManager, NodeManager, "nodemanager-2", HistoryServer}; !slices.Equal(roles[len(roles)-4:], want) {
 		t.Errorf("roles %v", roles)
 	}

@@ -38,6 +38,8 @@ type options struct {
 	ha            bool
 	yarn          bool
 	nodeManagers  int
+	kms           bool
+	zones         []string
 	measured      bool
 	hbase         string
 	secure        secureOptions
@@ -71,6 +73,8 @@ func newCommand() *cobra.Command {
 	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
 	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server in addition to the others")
 	up.Flags().IntVar(&o.nodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
+	up.Flags().BoolVar(&o.kms, "kms", false, "a key management server, with the keys k1 and k2 of encryption zones")
+	up.Flags().StringSliceVar(&o.zones, "zone", nil, "an encryption zone: root (/hbase), inputs (/inputs), staging (/staging) or DIR=KEY; starts a KMS")
 	up.Flags().BoolVar(&o.measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
 	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
 	o.secure.register(up.Flags())
@@ -168,7 +172,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, Measured: o.measured, HBase: o.hbase, Security: security,
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, KMS: o.kms || len(o.zones) > 0, Zones: zonesOf(o.zones), Measured: o.measured, HBase: o.hbase, Security: security,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
@@ -191,6 +195,20 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	fmt.Fprintf(out, "# Look:        go run ./internal/test/testcluster/cmd/cluster --dir %s adm help\n", c.Dir())
 	fmt.Fprintf(out, "# Stop:        go run ./internal/test/testcluster/cmd/cluster --dir %s down\n", c.Dir())
 	return nil
+}
+
+// zonesOf are the keys of directories.
+func zonesOf(names []string) map[string]string {
+	usual := map[string]string{"root": "/hbase", "inputs": "/inputs", "staging": "/staging"}
+	zones := map[string]string{}
+	for _, name := range names {
+		dir, key, ok := strings.Cut(name, "=")
+		if !ok {
+			dir, key = usual[name], testcluster.ZoneKey
+		}
+		zones[dir] = key
+	}
+	return zones
 }
 
 func printEnvironment(out io.Writer, c *testcluster.Cluster) {

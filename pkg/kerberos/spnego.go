@@ -1,9 +1,4 @@
-package yarn
-
-import (
-	"context"
-	"encoding/base64"
-)
+package kerberos
 
 // Object identifiers as DER has them, with tag and length.
 const (
@@ -11,19 +6,11 @@ const (
 	oidKRB5   = "\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02" // 1.2.840.113554.1.2.2
 )
 
-// negotiate is what follows "Negotiate" in the header Authorization (RFC 4559), for the web server of a host.
-func negotiate(ctx context.Context, p Proof, host string) (string, error) {
-	_, token, err := p.Initiate(ctx, "HTTP/"+host, "")
-	if err != nil {
-		return "", err
-	}
-	return base64.StdEncoding.EncodeToString(negTokenInit(token)), nil
-}
-
-// negTokenInit offers Kerberos as the one mechanism, with its first token (RFC 4178, section 4.2.1):
+// NegTokenInit makes the first token of SPNEGO, which offers Kerberos as the one mechanism, from the first token of Kerberos that
+// [Client.Initiate] gives (RFC 4178, section 4.2.1). In base64 it follows "Negotiate" in the header Authorization (RFC 4559):
 //
 //	[APPLICATION 0] { SPNEGO, [0] SEQUENCE { [0] SEQUENCE { krb5 }, [2] OCTET STRING token } }
-func negTokenInit(token []byte) []byte {
+func NegTokenInit(token []byte) []byte {
 	mechanisms := der(0xa0, der(0x30, []byte(oidKRB5)))
 	first := der(0xa2, der(0x04, token))
 	init := der(0xa0, der(0x30, append(mechanisms, first...)))

@@ -1,0 +1,208 @@
+package kms
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"bulkload/pkg/kerberos"
+)
+
+// Proof gets tickets of services; a [kerberos.Client] is one.
+type Proof interface {
+	Initiate(ctx context.Context, service, realm string) (*kerberos.Context, []byte, error)
+}
+
+// Options say which servers are asked, and by whom. Servers is required, and one of Token, Kerberos and User.
+type Options struct {
+	Servers  []string        // URLs, as [ParseAddress] gives them; tried in turn
+	Token    *kerberos.Token // of kind [TokenKind]; it comes before Kerberos
+	Kerberos Proof           // it comes before User
+	User     string          // of simple authentication
+	TLS      *tls.Config     // for https; nil: the system's certificates
+	Timeout  time.Duration   // of one request; default 20 s
+}
+
+// TokenKind is the kind of a KMS's delegation tokens.
+const TokenKind = "kms-dt"
+
+const (
+	defaultTimeout = 20 * time.Second
+	// mostAnswer bounds an answer, in bytes: a key takes some hundred.
+	mostAnswer = 64 << 10
+	// mostKeys bounds the keys that are remembered.
+	mostKeys = 4096
+	// keyLife is how long a key is used without another question: a right that is taken away counts after that.
+	keyLife = 10 * time.Minute
+)
+
+// EncryptedKey is the encrypted data key of a file, as the NameNode keeps it (FileEncryptionInfoProto, Hadoop 3.4).
+type EncryptedKey struct {
+	Name     string // of the zone's key
+	Version  string // of the zone's key, such as k1@0
+	Material []byte // the data key, encrypted
+	IV       []byte // of the encryption of the data key
+}
+
+// Client asks one set of servers. Any number of goroutines may use it.
+type Client struct {
+	o    Options
+	http *http.Client
+
+	mu      sync.Mutex
+	first   int                     // index in Servers to try first: the last one that answered
+	cookies map[string]*http.Cookie // of logins, by the server
+	keys    map[string]knownKey     // by the encrypted key's version and material
+}
+
+type knownKey struct {
+	key []byte
+	at  time.Time
+}
+
+// New makes a client. It does not connect.
+func New(o Options) *Client {
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	t := &http.Transport{TLSClientConfig: o.TLS, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute}
+	return &Client{o: o, http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		cookies: map[string]*http.Cookie{}, keys: map[string]knownKey{}}
+}
+
+// Close closes the idle connections and forgets all keys.
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.mu.Lock()
+	clear(c.keys)
+	c.mu.Unlock()
+}
+
+// DataKey decrypts the data key of a file. The key is not to be changed. Keys are remembered for some minutes. An error that
+// is [Final] comes again; another one is of servers none of which answers.
+//
+// A KMS authenticates nothing: of an encrypted key that was changed it makes another key. Only the length is checked.
+func (c *Client) DataKey(ctx context.Context, k EncryptedKey) ([]byte, error) {
+	id := k.Version + "\x00" + string(k.Material) + string(k.IV)
+	c.mu.Lock()
+	known, ok := c.keys[id]
+	c.mu.Unlock()
+	if ok && time.Since(known.at) < keyLife {
+		return known.key, nil
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	body, err := json.Marshal(map[string]string{"name": k.Name, "iv": encode(k.IV), "material": encode(k.Material)})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.ask(ctx, "/v1/keyversion/"+url.PathEscape(k.Version)+"/_eek?eek_op=decrypt", body)
+	if err != nil {
+		return nil, fmt.Errorf("decrypt a data key by %s: %w", k.Version, err)
+	}
+	var a struct{ Material string }
+	err = json.Unmarshal(answer, &a)
+	key, e := base64.RawURLEncoding.DecodeString(a.Material)
+	if err != nil || e != nil || len(key) != len(k.Material) || len(key) != 16 && len(key) != 32 {
+		return nil, fmt.Errorf("decrypt a data key by %s: the answer of the KMS is malformed", k.Version)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.keys) >= mostKeys {
+		clear(c.keys)
+	}
+	c.keys[id] = knownKey{key, time.Now()}
+	return key, nil
+}
+
+// ask sends a request to one server after the other, up to the first that answers.
+func (c *Client) ask(ctx context.Context, path string, body []byte) ([]byte, error) {
+	c.mu.Lock()
+	first := c.first
+	c.mu.Unlock()
+	var errs []error
+	for i := range c.o.Servers {
+		n := (first + i) % len(c.o.Servers)
+		answer, err := c.askServer(ctx, c.o.Servers[n], path, body)
+		if err == nil || Final(err) {
+			c.mu.Lock()
+			c.first = n
+			c.mu.Unlock()
+			return answer, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// askServer sends a request to a server: with the cookie of the last login, and with a new login if the server refuses that.
+func (c *Client) askServer(ctx context.Context, server, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("no answer within %s", c.o.Timeout))
+	defer cancel()
+	c.mu.Lock()
+	cookie := c.cookies[server]
+	c.mu.Unlock()
+	if cookie != nil {
+		answer, status, err := c.send(ctx, server, path, body, func(_ *url.URL, r *http.Request) error {
+			r.AddCookie(cookie)
+			return nil
+		})
+		if status != http.StatusUnauthorized {
+			return answer, err
+		}
+	}
+	answer, _, err := c.send(ctx, server, path, body, c.logIn)
+	return answer, err
+}
+
+// send sends one request, after prove has added what proves the caller.
+func (c *Client) send(ctx context.Context, server, path string, body []byte, prove func(*url.URL, *http.Request) error) (answer []byte, status int, err error) {
+	u, err := url.Parse(server + path)
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if err := prove(u, r); err != nil {
+		return nil, 0, err
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the query
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, 0, fmt.Errorf("KMS %s: %w", server, err)
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	if err != nil {
+		return nil, response.StatusCode, fmt.Errorf("KMS %s: %w", server, err)
+	}
+	for _, cookie := range response.Cookies() {
+		if cookie.Name == "hadoop.auth" && cookie.Value != "" {
+			c.mu.Lock()
+			c.cookies[server] = cookie
+			c.mu.Unlock()
+		}
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, response.StatusCode, refusal(server, response.StatusCode, answer)
+	}
+	return answer, http.StatusOK, nil
+}

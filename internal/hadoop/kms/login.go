@@ -1,0 +1,34 @@
+package kms
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"bulkload/internal/hadoop/hadooprpc"
+	"bulkload/pkg/kerberos"
+)
+
+// logIn proves the caller in a request: by the token, else by Kerberos, else by the name.
+func (c *Client) logIn(u *url.URL, r *http.Request) error {
+	switch {
+	case c.o.Token != nil:
+		r.Header.Set("X-Hadoop-Delegation-Token", base64.RawURLEncoding.EncodeToString(hadooprpc.AppendWritable(nil, c.o.Token)))
+	case c.o.Kerberos != nil:
+		_, token, err := c.o.Kerberos.Initiate(r.Context(), "HTTP/"+u.Hostname(), "")
+		if errors.Is(err, kerberos.ErrUnknownService) {
+			err = errors.Join(ErrLogin, err)
+		}
+		if err != nil {
+			return fmt.Errorf("KMS %s://%s: %w", u.Scheme, u.Host, err)
+		}
+		r.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(kerberos.NegTokenInit(token)))
+	default:
+		query := r.URL.Query()
+		query.Set("user.name", c.o.User)
+		r.URL.RawQuery = query.Encode()
+	}
+	return nil
+}

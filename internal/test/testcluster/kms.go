@@ -1,0 +1,123 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The keys of a cluster with a KMS. Each user may decrypt with ZoneKey, none but HBase with DeniedKey.
+const (
+	ZoneKey   = "k1"
+	DeniedKey = "k2"
+)
+
+// kmsJars is the directory of the jars of the KMS; see [Jars].
+func kmsJars(ctx context.Context) (string, error) {
+	pom, root, sum, err := cachedPom("kms.xml")
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(root, "kms-"+sum)
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
+}
+
+func (l layout) kms() string { return filepath.Join(l.dir, "kms") }
+
+// keyProvider is the address of the KMS.
+func keyProvider(p Ports) string { return fmt.Sprintf("kms://http@localhost:%d/kms", p.KMS) }
+
+// writeKMS writes what the KMS reads.
+func (l layout) writeKMS(o Options, p Ports) error {
+	site := map[string]string{
+		"hadoop.kms.key.provider.uri":    "jceks://file@" + filepath.Join(l.kms(), "keys.jceks"),
+		"hadoop.kms.http.host":           "localhost",
+		"hadoop.kms.http.port":           fmt.Sprint(p.KMS),
+		"hadoop.http.max.threads":        "40",
+		"hadoop.kms.authentication.type": "simple",
+	}
+	if o.Security.Kerberos {
+		core := map[string]string{}
+		clientSecurity(o.Security, core, map[string]string{}, map[string]string{})
+		maps.Copy(site, map[string]string{
+			"hadoop.kms.authentication.type":                "kerberos",
+			"hadoop.kms.authentication.kerberos.keytab":     l.keytab(webID),
+			"hadoop.kms.authentication.kerberos.principal":  webID,
+			"hadoop.kms.authentication.kerberos.name.rules": core["hadoop.security.auth_to_local"],
+		})
+	}
+	core := map[string]string{}
+	if o.Security.Kerberos {
+		core["hadoop.security.authentication"] = "kerberos"
+	}
+	acls := map[string]string{}
+	for _, op := range []string{"MANAGEMENT", "GENERATE_EEK", "DECRYPT_EEK", "READ"} {
+		acls["default.key.acl."+op], acls["key.acl."+DeniedKey+"."+op] = "*", "*"
+	}
+	acls["key.acl."+DeniedKey+".DECRYPT_EEK"] = daemonUser
+	if err := os.MkdirAll(l.kms(), 0o755); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		"kms-site.xml": siteXML(site, nil), "kms-acls.xml": siteXML(acls, nil), "core-site.xml": siteXML(core, nil), "log4j.properties": log4jProperties,
+	} {
+		if err := os.WriteFile(filepath.Join(l.kms(), name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kmsCommand is the argument vector of the KMS.
+func kmsCommand(java, lib, kmsLib string, l layout, o Options) []string {
+	argv := append([]string{java}, javaFlags(o.HeapMB[KMS])...)
+	if o.Security.Kerberos {
+		argv = append(argv, javaKerberos(l)...)
+	}
+	argv = append(argv, classData(lib)...)
+	return append(argv, "-Djava.io.tmpdir="+l.logs(), "-Dbulkload.log=INFO", "-XX:TieredStopAtLevel=1", "-Dkms.config.dir="+l.kms(), "-Dkms.log.dir="+l.logs(),
+		"-Dlog4j.configuration=file://"+filepath.Join(l.kms(), "log4j.properties"), "-cp", classPath(jarPath(lib), jarPath(kmsLib), l.kms()), mainClass[KMS])
+}
+
+// probeKMS wants any answer, also that a login is missing.
+func (c *Cluster) probeKMS(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(c.state.Ports.KMS)+"/kms/v1/keys/names?user.name="+daemonUser, nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusUnauthorized {
+		return fmt.Errorf("the KMS answers %s", response.Status)
+	}
+	return nil
+}
+
+// MakeZones makes encryption zones of directories, which must be empty or absent, each by the name of its key: ZoneKey, DeniedKey or
+// another one, which is made.
+func (c *Cluster) MakeZones(ctx context.Context, keys map[string]string) error {
+	var args []string
+	for _, dir := range slices.Sorted(maps.Keys(keys)) {
+		args = append(args, keys[dir]+"="+dir)
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	argv := c.javaCommandSimple(daemonUser, "Zones", args...)
+	if c.state.Security.Kerberos {
+		argv = c.javaCommandAs(HDFSAdmin, "Zones", args...)
+	}
+	if _, err := c.runJava(ctx, argv, "Zones", args); err != nil {
+		return fmt.Errorf("make encryption zones (%s): %w", strings.Join(args, ", "), err)
+	}
+	return nil
+}

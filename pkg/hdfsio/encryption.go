@@ -1,0 +1,199 @@
+package hdfsio
+
+import (
+	"context"
+	"crypto/cipher"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"bulkload/internal/hadoop/dfs"
+	"bulkload/internal/hadoop/kms"
+	"bulkload/pkg/kerberos"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// Keys say how the key management servers (KMS) of encryption zones are asked for the data keys of files: by Token, else by the login
+// of [Security], else by the user's name. The zero value does for most clusters: the NameNode says where its KMS is.
+type Keys struct {
+	// Provider is the address of the KMS as hadoop.security.key.provider.path has it, for NameNodes that do not say it.
+	Provider string
+	// Token is a delegation token of the KMS, of kind [KeyTokenKind].
+	Token *kerberos.Token
+	// TLS is asked once a KMS has https. Nil: the certificates that the system trusts.
+	TLS func() (*tls.Config, error)
+}
+
+// KeyTokenKind is the kind of the delegation tokens of a KMS.
+const KeyTokenKind = kms.TokenKind
+
+// KeyError is of a file in an encryption zone whose data key is not to be had.
+type KeyError struct {
+	Op, Path string
+	Key      string // the zone's key and its version, such as k1@0
+	User     string
+	Err      error
+}
+
+func (e *KeyError) Error() string {
+	text := fmt.Sprintf("%s %s in an encryption zone: ", e.Op, e.Path)
+	switch {
+	case errors.Is(e.Err, kms.ErrDenied):
+		text += fmt.Sprintf("user %s may not decrypt with key %s: have DECRYPT_EEK on it granted (kms-acls.xml, Ranger)", e.User, e.Key)
+	case errors.Is(e.Err, kms.ErrNoKey):
+		text += fmt.Sprintf("the KMS has no key %s: have it restored", e.Key)
+	case errors.Is(e.Err, kms.ErrLogin):
+		text += fmt.Sprintf("the KMS does not accept the login of %s: look at the ticket or token", e.User)
+	default:
+		text += "no key " + e.Key
+	}
+	return text + ": " + e.Err.Error()
+}
+
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// Final reports whether the same comes of another attempt: a KMS that answers has refused the key.
+func (e *KeyError) Final() bool { return kms.Final(e.Err) || errors.Is(e.Err, errNoKeyServer) }
+
+// errNoKeyServer is of a configuration with which no KMS can be asked.
+var errNoKeyServer = errors.New("no KMS can be asked (hadoop.security.key.provider.path of core-site.xml)")
+
+// keyServers is the client of the KMS, made when the first encrypted file is opened.
+type keyServers struct {
+	mu     sync.Mutex
+	client *kms.Client
+}
+
+func (k *keyServers) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.client != nil {
+		k.client.Close()
+		k.client = nil
+	}
+}
+
+// keyServer is the client of the KMS that the NameNode names, else the configuration.
+func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
+	h.keys.mu.Lock()
+	defer h.keys.mu.Unlock()
+	if h.keys.client != nil {
+		return h.keys.client, nil
+	}
+	d, err := h.dfs.Defaults(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address := d.KeyProvider
+	if address == "" {
+		address = h.o.Keys.Provider
+	}
+	if address == "" {
+		return nil, errNoKeyServer
+	}
+	servers, err := kms.ParseAddress(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoKeyServer, err)
+	}
+	o := kms.Options{Servers: servers, Token: h.o.Keys.Token, User: h.o.User}
+	if h.o.Keys.TLS != nil && strings.HasPrefix(servers[0], "https:") {
+		if o.TLS, err = h.o.Keys.TLS(); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoKeyServer, err)
+		}
+	}
+	if s := h.o.Security; s != nil && s.Kerberos != nil {
+		o.Kerberos = s.Kerberos
+	}
+	h.keys.client = kms.New(o)
+	return h.keys.client, nil
+}
+
+// cipherOf is the cipher of a file, nil of one that is not encrypted. A KMS that does not answer is asked again.
+func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption) (c *dfs.Cipher, err error) {
+	if e == nil {
+		return nil, nil
+	}
+	var key []byte
+	err = h.repeat(ctx, op, name, func() error {
+		k, err := h.keyServer(ctx)
+		if err == nil {
+			key, err = k.DataKey(ctx, kms.EncryptedKey{Name: e.KeyName, Version: e.KeyVersion, Material: e.Key, IV: e.IV})
+		}
+		return err
+	})
+	if err == nil {
+		c, err = e.Cipher(key)
+	}
+	if err == nil || ctx.Err() != nil {
+		return c, err
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	return nil, &KeyError{Op: op, Path: name, Key: e.KeyVersion, User: h.o.User, Err: err}
+}
+
+// Zone is the root of the encryption zone that a path is in, empty for none. The path may name nothing. HDFS renames within one zone alone.
+func (h *HDFS) Zone(ctx context.Context, name string) (root string, err error) {
+	name, err = cleanName("zone", name)
+	if err != nil {
+		return "", err
+	}
+	err = h.repeat(ctx, "zone", name, func() error {
+		root, err = h.dfs.Zone(ctx, name)
+		return err
+	})
+	return root, err
+}
+
+// encryption is how a file is encrypted, nil outside of encryption zones. Directories of a zone have none.
+func (i hdfsInfo) encryption() *dfs.Encryption {
+	st, ok := i.Sys().(*hdfs.FileStatus)
+	if !ok || st.GetFileEncryptionInfo() == nil {
+		return nil
+	}
+	e := st.GetFileEncryptionInfo()
+	return &dfs.Encryption{Suite: uint64(e.GetSuite()), Protocol: uint64(e.GetCryptoProtocolVersion()), Key: e.GetKey(), IV: e.GetIv(),
+		KeyName: e.GetKeyName(), KeyVersion: e.GetEzKeyVersionName()}
+}
+
+// crypt encrypts or decrypts one stream. Without a key it leaves all bytes as they are.
+type crypt struct {
+	key    *dfs.Cipher
+	stream cipher.Stream
+	at     int64 // of stream
+	buf    []byte
+}
+
+// apply writes to dst the bytes of src, which lie at off in the file. Encrypting and decrypting are the same.
+func (c *crypt) apply(dst, src []byte, off int64) {
+	if c.key == nil {
+		return
+	}
+	if c.stream == nil || c.at != off {
+		c.stream = c.key.At(off)
+	}
+	c.stream.XORKeyStream(dst, src)
+	c.at = off + int64(len(src))
+}
+
+// encryptAtOnce is how many bytes are encrypted at a time: such a buffer is still in the processor's cache when it is sent.
+const encryptAtOnce = 128 << 10
+
+// encrypt gives the bytes to be stored at off of the file: those of p, or others for the first of them, which are good until the
+// next call.
+func (c *crypt) encrypt(p []byte, off int64) []byte {
+	if c.key == nil {
+		return p
+	}
+	if p = p[:min(len(p), encryptAtOnce)]; cap(c.buf) < len(p) {
+		c.buf = make([]byte, len(p))
+	}
+	b := c.buf[:len(p)]
+	c.apply(b, p, off)
+	return b
+}
