@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"sync"
 
@@ -138,6 +139,8 @@ func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption)
 }
 
 // Zone is the root of the encryption zone that a path is in, empty for none. The path may name nothing. HDFS renames within one zone alone.
+// A NameNode says it to users who may read the path. To others it is the highest of the encrypted directories above the path, which
+// differs in a zone within a zone.
 func (h *HDFS) Zone(ctx context.Context, name string) (root string, err error) {
 	name, err = cleanName("zone", name)
 	if err != nil {
@@ -147,7 +150,31 @@ func (h *HDFS) Zone(ctx context.Context, name string) (root string, err error) {
 		root, err = h.dfs.Zone(ctx, name)
 		return err
 	})
-	return root, err
+	if !errors.Is(err, fs.ErrPermission) {
+		return root, err
+	}
+	for ; ; name = path.Dir(name) {
+		info, err := h.stat(ctx, "zone", name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", err
+		case info.encrypted():
+			root = name
+		default:
+			return root, nil
+		}
+		if name == "/" {
+			return root, nil
+		}
+	}
+}
+
+// encrypted reports whether a file or directory is in an encryption zone (HAS_CRYPT of HdfsFileStatusProto.Flags, Hadoop 3).
+func (i hdfsInfo) encrypted() bool {
+	const hasCrypt = 0x02
+	st, ok := i.Sys().(*hdfs.FileStatus)
+	return ok && st.GetFlags()&hasCrypt != 0
 }
 
 // encryption is how a file is encrypted, nil outside of encryption zones. Directories of a zone have none.

@@ -12,18 +12,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestUnsupportedFeatures has Hadoop make an encryption zone and directories of erasure coding policies: files there are
-// refused by name wherever they are opened, summed or created, and nothing is left behind.
+// TestUnsupportedFeatures has Hadoop make directories of erasure coding policies: files there are refused by name wherever they are
+// opened, summed or created, and nothing is left behind.
 func TestUnsupportedFeatures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster of its own")
 	}
 	t.Setenv("HADOOP_USER_NAME", "hbase") // the superuser of HDFS
-	// The NameNode's key provider is a file, which Hadoop's own tests of zones use in place of a KMS.
-	keys := "jceks://file" + filepath.Join(t.TempDir(), "keys.jceks")
-	c, err := testcluster.Start(t.Context(), testcluster.Options{WithoutHBase: true, DataNodes: 3, CoreSite: map[string]string{
-		"hadoop.security.key.provider.path": keys,
-	}})
+	c, err := testcluster.Start(t.Context(), testcluster.Options{WithoutHBase: true, DataNodes: 3})
 	testcheck.Must(t, err)
 	t.Cleanup(func() { testcheck.Must(t, c.Stop()) })
 	java := func(class string, args ...string) {
@@ -34,9 +30,6 @@ func TestUnsupportedFeatures(t *testing.T) {
 	}
 	text := filepath.Join(t.TempDir(), "t.csv")
 	testcheck.Must(t, os.WriteFile(text, []byte("id,v\n1,plain\n"), 0o644))
-	java("crypto.key.KeyShell", "create", "k1", "-size", "128", "-provider", keys)
-	testcheck.Must(t, c.Daemon(testcluster.NameNode).Restart(t.Context())) // it reads the file once
-	testcheck.Must(t, c.WaitReady(t.Context()))
 	conf, err := LoadConf(func(name string) (string, bool) {
 		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
 	})
@@ -48,16 +41,12 @@ func TestUnsupportedFeatures(t *testing.T) {
 	h, err := NewHDFS(o)
 	testcheck.Must(t, err)
 	t.Cleanup(func() { testcheck.Must(t, h.Close()) })
-	for _, dir := range []string{"/zone", "/coded", "/plain"} {
+	for _, dir := range []string{"/coded", "/plain"} {
 		testcheck.Must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	}
-	java("hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "k1", "-path", "/zone")
 	java("hdfs.tools.ECAdmin", "-enablePolicy", "-policy", "XOR-2-1-1024k")
 	java("hdfs.tools.ECAdmin", "-setPolicy", "-path", "/coded", "-policy", "XOR-2-1-1024k")
-	testcheck.Must(t, h.MkdirAll(t.Context(), "/zone/sub", 0o755))
-	for _, dir := range []string{"/zone", "/zone/sub", "/coded"} {
-		java("fs.FsShell", "-put", text, dir+"/t.csv")
-	}
+	java("fs.FsShell", "-put", text, "/coded/t.csv")
 
 	refused := func(err error, want string) {
 		t.Helper()
@@ -66,7 +55,7 @@ func TestUnsupportedFeatures(t *testing.T) {
 		}
 	}
 	for dir, want := range map[string]string{
-		"/zone": "in an HDFS encryption zone", "/zone/sub": "in an HDFS encryption zone", "/coded": "erasure coded (XOR-2-1-1024k)",
+		"/coded": "erasure coded (XOR-2-1-1024k)",
 	} {
 		_, err := h.Open(t.Context(), dir+"/t.csv")
 		refused(err, want)

@@ -109,6 +109,21 @@ func TestRefusedJobLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestRefusedJobMoves: a job that was refused for its staging directory takes another one that the next attempt names, in its preflight too.
+func TestRefusedJobMoves(t *testing.T) {
+	t.Parallel()
+	j := newRefusedJob(t)
+	j.refused()
+	j.o.Staging = j.above + "-moved"
+	r, err := Run(t.Context(), j.env, jobtest.Resolve(t, j.spec), j.o)
+	if err != nil || r.Manifest.Digest.Rows != 20_000 || r.Attempt != 2 || !strings.Contains(r.Staging, j.o.Staging+"/") {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := j.mine.Remove(t.Context(), j.o.Staging); err != nil {
+		t.Error(err)
+	}
+}
+
 // gateFromRead lets nothing pass from the phase read on, until its context ends.
 type gateFromRead struct{ reading atomic.Bool }
 

@@ -94,7 +94,10 @@ func (j *run) plan(ctx context.Context) error {
 		if j.work, err = old.BuildPlan(families[0]); err != nil {
 			return err
 		}
-		return j.planAgain(old)
+		if err := j.planAgain(old); err != nil {
+			return err
+		}
+		return j.moveStaging(ctx, *old)
 	}
 	if j.work, err = build.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err

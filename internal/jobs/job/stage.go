@@ -2,9 +2,13 @@ package job
 
 import (
 	"context"
+	"path"
+	"strings"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/hdfsio"
 )
@@ -37,4 +41,29 @@ func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, 
 // stageIn is the stage of a directory that is there.
 func stageIn(d *staging.Dir) *stage {
 	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true}}
+}
+
+// baseOf is the directory above that of a job, both as URIs.
+func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '/'))] }
+
+// moveStaging gives a job that resumes the staging directory which this attempt asks for, as long as it has no files in the one of its
+// plan: an earlier attempt may have been refused for that. The directory of the plan is removed first.
+func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
+	if j.st.Finished || j.st.Built != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
+		return nil
+	}
+	base, err := staging.Base(ctx, j.env, j.o.Staging)
+	if err != nil {
+		return err
+	}
+	dir, err := staging.At(j.env, old.Staging)
+	if err != nil || base.String() == baseOf(old.Staging) {
+		return err
+	}
+	if err := dir.Remove(ctx); err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	old.Staging = base.Join(path.Base(dir.Location.Path)).String()
+	j.o.Events.Note("the staging directory is another one than before", "staging", old.Staging)
+	return j.st.Record(checkpoint.EventPlan, old)
 }

@@ -138,7 +138,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called s
 // checkProbe reports whether a job can work in the staging directory.
 func checkProbe(s stagingFacts, user string) Check {
 	const name = "staging"
-	hint := setting.Textf("name a directory that %s may write with %s", user, setting.Staging)
+	hint := setting.Textf("as an administrator: hdfs dfs -mkdir %s; hdfs dfs -chown %s %s; or name a directory that %s may write with %s", s.location.Path, user, s.location.Path, user, setting.Staging)
 	switch {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})

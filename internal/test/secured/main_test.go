@@ -113,7 +113,8 @@ func (s *site) environment() []string {
 	if s.c.Security().Kerberos {
 		env = append(env, "KRB5_CONFIG="+s.c.Krb5Conf(), "BULKLOAD_PRINCIPAL="+testcluster.Principal(s.user), "BULKLOAD_KEYTAB="+s.c.Keytab(s.user))
 	} else {
-		env = append(env, "HADOOP_USER_NAME="+s.user)
+		user, _, _ := strings.Cut(s.user, "/") // a daemon's principal
+		env = append(env, "HADOOP_USER_NAME="+user)
 	}
 	return append(env, s.env...)
 }

@@ -112,12 +112,29 @@ func (c *Cluster) MakeZones(ctx context.Context, keys map[string]string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	argv := c.javaCommandSimple(daemonUser, "Zones", args...)
-	if c.state.Security.Kerberos {
-		argv = c.javaCommandAs(HDFSAdmin, "Zones", args...)
-	}
-	if _, err := c.runJava(ctx, argv, "Zones", args); err != nil {
+	if _, err := c.javaSuper(ctx, "Zones", args...); err != nil {
 		return fmt.Errorf("make encryption zones (%s): %w", strings.Join(args, ", "), err)
 	}
 	return nil
+}
+
+// javaSuper is [Cluster.JavaClass] for the superuser of HDFS.
+func (c *Cluster) javaSuper(ctx context.Context, class string, args ...string) (string, error) {
+	argv := c.javaCommandSimple(daemonUser, class, args...)
+	if c.state.Security.Kerberos {
+		argv = c.javaCommandAs(HDFSAdmin, class, args...)
+	}
+	return c.runJava(ctx, argv, class, args)
+}
+
+// FsShell runs commands of Hadoop's file system shell, each with its arguments, as the superuser of HDFS. It gives their standard output.
+func (c *Cluster) FsShell(ctx context.Context, commands ...[]string) (string, error) {
+	var args []string
+	for i, command := range commands {
+		if i > 0 {
+			args = append(args, ";")
+		}
+		args = append(args, command...)
+	}
+	return c.javaSuper(ctx, "Fs", args...)
 }

@@ -1,0 +1,165 @@
+package secured
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
+)
+
+// zone is the encryption zone of a cluster: HBase's root, with inputs and staging in it.
+const zone = "/hbase"
+
+// TestZones runs jobs on clusters whose HBase root, inputs and staging are in one encryption zone: with simple authentication, and in
+// the full suite with Kerberos.
+func TestZones(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a test cluster, which -short leaves out")
+	}
+	for name, security := range map[string]testcluster.Security{"simple": {}, "Kerberos": sealed} {
+		t.Run(name, func(t *testing.T) {
+			if security.Kerberos {
+				testcluster.SecuredAll(t)
+			}
+			c := testcluster.Own(t, testcluster.Options{Security: security, KMS: true, Zones: map[string]string{zone: testcluster.ZoneKey}})
+			s := on(t, c)
+			own := path.Join(zone, "bulkload-"+testcluster.Loader)
+			_, err := c.FsShell(t.Context(), []string{"-mkdir", "-p", own, zone + "/inputs"}, []string{"-chown", testcluster.Loader, own, zone + "/inputs"})
+			testcheck.Must(t, err)
+			for _, part := range []part{
+				{"jobs", testZoneJobs, false}, {"keys out of reach", testKeysAway, false}, {"stored", testStored, false}, {"commands", testCommands, false},
+				{"kills", testKills, false}, {"afterwards", testAfterwards, true},
+			} {
+				t.Run(part.name, func(t *testing.T) {
+					if part.full {
+						testcluster.SecuredAll(t)
+					}
+					part.test(t, s.at(t))
+				})
+			}
+		})
+	}
+}
+
+// inZone is an export whose input is a file of the zone.
+func (s *site) inZone(t *testing.T, e export) export {
+	t.Helper()
+	name := path.Join(zone, "inputs", filepath.Base(e.input))
+	_, err := s.c.FsShell(t.Context(), []string{"-put", "-f", e.input, name})
+	testcheck.Must(t, err)
+	e.input = "hdfs://" + name
+	return e
+}
+
+// testZoneJobs loads exports of the zone, and checks that a job with staging outside of it is refused before its build.
+func testZoneJobs(t *testing.T, s *site) {
+	for i, e := range exports(t) {
+		e = s.inZone(t, e)
+		table := fmt.Sprintf("zone_job_%d", i)
+		s.create(t, table, e.salts)
+		if i == 0 {
+			r := s.do(t, s.loading(e, table, "--staging", "/tmp/outside")...)
+			if r.code != 3 || !strings.Contains(r.err, "is in the encryption zone /hbase and the staging directory is not") {
+				t.Errorf("staging outside of the zone: exit code %d: %s", r.code, r.err)
+			}
+		}
+		took := s.load(t, e, table).took
+		t.Logf("%d rows of %s in %.1f s", e.rows, e.kind, took.Seconds())
+		s.holds(t, e, table)
+		s.loadedOnce(t, table)
+	}
+}
+
+// testKeysAway ends the KMS at the beginning of a job and in the middle of one that is resumed: the jobs wait for it.
+func testKeysAway(t *testing.T, s *site) {
+	e := s.inZone(t, small(t)[0])
+	const table = "zone_away"
+	s.create(t, table, e.salts)
+	kms := s.c.Daemon(testcluster.KMS)
+	for _, event := range []string{"", "written:5", "built:1", "prepared:1"} {
+		if event != "" {
+			if r := s.with("BULKLOAD_TEST_STOP_AFTER="+event).do(t, s.loading(e, table)...); r.code != killed {
+				t.Fatalf("exit code %d, not killed after %s\n%s", r.code, event, r.err)
+			}
+		}
+		testcheck.Must(t, kms.Kill(t.Context()))
+		cmd := s.command(t, s.loading(e, table)...)
+		log := &waiting{want: "retrying HDFS RPC", seen: make(chan struct{})}
+		cmd.Stderr = log
+		testcheck.Must(t, cmd.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		var err error
+		select {
+		case <-log.seen:
+			testcheck.Must(t, kms.Restart(t.Context()))
+			err = <-ended
+		case err = <-ended: // nothing of the job was left that needs a key
+			testcheck.Must(t, kms.Restart(t.Context()))
+		}
+		if err != nil {
+			t.Fatalf("after %q: %v\n%s", event, err, log.text.String())
+		}
+		testcheck.Must(t, kms.WaitReady(t.Context()))
+		s.holds(t, e, table)
+		s.loadedOnce(t, table)
+		s.create(t, table, e.salts)
+		testcheck.Must(t, os.RemoveAll(filepath.Join(s.dir, "state")))
+	}
+}
+
+// waiting keeps what is written to it, and says when that has a text.
+type waiting struct {
+	text bytes.Buffer
+	want string
+	seen chan struct{}
+	said bool
+}
+
+func (w *waiting) Write(p []byte) (int, error) {
+	w.text.Write(p)
+	if !w.said && strings.Contains(w.text.String(), w.want) {
+		w.said = true
+		close(w.seen)
+	}
+	return len(p), nil
+}
+
+// testStored looks for a value of the export in what DataNodes store: there is none in the clear while the table, its input and the
+// staging directory hold it, uncompressed.
+func testStored(t *testing.T, s *site) {
+	e := s.inZone(t, small(t)[0])
+	const table = "zone_stored"
+	s.create(t, table, e.salts, "--compression", "NONE", "--encoding", "NONE")
+	s.load(t, e, table)
+	s.holds(t, e, table)
+	value := []byte(e.key[0])
+	stored := func() (n int) {
+		testcheck.Must(t, filepath.WalkDir(filepath.Join(s.c.Dir(), "data"), func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), "blk_") {
+				if data, err := os.ReadFile(name); err == nil && bytes.Contains(data, value) {
+					n++
+				}
+			}
+			return nil // what has gone meanwhile is not stored
+		}))
+		return n
+	}
+	if n := stored(); n != 0 {
+		t.Errorf("%d files of DataNodes have a value of the table in the clear", n)
+	}
+	_, err := s.c.FsShell(t.Context(), []string{"-put", "-f", small(t)[0].input, "/tmp/clear.csv"})
+	testcheck.Must(t, err)
+	if n := stored(); n != 1 {
+		t.Errorf("%d files have the value once it is stored outside of the zone, want 1", n)
+	}
+	_, err = s.c.FsShell(t.Context(), []string{"-rm", "-skipTrash", "/tmp/clear.csv"})
+	testcheck.Must(t, err)
+}
