@@ -32,7 +32,7 @@ type Keys struct {
 // KeyTokenKind is the kind of the delegation tokens of a KMS.
 const KeyTokenKind = kms.TokenKind
 
-// KeyError is of a file in an encryption zone whose data key is not to be had.
+// KeyError is of a file in an encryption zone without its data key.
 type KeyError struct {
 	Op, Path string
 	Key      string // the zone's key and its version, such as k1@0
@@ -57,7 +57,7 @@ func (e *KeyError) Error() string {
 
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// Final reports whether the same comes of another attempt: a KMS that answers has refused the key.
+// Final reports whether another attempt ends in the same way: a KMS has refused the key.
 func (e *KeyError) Final() bool { return kms.Final(e.Err) || errors.Is(e.Err, errNoKeyServer) }
 
 // errNoKeyServer is of a configuration with which no KMS can be asked.
@@ -196,7 +196,7 @@ type crypt struct {
 	buf    []byte
 }
 
-// apply writes to dst the bytes of src, which lie at off in the file. Encrypting and decrypting are the same.
+// apply writes to dst the bytes of src, which begin at off in the file. Encrypting and decrypting are the same.
 func (c *crypt) apply(dst, src []byte, off int64) {
 	if c.key == nil {
 		return

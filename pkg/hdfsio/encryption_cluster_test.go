@@ -60,7 +60,7 @@ func marked(n int, mark string) []byte {
 func TestEncryptionZone(t *testing.T) {
 	c := zoned(t)
 	h := clientOf(t, c, "hbase", nil)
-	mark := "visible" + fmt.Sprint(rand.Uint64())
+	mark := "visible-" + testcheck.Name(t)
 	local := t.TempDir()
 	in, out := filepath.Join(local, "java"), filepath.Join(local, "go")
 	testcheck.Must(t, os.Mkdir(in, 0o755))
@@ -73,9 +73,7 @@ func TestEncryptionZone(t *testing.T) {
 	}
 	_, err := c.FsShell(t.Context(), []string{"-put", in, "/zone/sub/java"}, []string{"-get", "/zone/sub/go", out})
 	testcheck.Must(t, err)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := testcheck.Rand(t)
 	for _, n := range sizes {
 		want := marked(n, mark)
 		if got, err := os.ReadFile(filepath.Join(out, fmt.Sprint(n))); err != nil || !bytes.Equal(got, want) {
@@ -158,7 +156,7 @@ func filesWith(t *testing.T, dir, text string) (n int) {
 	return n
 }
 
-// TestDeniedKey: a user who may read a file but not decrypt with its key is told which key, and leaves nothing behind. The zone of a
+// TestDeniedKey: a user who may read a file but not decrypt with its key learns which key, and leaves nothing behind. The zone of a
 // path is found by users who may not read it, too.
 func TestDeniedKey(t *testing.T) {
 	c := zoned(t)

@@ -87,7 +87,7 @@ func (c *Client) Close() {
 }
 
 // DataKey decrypts the data key of a file. The key is not to be changed. Keys are remembered for some minutes. An error that
-// is [Final] comes again; another one is of servers none of which answers.
+// is [Final] comes again; with another one no server has answered.
 //
 // A KMS authenticates nothing: of an encrypted key that was changed it makes another key. Only the length is checked.
 func (c *Client) DataKey(ctx context.Context, k EncryptedKey) ([]byte, error) {

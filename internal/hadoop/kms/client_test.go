@@ -121,7 +121,7 @@ func TestServersInTurn(t *testing.T) {
 	}
 }
 
-// TestRefusals: what a KMS says (as seen of Hadoop 3.4.3) is told apart by the exception, not by the status.
+// TestRefusals: what a KMS says (as seen of Hadoop 3.4.3) is distinguished by the exception, not by the status.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		status     int

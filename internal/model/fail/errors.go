@@ -49,7 +49,7 @@ func KindOf(err error) Kind {
 
 // With marks an error with a kind unless it has one. A full local disk has
 // its own, whatever was being done, and so has an input with a
-// block that is damaged: it is there, and is read again when it is repaired.
+// block that is damaged or a key that is out of reach: it is there, and is read again when that is repaired.
 func With(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -65,6 +65,11 @@ func With(k Kind, err error) error {
 	}
 	if _, ok := errors.AsType[*hdfsio.FeatureError](err); ok && k == HDFS {
 		k = Check // no retry helps
+	}
+	if e, ok := errors.AsType[*hdfsio.KeyError](err); ok && k == HDFS && e.Final() {
+		k = Check // until the key or the right is there
+	} else if ok && k == Input && !e.Final() {
+		k = HDFS // until the KMS is there
 	}
 	if _, ok := errors.AsType[*loader.DeniedError](err); ok && k == Load {
 		k = Check // until the right is granted

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/hadoop/kms"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 )
@@ -72,7 +73,7 @@ func TestKindsOfCauses(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.ENOSPC}
 	quota := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.EDQUOT}
 	block := &hdfsio.BlockError{DataNode: "dn:1", Block: "blk_1_2", Err: hdfsio.ErrBlockChecksum}
-	feature := &hdfsio.FeatureError{Op: "create", Path: "/zone/x", Feature: "in an HDFS encryption zone", Advice: "name another"}
+	feature := &hdfsio.FeatureError{Op: "create", Path: "/zone/x", Feature: "erasure coded", Advice: "name another"}
 	for _, c := range []struct {
 		what string
 		err  error
@@ -82,6 +83,8 @@ func TestKindsOfCauses(t *testing.T) {
 		{"a full share of it", quota, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS, State: HDFS}},
 		{"a damaged block", block, map[Kind]Kind{Input: HDFS}},
 		{"a feature that is not supported", feature, map[Kind]Kind{HDFS: Check}},
+		{"a key that is refused", &hdfsio.KeyError{Err: kms.ErrDenied}, map[Kind]Kind{HDFS: Check}},
+		{"a KMS out of reach", &hdfsio.KeyError{Err: io.EOF}, map[Kind]Kind{Input: HDFS}},
 		{"another error", io.EOF, nil},
 	} {
 		for _, k := range kinds() {
