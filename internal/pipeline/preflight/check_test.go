@@ -120,7 +120,11 @@ func copyFindings(table loader.TableName) []finding {
 // stagingFindings are those of staging directories: HBase's own and that of the job.
 func stagingFindings() []finding {
 	above := func(mode fs.FileMode, owner string) stagingFacts {
-		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711}, {"/a", owner, "g", fs.ModeDir | mode}, {"/", "hbase", "g", fs.ModeDir | 0o755}}}
+		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711, nil}, {"/a", owner, "g", fs.ModeDir | mode, nil}, {"/", "hbase", "g", fs.ModeDir | 0o755, nil}}}
+	}
+	named := func(s stagingFacts, rights fs.FileMode) stagingFacts {
+		s.above[1].named = map[string]fs.FileMode{"hbase": rights}
+		return s
 	}
 	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
 	return []finding{
@@ -132,6 +136,8 @@ func stagingFindings() []finding {
 		{"path open", checkAncestors(above(0o711, "root"), bulkFacts{}), SeverityOK, "hbase can pass", ""},
 		{"path of hbase", checkAncestors(above(0o700, "hbase"), bulkFacts{owner: "hbase"}), SeverityOK, "hbase can pass", ""},
 		{"path of a group", checkAncestors(above(0o710, "root"), bulkFacts{owner: "hb"}), SeverityWarning, "only root and the group g can pass /a", "user:hb:--x"},
+		{"path by an ACL", checkAncestors(named(above(0o700, "root"), 1), bulkFacts{}), SeverityOK, "hbase can pass", ""},
+		{"path masked", checkAncestors(named(above(0o711, "root"), 0), bulkFacts{}), SeverityError, "the ACL of /a does not let hbase pass", "mask::r-x /a"},
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
 		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "will belong to svc, but HBase calls are made as tina", "`user`"},

@@ -38,6 +38,7 @@ type ancestor struct {
 	path         string
 	owner, group string
 	mode         fs.FileMode
+	named        map[string]fs.FileMode // rights of users that its ACL names
 }
 
 // ownerOf is the owner of a file, empty when it is not reported.
@@ -67,6 +68,11 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 		case err == nil:
 			a := ancestor{path: p, mode: info.Mode()}
 			a.owner, a.group = hdfsio.Owner(info)
+			if h, ok := fsys.(*hdfsio.HDFS); ok {
+				if a.named, err = h.UserRights(ctx, p, info); err != nil && s.aboveErr == nil {
+					s.aboveErr = err
+				}
+			}
 			s.above = append(s.above, a)
 		case !errors.Is(err, fs.ErrNotExist) && s.aboveErr == nil:
 			s.aboveErr = err
@@ -176,7 +182,11 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 	}
 	for _, a := range slices.Backward(s.above) {
 		hint := fmt.Sprintf("chmod o+x %s, or give %s an ACL (hdfs dfs -setfacl -m user:%s:--x %s)", a.path, hbase, hbase, a.path)
+		rights, named := a.named[hbase]
 		switch bits := a.mode.Perm(); {
+		case a.owner != hbase && named && rights&1 != 0:
+		case a.owner != hbase && named:
+			return bad(name, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x,mask::r-x %s", hbase, a.path), "the ACL of %s does not let %s pass (its entry or its mask)", a.path, hbase)
 		case bits&0o001 != 0, a.owner == hbase && bits&0o100 != 0:
 		case bits&0o010 != 0:
 			return Doubtful(name, hint, "only %s and the group %s can pass %s (mode %04o): is %s in the group?", a.owner, a.group, a.path, bits, hbase)

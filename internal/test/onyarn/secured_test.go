@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/test/bench/data"
+	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
 )
@@ -34,6 +35,26 @@ func TestYARNSecured(t *testing.T) {
 	t.Run("a table as input", func(t *testing.T) { s.in(t).tableInput() })
 	t.Run("new keys", func(t *testing.T) { s.in(t).rekeys() })
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
+}
+
+// TestYARNZone runs jobs whose inputs, staging and HBase root are in encryption zones: tasks have keys by the user's name, and with
+// Kerberos by a token of the KMS.
+func TestYARNZone(t *testing.T) {
+	testcluster.NeedsYARN(t)
+	for name, security := range map[string]testcluster.Security{"simple": {}, "Kerberos": testcluster.AtLevel(testcluster.Privacy)} {
+		t.Run(name, func(t *testing.T) {
+			s := on(t, testcluster.Options{YARN: true, Security: security, KMS: true, Zones: map[string]string{"/hbase": testcluster.ZoneKey}})
+			in, staging := "/user/"+s.user+"/in", "/hbase/bulkload-"+s.user
+			testcheck.Must(t, s.cluster.MakeZones(t.Context(), map[string]string{in: testcluster.ZoneKey}))
+			_, err := s.cluster.FsShell(t.Context(), []string{"-mkdir", staging}, []string{"-chown", s.user, in, staging})
+			testcheck.Must(t, err)
+			for _, e := range samples {
+				s.in(t).sample(e)
+			}
+			t.Run("a table as input", func(t *testing.T) { s.in(t).tableInput() })
+			t.Run("new keys", func(t *testing.T) { s.in(t).rekeys() })
+		})
+	}
 }
 
 // Who is at the NameNode, as its audit log has them.

@@ -3,11 +3,13 @@ package secured
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 )
 
@@ -131,4 +133,27 @@ func (s *site) written(t testing.TB, user string) (n int) {
 		n += len(s.audited(t, user, command))
 	}
 	return n
+}
+
+// testACL has HBase reach the files of a job through directories that are closed but for an ACL.
+func testACL(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "by_acl"
+	s.create(t, table, e.salts)
+	closed := path.Join("/user", testcluster.Loader, "closed")
+	shell := func(commands ...[]string) {
+		t.Helper()
+		_, err := s.c.FsShell(t.Context(), commands...)
+		testcheck.Must(t, err)
+	}
+	shell([]string{"-rm", "-r", "-f", "-skipTrash", closed}, []string{"-mkdir", closed}, []string{"-chown", testcluster.Loader, closed}, []string{"-chmod", "700", closed},
+		[]string{"-setfacl", "-m", "user:hbase:rwx", closed}, []string{"-chmod", "700", closed}) // the mask leaves nothing of it
+	args := s.loading(e, table, "--staging", closed+"/jobs")
+	if r := s.do(t, args...); r.code != 3 || !strings.Contains(r.err, "the ACL of "+closed+" does not let hbase pass") {
+		t.Errorf("a mask without x: exit code %d: %s", r.code, r.err)
+	}
+	shell([]string{"-setfacl", "-m", "user:hbase:--x,mask::--x", closed}, []string{"-setfacl", "-m", "default:user:hbase:rwx", closed})
+	s.must(t, args...)
+	s.holds(t, e, table)
+	s.loadedOnce(t, table)
 }
