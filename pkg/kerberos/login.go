@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -129,6 +130,9 @@ func (o Options) loginKeytab() (*state, string, error) {
 	if err != nil {
 		return nil, "", loginError(name, o, err)
 	}
+	if life := conf.LibDefaults.RenewLifetime; life > 0 {
+		request.ReqBody.RTime = request.ReqBody.Till.Add(life - conf.LibDefaults.TicketLifetime) // gokrb5 asks for 48 h whatever is configured
+	}
 	rep, err := krb.ASExchange(realm, request, 0)
 	if err != nil {
 		return nil, "", loginError(name, o, err)
@@ -153,6 +157,8 @@ func loadKeytab(path string) (kt *keytab.Keytab, err error) {
 	if err := kt.Unmarshal(data); err != nil {
 		return nil, fmt.Errorf("keytab %s: %w", path, err)
 	}
+	// Of keys with equal times gokrb5 takes the first: that has to be the newest. Keys made within a second, and those of ktpass, have equal times.
+	sort.SliceStable(kt.Entries, func(i, j int) bool { return kt.Entries[i].KVNO > kt.Entries[j].KVNO })
 	return kt, nil
 }
 

@@ -1,0 +1,48 @@
+package kerberos
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"bulkload/internal/test/testcheck"
+)
+
+// TestNewestKey: of two versions of a key the one that was written later is used, and of equal times the one with the higher number.
+func TestNewestKey(t *testing.T) {
+	type version struct {
+		at   time.Time
+		kvno uint8
+	}
+	old, now := time.Unix(1_700_000_000, 0), time.Unix(1_800_000_000, 0)
+	for name, c := range map[string]struct {
+		keys []version
+		want int
+	}{
+		"one second, the old key first":  {[]version{{now, 3}, {now, 4}}, 4},
+		"one second, the new key first":  {[]version{{now, 4}, {now, 3}}, 4},
+		"without a time, as ktpass":      {[]version{{time.Unix(0, 0), 7}, {time.Unix(0, 0), 9}, {time.Unix(0, 0), 8}}, 9},
+		"another time counts before all": {[]version{{now, 1}, {old, 12}}, 1},
+	} {
+		kt := keytab.New()
+		for _, v := range c.keys {
+			testcheck.Must(t, kt.AddEntry("etl", ours, string(rune('a'+v.kvno)), v.at, v.kvno, etypeID.AES256_CTS_HMAC_SHA1_96))
+		}
+		b, err := kt.Marshal()
+		testcheck.Must(t, err)
+		path := filepath.Join(t.TempDir(), "etl.keytab")
+		testcheck.Must(t, os.WriteFile(path, b, 0o600))
+		read, err := loadKeytab(path)
+		testcheck.Must(t, err)
+		_, kvno, err := read.GetEncryptionKey(types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, "etl"), ours, 0, etypeID.AES256_CTS_HMAC_SHA1_96)
+		if err != nil || kvno != c.want {
+			t.Errorf("%s: key %d, %v, want %d", name, kvno, err, c.want)
+		}
+	}
+}
