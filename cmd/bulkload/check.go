@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"bulkload/internal/cli/settings"
@@ -21,6 +22,7 @@ type checkOptions struct {
 	staging string
 	stage   string
 	timeout time.Duration
+	grants  bool
 }
 
 func newCheckCmd(g *globals) *cobra.Command {
@@ -32,16 +34,18 @@ func newCheckCmd(g *globals) *cobra.Command {
 staging directory on HDFS, clocks, quotas, the inputs and this machine, and says
 for each what is wrong and what to do. It loads nothing; in the staging directory
 it makes a file and removes it again. A warning does not fail the check. Run does
-the same before it begins.`,
+the same before it begins. With --grants it prints the rights that the job needs
+instead, one line each, as commands for an administrator.`,
 		Example: `  bulkload check --table test:check
-  bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json`,
+  bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json
+  bulkload check --job examples/check.yaml --input hdfs:///exports/check --grants`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"staging": &o.staging, "load-mode": &o.stage, "timeout": &o.timeout})
+	settings.Bind(cmd.Flags(), settings.To{"staging": &o.staging, "load-mode": &o.stage, "timeout": &o.timeout, "grants": &o.grants})
 	return cmd
 }
 
@@ -64,12 +68,16 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
+	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout, Grants: o.grants})
 	if err != nil {
 		return err
 	}
 	r.Checks = spokenChecks(r.Checks)
-	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printChecks(w, r) }); err != nil {
+	show := func(w io.Writer) { printChecks(w, r) }
+	if o.grants {
+		show = func(w io.Writer) { fmt.Fprintln(w, strings.Join(r.Grants, "\n")) }
+	}
+	if err := g.print(cmd.OutOrStdout(), r, show); err != nil || o.grants {
 		return err
 	}
 	if r.Errors > 0 {

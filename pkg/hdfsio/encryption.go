@@ -138,34 +138,40 @@ func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption)
 	return nil, &KeyError{Op: op, Path: name, Key: e.KeyVersion, User: h.o.User, Err: err}
 }
 
-// Zone is the root of the encryption zone that a path is in, empty for none. The path may name nothing. HDFS renames within one zone alone.
-// A NameNode says it to users who may read the path. To others it is the highest of the encrypted directories above the path, which
-// differs in a zone within a zone.
-func (h *HDFS) Zone(ctx context.Context, name string) (root string, err error) {
+// Zone is an encryption zone, the zero value none.
+type Zone struct {
+	Root string // its directory
+	Key  string // the name of its key; empty: the user may not know it
+}
+
+// Zone finds the encryption zone that a path is in. The path may name nothing. HDFS renames within one zone alone. A NameNode says it to
+// users who may read the path. For others it is the highest of the encrypted directories above the path, which differs in a zone
+// within a zone.
+func (h *HDFS) Zone(ctx context.Context, name string) (z Zone, err error) {
 	name, err = cleanName("zone", name)
 	if err != nil {
-		return "", err
+		return z, err
 	}
 	err = h.repeat(ctx, "zone", name, func() error {
-		root, err = h.dfs.Zone(ctx, name)
+		z.Root, z.Key, err = h.dfs.Zone(ctx, name)
 		return err
 	})
 	if !errors.Is(err, fs.ErrPermission) {
-		return root, err
+		return z, err
 	}
 	for ; ; name = path.Dir(name) {
 		info, err := h.stat(ctx, "zone", name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return "", err
+			return z, err
 		case info.encrypted():
-			root = name
+			z.Root = name
 		default:
-			return root, nil
+			return z, nil
 		}
 		if name == "/" {
-			return root, nil
+			return z, nil
 		}
 	}
 }

@@ -228,6 +228,8 @@ type Status struct {
 	Dead int
 	// Coprocessors are the simple names of the classes that live servers report to have on their WALs and regions, sorted.
 	Coprocessors []string
+	// StoreFiles is how many files the stores of a region have, rounded up, by the region's name, as servers have reported it last.
+	StoreFiles map[string]int
 }
 
 // Status asks the master.
@@ -237,11 +239,16 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		return Status{}, fmt.Errorf("cluster status: %w", err)
 	}
 	cs := resp.GetClusterStatus()
-	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: address(cs.GetMaster())}
+	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: address(cs.GetMaster()), StoreFiles: map[string]int{}}
 	for _, live := range cs.GetLiveServers() {
 		s.Servers = append(s.Servers, address(live.GetServer()))
 		for _, class := range live.GetServerLoad().GetCoprocessors() {
 			s.Coprocessors = append(s.Coprocessors, class.GetName())
+		}
+		for _, r := range live.GetServerLoad().GetRegionLoads() {
+			if n, stores := r.GetStorefiles(), max(r.GetStores(), 1); n > 0 {
+				s.StoreFiles[string(r.GetRegionSpecifier().GetValue())] = int((n + stores - 1) / stores)
+			}
 		}
 	}
 	slices.Sort(s.Servers)

@@ -84,6 +84,7 @@ var table = []Entry{
 	{Flag: "duplicates", Of: "rekey", Own: true, Such: []string{"fail", "first", "last"}, Usage: "rows with the same new key: fail (default), or first or last in the order of their old keys"},
 	{Flag: "bad-records", Of: "rekey", Own: true, Usage: "rows without a new key to set aside, by their old keys, before the job fails: N or P% (default 0)"},
 	{Flag: "timeout", Default: "1m", Usage: "for all checks together"},
+	{Flag: "grants", Once: true, Usage: "print the rights that the job needs, as commands for an administrator"},
 	{Flag: "zookeeper", Usage: "ZooKeeper of HBase, host:port with commas (default: from HBASE_CONF_DIR)"},
 	{Flag: "znode", Usage: "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)"},
 	{Flag: "hdfs", Usage: "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)"},

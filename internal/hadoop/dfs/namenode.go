@@ -66,19 +66,20 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 	return err
 }
 
-// Zone is the root of the encryption zone that a path is in, empty for none. The path may name nothing
+// Zone is the root of the encryption zone that a path is in, and the name of its key, both empty for none. The path may name nothing
 // (EncryptionZoneProto of encryption.proto, Hadoop 3.4).
-func (c *Client) Zone(ctx context.Context, name string) (string, error) {
+func (c *Client) Zone(ctx context.Context, name string) (root, key string, err error) {
 	answer, _, err := c.Call(ctx, "getEZForPath", frames.AppendBytes(nil, 1, name))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	zone, _ := frames.Bytes(answer, 1)
-	root, _ := frames.Bytes(zone, 2)
-	if len(answer) > 0 && len(root) == 0 {
-		return "", errors.New("the namenode's answer to getEZForPath is malformed")
+	at, _ := frames.Bytes(zone, 2)
+	by, _ := frames.Bytes(zone, 5)
+	if len(answer) > 0 && len(at) == 0 {
+		return "", "", errors.New("the namenode's answer to getEZForPath is malformed")
 	}
-	return string(root), nil
+	return string(at), string(by), nil
 }
 
 // status is of an HdfsFileStatusProto what is used here.

@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -312,6 +313,24 @@ func TestReload(t *testing.T) {
 	}
 	if err := talk(t, c, serve(t, conf), "rs.example"); err == nil {
 		t.Error("the store of before is in use")
+	}
+}
+
+// TestValidities: a store of certificates is good as long as one of them, the own certificate by itself.
+func TestValidities(t *testing.T) {
+	ends := func(in time.Duration) []byte {
+		return pemOf(issue(t, nil, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(in) }).Certificate[0])
+	}
+	store := filepath.Join(t.TempDir(), "trust.pem")
+	if err := os.WriteFile(store, slices.Concat(ends(time.Hour), ends(50*time.Hour), ends(2*time.Hour)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := client(t, map[string]string{trustStore + location: store}).Validities()
+	if len(all) != 1 || all[0].File != store || all[0].Key != "hbase.rpc.tls.truststore.location" || time.Until(all[0].End) < 49*time.Hour {
+		t.Errorf("%+v", all)
+	}
+	if all := client(t, map[string]string{trustStore + location: ""}).Validities(); len(all) != 0 {
+		t.Errorf("the system's certificates: %+v", all)
 	}
 }
 

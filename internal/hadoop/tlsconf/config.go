@@ -52,10 +52,37 @@ type Client struct {
 
 // stores are what was read of the trust store and the key store.
 type stores struct {
-	roots   *x509.CertPool // nil: those of the system
-	trusted string         // for errors: where roots are from
+	roots   *x509.CertPool      // nil: those of the system
+	trusted string              // for errors: where roots are from
+	trusts  []*x509.Certificate // that roots are made of
 	keys    []tls.Certificate
 	keyFile string
+}
+
+// Validity is until when a store is good: of the trust store the last of its certificates, of the key store each chain's own.
+type Validity struct {
+	Key, File string // of the configuration, and what it names
+	End       time.Time
+}
+
+// Validities are those of the stores that the configuration names.
+func (c *Client) Validities() (all []Validity) {
+	s := c.current()
+	if name := c.value(trustStore + location); name != "" && len(s.trusts) > 0 {
+		last := s.trusts[0].NotAfter
+		for _, cert := range s.trusts {
+			if cert.NotAfter.After(last) {
+				last = cert.NotAfter
+			}
+		}
+		all = append(all, Validity{trustStore + location, name, last})
+	}
+	for _, k := range s.keys {
+		if cert, err := x509.ParseCertificate(k.Certificate[0]); err == nil {
+			all = append(all, Validity{keyStore + location, s.keyFile, cert.NotAfter})
+		}
+	}
+	return all
 }
 
 // Read makes a client of a configuration, whose value of a key is "" when it is not set. It reads the stores. Nil without
@@ -99,7 +126,7 @@ func (c *Client) readStores() (stores, error) {
 		if err != nil {
 			return s, err
 		}
-		s.roots = x509.NewCertPool()
+		s.roots, s.trusts = x509.NewCertPool(), held.trusted
 		for _, cert := range held.trusted {
 			s.roots.AddCert(cert)
 		}

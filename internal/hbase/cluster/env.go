@@ -93,7 +93,7 @@ func (e *Env) RootZone(ctx context.Context) (string, error) {
 		return "", err
 	}
 	zone, err := fsys.(*hdfsio.HDFS).Zone(ctx, root.Path)
-	return zone, fail.With(fail.HDFS, err)
+	return zone.Root, fail.With(fail.HDFS, err)
 }
 
 // Source is [Env.Resolve] for inputs. Those that are tables have been mounted.

@@ -27,6 +27,10 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
 		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs path, with which HBase copies files: set the hdfs:// path that region servers use", root, origin(e.Conf, RootDirKey))
 	}
+	const suffix = "hbase.meta.table.suffix"
+	if v := e.Conf.Value(suffix); v != "" {
+		return nil, fail.Errorf(fail.Config, "%s = %s (%s): a catalog of another name than hbase:meta, as read replica clusters have it, is not supported: use the primary cluster", suffix, v, origin(e.Conf, suffix))
+	}
 	user, err := e.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)

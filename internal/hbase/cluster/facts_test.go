@@ -40,6 +40,12 @@ func TestOutOfReach(t *testing.T) {
 	if _, err := env.Dial(ctx); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "viewfs://c/hbase") {
 		t.Errorf("HBase on a viewfs root: %v", err)
 	}
+	env = jobtest.Env(t)
+	env.Conf.Set("hbase.zookeeper.quorum", closed, "test")
+	env.Conf.Set("hbase.meta.table.suffix", "replica1", "test")
+	if _, err := env.Dial(ctx); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "hbase.meta.table.suffix = replica1 (test)") {
+		t.Errorf("a catalog of another name: %v", err)
+	}
 	if err := cluster.Failure(nil); err != nil {
 		t.Error(err)
 	}

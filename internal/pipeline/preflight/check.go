@@ -98,6 +98,7 @@ type Options struct {
 	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout time.Duration   // for all checks together, default 1 min
 	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
+	Grants  bool            // the report has the rights that the job needs
 	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
 	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
@@ -114,6 +115,7 @@ type Report struct {
 	Errors   int           `json:"errors"`
 	Warnings int           `json:"warnings"`
 	Checks   []Check       `json:"checks"`
+	Grants   []string      `json:"grants,omitempty"` // with Options.Grants: the rights that the job needs, as lines for an administrator
 	Elapsed  time.Duration `json:"elapsed_ns"`
 
 	NewBase bool `json:"-"` // the staging directory was missing and was made; it is still there if the job uses it by now
@@ -183,6 +185,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 		return nil, f.bulk.noteErr
 	}
 	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking), NewBase: f.staging.isNew}
+	if o.Grants {
+		r.Grants = f.grants()
+	}
 	for _, c := range r.Checks {
 		switch c.Severity {
 		case SeverityError:
@@ -241,6 +246,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 		if family, found := f.table.Family(name); found {
 			all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(f.table.Name, family, f.besides, f.spec.Replicate),
 				checkMOB(f.table.Name, family), checkTTL(family, f.spec.Timestamp))
+			all = append(all, f.stores(family)...)
 		}
 	}
 	all = append(all, checkPhoenix(f.table, f.besides.phoenix, f.spec.PhoenixIndexes), checkCoprocessors(f.table, f.besides.loaded), checkBackup(f.table, f.besides))
@@ -265,6 +271,7 @@ func (f *checkFacts) apart(ctx context.Context) []Check {
 		checkSpillLimit(f.inputs, f.o.WorkOptions),
 		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
 		checkZones(f.security, f.user),
+		checkCertificates(f.security),
 	})
 }
 

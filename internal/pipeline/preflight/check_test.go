@@ -33,7 +33,7 @@ type finding struct {
 // TestCheckFindings gives each check what no test cluster shows.
 func TestCheckFindings(t *testing.T) {
 	table := loader.TableName{Namespace: "test", Qualifier: "t"}
-	for _, c := range slices.Concat(clusterFindings(table), observerFindings(table), copyFindings(table), stagingFindings(), clockFindings(), sizeFindings()) {
+	for _, c := range slices.Concat(clusterFindings(table), observerFindings(table), copyFindings(table), stagingFindings(), storeFindings(), clockFindings(), sizeFindings()) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.got.Severity != c.severity || !strings.Contains(c.got.Message.String(), c.message) || !strings.Contains(c.got.Hint.String(), c.hint) || (c.hint == "") != (c.got.Hint.IsZero()) {
 				t.Errorf("got %+v, want a %s with %q and the hint %q", c.got, c.severity, c.message, c.hint)
@@ -114,6 +114,32 @@ func copyFindings(table loader.TableName) []finding {
 		{"backup without observer", checkBackup(&loader.Table{}, besidesFacts{backup: true}), SeverityWarning, "incremental backups will silently lack this load", "full backup"},
 		{"backup with observer", checkBackup(&loader.Table{}, besidesFacts{backup: true, loaded: []string{"BackupObserver"}}), SeverityOK, "the next incremental backup has them", ""},
 		{"backup with the table's observer", checkBackup(coprocessor("org.apache.hadoop.hbase.backup.BackupObserver"), besidesFacts{backup: true}), SeverityOK, "has them", ""},
+	}
+}
+
+// storeFindings are those of how HBase keeps a family's files.
+func storeFindings() []finding {
+	site := func(key string) string { return map[string]string{"hbase.hstore.blockingStoreFiles": "5"}[key] }
+	none := func(string) string { return "" }
+	engine := func(class string) loader.Family {
+		return loader.Family{Name: "f", Configuration: map[string]string{"hbase.hstore.engine.class": "org.apache.hadoop.hbase.regionserver." + class}}
+	}
+	table := &loader.Table{Name: loader.TableName{Namespace: "default", Qualifier: "t"}}
+	regions := []loader.Region{{Name: []byte("t,,1.a."), Encoded: "a"}, {Name: []byte("t,b,1.b."), Encoded: "b"}}
+	files := func(a, b int) loader.Status {
+		return loader.Status{StoreFiles: map[string]int{"t,,1.a.": a, "t,b,1.b.": b}}
+	}
+	return []finding{
+		{"usual engine", checkEngine(table, loader.Family{}, none, false), SeverityOK, "", ""},
+		{"stripes", checkEngine(table, engine("StripeStoreEngine"), none, false), SeverityOK, "family f has StripeStoreEngine", ""},
+		{"tiers by value", checkEngine(table, engine("CustomTieredStoreEngine"), none, true), SeverityWarning, "before HBase 2.6.8", "2.6.8"},
+		{"tiers by date", checkEngine(table, engine("DateTieredStoreEngine"), none, false), SeverityWarning, "one timestamp", "`timestamp`"},
+		{"tiers by date, with times", checkEngine(table, engine("DateTieredStoreEngine"), none, true), SeverityOK, "DateTieredStoreEngine", ""},
+		{"no policy", checkStorage(table, loader.Family{}, none, "/s"), SeverityOK, "", ""},
+		{"policy", checkStorage(table, loader.Family{Name: "f", Attributes: map[string]string{"STORAGE_POLICY": "ONE_SSD"}}, none, "/s"), SeverityWarning, "family f has ONE_SSD", "-path /s -policy ONE_SSD"},
+		{"few files", checkStoreFiles(table, loader.Family{}, none, regions, files(14, 3)), SeverityOK, "", ""},
+		{"many files", checkStoreFiles(table, loader.Family{}, none, regions, files(15, 3)), SeverityWarning, "1 region of 2 have 15 store files or more in a store (a has 15): with 16", "compact 't'"},
+		{"many of the site", checkStoreFiles(table, loader.Family{}, site, regions, files(4, 7)), SeverityWarning, "2 regions of 2 have 4 store files or more in a store (b has 7): with 5", "compact 't'"},
 	}
 }
 

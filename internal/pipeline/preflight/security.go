@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/hadoop/tlsconf"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
@@ -26,6 +27,7 @@ type securityFacts struct {
 	hbaseRPC        kerberos.Quality // 0: not known
 	hbaseErr        error
 	tls             bool
+	stores          []tlsconf.Validity // of TLS
 	principal       string
 	keytab          string
 	open            fs.FileMode // of a keytab that every user can read, else 0
@@ -34,7 +36,7 @@ type securityFacts struct {
 
 	staging, root string // paths whose zones were asked for
 	inputs        []string
-	zones         map[string]string // encryption zones, by the path that is in one
+	zones         map[string]hdfsio.Zone // by the path that is in one
 }
 
 // maxZones bounds the inputs whose encryption zone is asked for.
@@ -47,6 +49,9 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 	*s = securityFacts{nn: s.nn, nnErr: s.nnErr, user: f.user, hdfs: conf.Kerberos(hdfsio.HadoopAuthentication), hbase: conf.Kerberos(hdfsio.HBaseAuthentication),
 		data: conf.Value("dfs.data.transfer.protection"), keytab: f.env.Identity.Keytab, now: time.Now(),
 		tls: strings.EqualFold(conf.Value("hbase.client.netty.tls.enabled"), "true")}
+	if c, err := tlsconf.Read(conf.Value); err == nil && c != nil {
+		s.stores = c.Validities()
+	}
 	for _, err := range []error{f.dialErr, f.tableErr, f.statusErr} {
 		if s.hbaseErr == nil && cluster.OtherSecurity(err) {
 			s.hbaseErr = err
@@ -95,9 +100,9 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 	if err != nil || !ok {
 		return
 	}
-	s.zones = map[string]string{}
+	s.zones = map[string]hdfsio.Zone{}
 	for _, p := range append(paths, s.inputs...) {
-		if zone, err := h.Zone(ctx, p); err == nil && zone != "" { // else the user may not look at it
+		if zone, err := h.Zone(ctx, p); err == nil && zone.Root != "" { // else the user may not look at it
 			s.zones[p] = zone
 		}
 	}
@@ -210,16 +215,36 @@ func (s *securityFacts) dataLevel() string {
 	return "in the clear"
 }
 
+// soonEnds is how long a certificate should last at least.
+const soonEnds = 14 * 24 * time.Hour
+
+// checkCertificates says which store of TLS ends first.
+func checkCertificates(s securityFacts) Check {
+	const name = "certificates"
+	if len(s.stores) == 0 {
+		return Check{}
+	}
+	first := slices.MinFunc(s.stores, func(a, b tlsconf.Validity) int { return a.End.Compare(b.End) })
+	end := first.End.UTC().Format("2006-01-02 15:04 UTC")
+	switch left := first.End.Sub(s.now); {
+	case left <= 0:
+		return bad(name, "have it renewed", "%s (%s) ended on %s", first.File, first.Key, end)
+	case left < soonEnds:
+		return Doubtful(name, "have it renewed before that", "%s (%s) ends on %s", first.File, first.Key, end)
+	}
+	return good(name, "%s of TLS, good until %s", setting.Count(len(s.stores), "store"), end)
+}
+
 // checkZones says which directories are in encryption zones. HDFS moves no file from one zone to another, nor into one or out of it.
 func checkZones(s securityFacts, user string) Check {
 	const name = "encryption zone"
 	var in []string
 	for _, p := range s.inputs {
-		if zone := s.zones[p]; zone != "" {
+		if zone := s.zones[p].Root; zone != "" {
 			in = append(in, fmt.Sprintf("the input %s in %s", p, zone))
 		}
 	}
-	from, to := s.zones[s.staging], s.zones[s.root]
+	from, to := s.zones[s.staging].Root, s.zones[s.root].Root
 	switch {
 	case s.staging == "" || s.root == "" || from == to:
 	case to != "":

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/hbaserpc"
+	"bulkload/internal/hadoop/tlsconf"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
@@ -58,6 +59,29 @@ func TestSecurityLine(t *testing.T) {
 	}
 }
 
+// TestCertificates: the store of TLS that ends first is named, an error once it has ended.
+func TestCertificates(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	until := func(d time.Duration) []tlsconf.Validity {
+		return []tlsconf.Validity{{Key: "hbase.rpc.tls.truststore.location", File: "/t.pem", End: now.Add(9000 * time.Hour)},
+			{Key: "hbase.rpc.tls.keystore.location", File: "/k.pem", End: now.Add(d)}}
+	}
+	for name, c := range map[string]struct {
+		stores   []tlsconf.Validity
+		severity Severity
+		message  string
+	}{
+		"none":        {nil, SeverityOK, ""},
+		"long":        {until(1000 * time.Hour), SeverityOK, "2 stores of TLS, good until 2026-06-12"},
+		"ten minutes": {until(10 * time.Minute), SeverityWarning, "/k.pem (hbase.rpc.tls.keystore.location) ends on 2026-05-01 12:10 UTC"},
+		"yesterday":   {until(-24 * time.Hour), SeverityError, "/k.pem (hbase.rpc.tls.keystore.location) ended on 2026-04-30 12:00 UTC"},
+	} {
+		if got := checkCertificates(securityFacts{stores: c.stores, now: now}); got.Severity != c.severity || !strings.Contains(got.Message.String(), c.message) || (got.Name == "") != (c.stores == nil) {
+			t.Errorf("%s: %s: %s", name, got.Severity, got.Message)
+		}
+	}
+}
+
 // TestEncryptionZones: staging has to be in the zone of HBase's directory; inputs may be in any.
 func TestEncryptionZones(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -73,7 +97,10 @@ func TestEncryptionZones(t *testing.T) {
 		"HBase alone":   {map[string]string{"/s/hbase/staging": "/s/hbase"}, SeverityError, "HBase's directory /s/hbase/staging is in the encryption zone /s/hbase", "hdfs dfs -mkdir /s/hbase/bulkload-etl; hdfs dfs -chown etl"},
 		"two zones":     {map[string]string{"/s/etl": "/s", "/s/hbase/staging": "/s/hbase"}, SeverityError, "is in the encryption zone /s/hbase", "/s/hbase/bulkload-etl; then"},
 	} {
-		s := securityFacts{staging: "/s/etl", root: "/s/hbase/staging", inputs: []string{"/in/a", "/in/b"}, zones: c.zones}
+		s := securityFacts{staging: "/s/etl", root: "/s/hbase/staging", inputs: []string{"/in/a", "/in/b"}, zones: map[string]hdfsio.Zone{}}
+		for p, root := range c.zones {
+			s.zones[p] = hdfsio.Zone{Root: root}
+		}
 		got := checkZones(s, "etl")
 		if c.message == "" {
 			if got.Name != "" {

@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"bulkload/internal/hbase/cluster"
@@ -24,6 +25,11 @@ func RunTables(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*R
 		first := all == nil
 		if first {
 			all = &Report{Schema: r.Schema, Table: r.Table}
+		}
+		for _, line := range r.Grants {
+			if !slices.Contains(all.Grants, line) {
+				all.Grants = append(all.Grants, line)
+			}
 		}
 		for _, c := range r.Checks {
 			finding := fmt.Sprint(c.Name, c.Severity, c.Message, c.Hint)

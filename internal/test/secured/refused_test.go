@@ -157,3 +157,40 @@ func testACL(t *testing.T, s *site) {
 	s.holds(t, e, table)
 	s.loadedOnce(t, table)
 }
+
+// testGrants does what check --grants prints as an administrator: then a user who had no rights loads a table from an input and to a
+// staging directory that were closed.
+func testGrants(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table, dir = "granted", "/granted"
+	s.create(t, table, e.salts)
+	local := e.input
+	e.input = "hdfs://" + dir + "/in/check.csv"
+	_, err := s.c.FsShell(t.Context(), []string{"-rm", "-r", "-f", "-skipTrash", dir}, []string{"-mkdir", "-p", dir + "/in"}, []string{"-put", local, dir + "/in"},
+		[]string{"-chmod", "-R", "700", dir}, []string{"-setfacl", "-m", "user:" + testcluster.Nobody + ":--x", dir})
+	testcheck.Must(t, err)
+	own := s.as(testcluster.Nobody)
+	staging := []string{"--staging", dir + "/jobs"}
+	if r := own.do(t, own.loading(e, table, staging...)...); r.code == 0 {
+		t.Fatal("a user without rights loads the table")
+	}
+	r := own.must(t, append([]string{"check", "--job", e.job(), "--table", table, "--input", e.input, "--grants"}, staging...)...)
+	var shell [][]string
+	for line := range strings.Lines(r.out) {
+		words := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "grant "):
+			f := strings.Split(line, "'")
+			s.adm(t, "grant", f[5], f[1], f[3])
+		case strings.HasPrefix(line, "hdfs dfs "):
+			shell = append(shell, words[2:])
+		case !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "key.acl."):
+			t.Errorf("not a command: %s", line)
+		}
+	}
+	_, err = s.c.FsShell(t.Context(), shell...)
+	testcheck.Must(t, err)
+	own.must(t, own.loading(e, table, append(staging, "--restart")...)...)
+	s.holds(t, e, table)
+	s.loadedOnce(t, table)
+}

@@ -1,0 +1,47 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// grants are the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin with
+// "#". Those that are there already are named too: to give them again changes nothing.
+func (f *checkFacts) grants() []string {
+	user, hbase := f.user, cmp.Or(f.bulk.owner, "hbase")
+	lines := []string{"# HBase, by hbase shell", fmt.Sprintf("grant '%s', 'RWC', '%s'", user, f.name)}
+	if l := f.staging.location; l.Path != "" {
+		lines = append(lines, "# HDFS, as its superuser",
+			fmt.Sprintf("hdfs dfs -mkdir -p %s", l.Path), fmt.Sprintf("hdfs dfs -chown %s %s", user, l.Path), fmt.Sprintf("hdfs dfs -chmod 711 %s", l.Path))
+		for _, a := range slices.Backward(f.staging.above) {
+			if a.path != l.Path && a.mode.Perm()&0o001 == 0 && a.owner != hbase {
+				lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:--x,mask::r-x %s", hbase, a.path))
+			}
+		}
+	}
+	if b := f.bulk; b.staging != nil && b.staging.Mode().Perm()&0o011 != 0o011 {
+		dir := b.token[:strings.LastIndexByte(b.token, '/')]
+		lines = append(lines, fmt.Sprintf("hdfs dfs -chmod 711 %s", dir))
+	}
+	for _, input := range f.security.inputs {
+		lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-X %s", user, input))
+		if dir := path.Dir(input); dir != "/" {
+			lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:r-x %s", user, dir))
+		}
+	}
+	keys := map[string]bool{}
+	for _, zone := range f.security.zones {
+		keys[cmp.Or(zone.Key, "the key of "+zone.Root)] = true
+	}
+	for i, key := range slices.Sorted(maps.Keys(keys)) {
+		if i == 0 {
+			lines = append(lines, "# KMS, in kms-acls.xml: properties with the user's name; in Ranger: Decrypt EEK on these keys")
+		}
+		lines = append(lines, fmt.Sprintf("key.acl.%s.DECRYPT_EEK=%s", key, user))
+	}
+	return lines
+}

@@ -1,0 +1,79 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// configured is a setting of a family: its own, that of its table, or that of the site.
+func configured(t *loader.Table, cf loader.Family, site func(string) string, key string) string {
+	return cmp.Or(cf.Configuration[key], cf.Attributes[key], t.Configuration[key], t.Attributes[key], site(key))
+}
+
+// checkEngine names the compactions of a family that put what a load adds into another place than its rows have.
+func checkEngine(t *loader.Table, cf loader.Family, site func(string) string, timed bool) Check {
+	const name = "store engine"
+	engine := configured(t, cf, site, "hbase.hstore.engine.class")
+	engine = engine[strings.LastIndexByte(engine, '.')+1:]
+	switch {
+	case engine == "CustomTieredStoreEngine":
+		return Doubtful(name, "run HBase 2.6.8 or later, or compact the table once more after an upgrade",
+			"family %s has CustomTieredStoreEngine: before HBase 2.6.8 compactions put loaded files into one tier, whatever values they hold", cf.Name)
+	case engine == "DateTieredStoreEngine" && !timed:
+		return Doubtful(name, setting.Textf("map a column by `cell_timestamp`, or give the time of the rows with %s", setting.Timestamp),
+			"family %s has DateTieredStoreEngine: rows of this load have one timestamp, and are of one tier", cf.Name)
+	case engine != "" && engine != "DefaultStoreEngine":
+		return good(name, "family %s has %s", cf.Name, engine)
+	}
+	return Check{}
+}
+
+// checkStorage names a storage policy that the files of a load do not have: a renamed file stays where its blocks are.
+func checkStorage(t *loader.Table, cf loader.Family, site func(string) string, base string) Check {
+	const name = "storage policy"
+	policy := cmp.Or(cf.Attributes["STORAGE_POLICY"], configured(t, cf, site, "hbase.hstore.block.storage.policy"))
+	if policy == "" || policy == "HOT" || policy == "NONE" {
+		return Check{}
+	}
+	return Doubtful(name, fmt.Sprintf("hdfs storagepolicies -setStoragePolicy -path %s -policy %s; or hdfs mover -p on the table's directory afterwards", base, policy),
+		"family %s has %s: blocks of loaded files stay where the staging directory's policy puts them", cf.Name, policy)
+}
+
+// usualBlocking is the default of hbase.hstore.blockingStoreFiles (HStore, HBase 2.6).
+const usualBlocking = 16
+
+// checkStoreFiles looks for a store that holds, with what the load adds, so many files that flushes wait for compactions.
+func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string, regions []loader.Region, s loader.Status) Check {
+	const name, key = "store files", "hbase.hstore.blockingStoreFiles"
+	limit, err := strconv.Atoi(configured(t, cf, site, key))
+	if err != nil || limit <= 0 {
+		limit = usualBlocking
+	}
+	worst, most, full := "", 0, 0
+	for _, r := range regions {
+		n := s.StoreFiles[string(r.Name)]
+		if n+1 >= limit {
+			full++
+		}
+		if n > most {
+			worst, most = r.Encoded, n
+		}
+	}
+	if full == 0 {
+		return Check{}
+	}
+	return Doubtful(name, fmt.Sprintf("compact it first: hbase shell, compact '%s' (is COMPACTION_ENABLED false?)", t.Name),
+		"%s of %d have %d store files or more in a store (%s has %d): with %d (%s) writes of others wait", setting.Count(full, "region"), len(regions), limit-1, worst, most, limit, key)
+}
+
+// stores are the checks of how HBase keeps a family's files.
+func (f *checkFacts) stores(cf loader.Family) []Check {
+	site := f.env.Conf.Value
+	return []Check{checkEngine(f.table, cf, site, f.spec.CellTimestamp != nil || f.spec.Timestamp != 0), checkStorage(f.table, cf, site, f.staging.location.Path),
+		checkStoreFiles(f.table, cf, site, f.regions, f.status)}
+}
