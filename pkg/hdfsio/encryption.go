@@ -156,13 +156,16 @@ func (h *HDFS) Zone(ctx context.Context, name string) (z Zone, err error) {
 		z.Root, z.Key, err = h.dfs.Zone(ctx, name)
 		return err
 	})
+	if javaClass(err) != "" && !errors.Is(err, fs.ErrPermission) {
+		return z, nil // a router, or an older NameNode, that knows no zones
+	}
 	if !errors.Is(err, fs.ErrPermission) {
 		return z, err
 	}
 	for ; ; name = path.Dir(name) {
 		info, err := h.stat(ctx, "zone", name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		case err != nil:
 			return z, err
 		case info.encrypted():

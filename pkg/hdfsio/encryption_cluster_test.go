@@ -190,8 +190,10 @@ func TestDeniedKey(t *testing.T) {
 	if admin.exists(t.Context(), "/denied/made") {
 		t.Error("a file is left that could not be encrypted")
 	}
+	testcheck.Must(t, admin.MkdirAll(t.Context(), "/private/in", 0o700))
+	testcheck.Must(t, admin.Chmod(t.Context(), "/private", 0o700))
 	for name, want := range map[string]string{
-		"/zone": "/zone", "/zone/shut": "/zone", "/zone/shut/in/f": "/zone", "/zone/shut/new/one": "/zone", "/": "", "/tmp": "", "/tmp/new": "", "/denied/x": "/denied",
+		"/private/in": "", "/private/in/new": "", "/zone": "/zone", "/zone/shut": "/zone", "/zone/shut/in/f": "/zone", "/zone/shut/new/one": "/zone", "/": "", "/tmp": "", "/tmp/new": "", "/denied/x": "/denied",
 	} {
 		for user, h := range map[string]*HDFS{"hbase": admin, "alice": alice} {
 			if got, err := h.Zone(t.Context(), name); err != nil || got.Root != want {

@@ -28,7 +28,7 @@ func (f *checkFacts) grants() []string {
 		lines = append(lines, fmt.Sprintf("hdfs dfs -chmod 711 %s", dir))
 	}
 	for _, input := range f.security.inputs {
-		lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-X %s", user, input))
+		lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -R -m user:%s:r-x %s", user, input))
 		if dir := path.Dir(input); dir != "/" {
 			lines = append(lines, fmt.Sprintf("hdfs dfs -setfacl -m user:%s:r-x %s", user, dir))
 		}
