@@ -32,7 +32,9 @@ type LoadOptions struct {
 	MaxFiles int
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
-	Uploads         upload.Options
+	// CompactAfter is that of [RunOptions].
+	CompactAfter string
+	Uploads      upload.Options
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
 	TrustFiles bool
 	// Unreplicated has peers of replication leave the load out.

@@ -71,6 +71,10 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
 		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.st.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
 		{Name: "check the table again", Run: d.sameTable},
+		{Name: "ask for compactions", Run: func(ctx context.Context) error {
+			compactLoaded(ctx, d.c, d.facts, d.o.CompactAfter, d.o.Events)
+			return nil
+		}},
 		{Name: "end the job", Run: d.end},
 	}
 }

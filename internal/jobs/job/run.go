@@ -32,6 +32,9 @@ type RunOptions struct {
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
 
+	// CompactAfter is minor or major to ask for compactions of the tables once they are loaded and verified. Default: none.
+	CompactAfter string
+
 	// Into is the table that a job with Replace makes to take the place of its own, which is left as it is. Empty: it replaces in place.
 	Into   string
 	Splits fresh.Splits // of that table; nil: those of the job's own

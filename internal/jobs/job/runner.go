@@ -170,6 +170,12 @@ func (j *run) steps() []checkpoint.Step {
 			checkpoint.Step{Name: "load " + t.Table, Gate: i > 0, Run: func(ctx context.Context) error { return f.load(ctx, files[i]) }},
 			checkpoint.Step{Name: "verify " + t.Table, Gate: true, Run: func(ctx context.Context) (err error) { done[i], err = f.verify(ctx); return err }})
 	}
+	for _, t := range j.targets {
+		steps = append(steps, checkpoint.Step{Name: "ask for compactions of " + t.Table, Run: func(ctx context.Context) error {
+			compactLoaded(ctx, j.c, t.facts, j.o.CompactAfter, j.o.Events)
+			return nil
+		}})
+	}
 	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
 }
 

@@ -1,0 +1,40 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/loader"
+)
+
+// Compactions that a job asks for when it has loaded a table.
+const (
+	compactMinor = "minor"
+	compactMajor = "major"
+)
+
+// compactLoaded asks for the compactions of the families of a loaded table, how being one of the values of --compact-after. Servers compact in
+// their own time. The load is done: what goes wrong is a warning.
+func compactLoaded(ctx context.Context, c *loader.Cluster, table *cluster.Facts, how string, e progress.Events) {
+	if how != compactMinor && how != compactMajor {
+		return
+	}
+	regions, err := c.Regions(ctx, table.Name)
+	asked := 0
+	for _, r := range regions {
+		for _, f := range table.Families {
+			if one := c.Compact(ctx, r, f.Name, how == compactMajor); one != nil {
+				err = one
+				continue
+			}
+			asked++
+		}
+	}
+	if err != nil {
+		e.Warn("compactions were not asked for everywhere", "table", table.Name, "stores", asked, "error", err, "hint", fmt.Sprintf("hbase shell: %s '%s'", map[string]string{compactMinor: "compact", compactMajor: "major_compact"}[how], table.Name))
+		return
+	}
+	e.Note("compactions are asked for", "table", table.Name, "kind", how, "stores", asked)
+}
