@@ -1,0 +1,44 @@
+package callers
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
+)
+
+// TestPython runs the tests of the Python package with this program, on tables of a cluster. Data frames are loaded by make test-release, where the
+// libraries are.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs a cluster, which -short leaves out")
+	}
+	c := testcluster.Shared(t)
+	tables := "python_" + testcheck.Name(t) + "_"
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		admin, err := c.Admin(ctx)
+		testcheck.Must(t, err)
+		for _, name := range []string{"files", "hfiles"} {
+			_, err := admin.Run(ctx, "drop", tables+name)
+			testcheck.Must(t, err)
+		}
+	})
+	source := jobtest.Absolute(t, root+"/python/bulkload")
+	cmd := exec.CommandContext(t.Context(), "python3", source+"/tests/test_bulkload.py", "-v")
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PATH="+program(t)+":"+os.Getenv("PATH"), "PYTHONPATH="+source+"/src", "PYTHONDONTWRITEBYTECODE=1", "HADOOP_CONF_DIR="+c.ConfDir(),
+		"HBASE_CONF_DIR="+c.ConfDir(), "TABLES="+tables, "WITHOUT_FRAMES=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}

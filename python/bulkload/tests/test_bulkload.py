@@ -1,0 +1,214 @@
+"""Tests of the package with the real program, and of its jobs on a real cluster where HADOOP_CONF_DIR names one.
+
+TESTDATA is the directory of examples and testdata (default: this checkout), TABLES what the names of tables begin with, WITHOUT_FRAMES leaves out data frames.
+"""
+
+import csv
+import importlib.util
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bulkload
+from bulkload import _commands
+
+TOP = pathlib.Path(os.environ.get("TESTDATA") or pathlib.Path(__file__).parents[3])
+JOB = TOP / "examples/check.yaml"
+CSV = TOP / "testdata/exports/check.csv"
+TABLES = os.environ.get("TABLES", f"python_{os.getpid()}_")
+ARROW = "WITHOUT_FRAMES" not in os.environ and importlib.util.find_spec("pyarrow") is not None
+FRAMES = [m for m in ("pyarrow", "pandas", "polars") if ARROW and importlib.util.find_spec(m)]
+
+
+def records():
+    with open(CSV, newline="") as f:
+        return list(csv.DictReader(f))
+
+
+def frame_of(module, rows):
+    """A frame of text columns; an empty text is no value, as in CSV."""
+    columns = {name: [row[name] or None for row in rows] for name in rows[0]}
+    if module == "pyarrow":
+        return importlib.import_module(module).table(columns)
+    if module == "pandas":  # with an index, which is no column
+        return importlib.import_module(module).DataFrame(columns, index=[f"i{i}" for i in range(len(rows))])
+    return importlib.import_module(module).DataFrame(columns)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.dir = pathlib.Path(directory.name)
+
+    def build(self, **flags):
+        return bulkload.call("build", **{"job": JOB, "input": CSV, "out": self.dir / "hfiles", "splits": "1,2,3,4,5,6,7,8,9", **flags})
+
+
+class Program(Case):
+    def test_is_the_module(self):
+        out = [subprocess.run([*argv, "version"], check=True, capture_output=True, text=True).stdout
+               for argv in ([bulkload.find_bulkload_bin()], [sys.executable, "-m", "bulkload"])]
+        self.assertEqual(out[0], out[1])
+        self.assertTrue(out[0].startswith("bulkload "), out[0])
+
+    def test_result_and_log(self):
+        with self.assertLogs("bulkload", "INFO") as log:
+            result = self.build()
+        self.assertEqual((result["status"], result["exit_code"], result["hfiles"]), ("done", 0, 10))
+        self.assertEqual(result["manifest"]["records"], len(records()))
+        self.assertTrue(all(r.levelname == "INFO" for r in log.records), log.output)
+
+    def test_errors(self):
+        bad = self.dir / "bad.csv"
+        bad.write_text(CSV.read_text().partition("\n")[0] + "\n1,2\n")
+        for error, flags in ((bulkload.ConfigError, {"memory": "many"}), (bulkload.InputError, {"input": self.dir / "none.csv"}),
+                             (bulkload.BadRowsError, {"input": bad}), (bulkload.ConfigError, {"no_such_flag": True})):
+            with self.assertRaises(error) as raised:
+                self.build(**flags)
+            e = raised.exception
+            self.assertIsInstance(e, bulkload.BulkloadError)
+            self.assertEqual((e.kind, e.code, e.retry), (e.result["error_kind"], e.result["exit_code"], False))
+            self.assertIn(e.message, str(e))
+            self.assertTrue(e.message)
+
+    def test_a_program_that_is_killed(self):
+        fifo = self.dir / "in.csv"
+        os.mkfifo(fifo)
+        with bulkload._process.Process(_commands._args("build", (), {"job": JOB, "input": fifo, "out": self.dir / "hfiles"})) as process:
+            with open(fifo, "w"):
+                process._popen.kill()
+                with self.assertRaises(bulkload.UnexpectedError) as raised:
+                    process.end()
+        self.assertEqual(raised.exception.code, -signal.SIGKILL)
+        self.assertIn("SIGKILL", str(raised.exception))
+
+    def test_ctrl_c(self):
+        """Ctrl-C stops the program, which removes what it has made, and is raised."""
+        fifo, spill = self.dir / "in.csv", self.dir / "spill"
+        os.mkfifo(fifo)
+        spill.mkdir()
+        script = "import bulkload, sys\nbulkload.call('build', job=sys.argv[1], input=sys.argv[2], out=sys.argv[3], spill_dir=sys.argv[4])"
+        caller = subprocess.Popen([sys.executable, "-c", script, JOB, fifo, self.dir / "hfiles", spill], stderr=subprocess.PIPE, text=True)
+        with open(fifo, "w") as pipe:  # waits for the program to read
+            pipe.write("id,check_id\n")
+            pipe.flush()
+            caller.send_signal(signal.SIGINT)
+            _, errors = caller.communicate(timeout=60)
+            with self.assertRaises(OSError, msg="the program still reads"):
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        self.assertEqual(caller.returncode, -signal.SIGINT, errors)
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertEqual(sorted(p.name for p in self.dir.iterdir()), ["in.csv", "spill"])
+        self.assertEqual(list(spill.iterdir()), [])
+
+    def test_frames_need_a_job_id(self):
+        for flags in ({}, {"input": CSV, "job_id": "x"}):
+            with self.assertRaises(ValueError):
+                bulkload.run(JOB, frame=object(), **flags)
+
+    @unittest.skipUnless(ARROW, "needs pyarrow")
+    def test_frame_that_fails(self):
+        """No part of a frame becomes a file, and the error is that of the frame."""
+        pa = importlib.import_module("pyarrow")
+        table = frame_of("pyarrow", records())
+
+        def batches():
+            yield from table.to_batches()
+            raise RuntimeError("lost the source")
+
+        reader = pa.RecordBatchReader.from_batches(table.schema, batches())
+        with self.assertRaisesRegex(RuntimeError, "lost the source"):
+            _commands._call("build", frame=reader, job=JOB, input="-", out=self.dir / "hfiles", spill_dir=self.dir)
+        self.assertEqual(list(self.dir.iterdir()), [])
+        whole = pa.BufferOutputStream()
+        importlib.import_module("pyarrow.parquet").write_table(table, whole)
+        args = _commands._args("build", (), {"job": JOB, "input": "-", "out": self.dir / "hfiles"})
+        with bulkload._process.Process(args, fed=True) as process:  # what the program gets of a Python that is killed
+            process.stdin.write(whole.getvalue().to_pybytes()[:-1000])
+            process.stdin.close()
+            with self.assertRaises(bulkload.InputError):
+                process.end()
+        self.assertEqual(list(self.dir.iterdir()), [])
+        with self.assertRaises(bulkload.ConfigError):  # which the program says before it has read the frame
+            _commands._call("build", frame=table, job=JOB, input="-", out=self.dir / "hfiles", memory="many")
+
+
+@unittest.skipUnless(os.environ.get("HADOOP_CONF_DIR"), "needs a cluster")
+class Cluster(Case):
+    def table(self, name):
+        bulkload.call("table create", TABLES + name, salts=10)
+        return TABLES + name
+
+    def setUp(self):
+        super().setUp()
+        self.flags = {"verify": "full", "state": self.dir / "state"}
+
+    def test_files_in_rows_out(self):
+        table, want = self.table("files"), records()
+        result = bulkload.run(JOB, input=CSV, table=table, **self.flags)
+        self.assertEqual((result["status"], result["table"], result["attempt"]), ("done", table, 1))
+        self.assertEqual(result["manifest"]["digest"], result["verify"]["got"])
+        self.assertEqual(result["manifest"]["records"], len(want))
+        self.assertEqual(bulkload.run(JOB, input=CSV, table=table, **self.flags)["status"], "already")
+
+        rows = list(bulkload.scan(JOB, table=table))
+        self.assertEqual(sorted(r["id"] for r in rows), sorted(r["id"] for r in want))
+        for row, record in zip(sorted(rows, key=lambda r: r["id"]), sorted(want, key=lambda r: r["id"])):
+            self.assertEqual({k: v for k, v in row.items() if k != "rowkey"}, {k: v for k, v in record.items() if v})
+        one = want[0]["check_id"]
+        self.assertEqual(sorted(r["id"] for r in bulkload.get(JOB, one, table=table)), sorted(r["id"] for r in want if r["check_id"] == one))
+
+        pages, page = [], None
+        while page is None or page:
+            with bulkload.scan(JOB, table=table, limit=400, page=page) as some:
+                pages += some
+            page = some.result.get("next_page", "")
+        self.assertEqual([r["rowkey"] for r in pages], [r["rowkey"] for r in bulkload.scan(JOB, table=table)])
+
+        with bulkload.scan(JOB, table=table) as some:  # the program is stopped when no more rows are wanted
+            first = next(some)
+        self.assertEqual(first, pages[0])
+        self.assertEqual(list(some), [])
+        with self.assertRaises(bulkload.CheckError):
+            next(bulkload.scan(JOB, table=table + "_none"))
+
+        bulkload.undo(result["job"], state=self.dir / "state")
+        self.assertEqual(list(bulkload.scan(JOB, table=table)), [])
+        if ARROW:
+            with self.assertRaises(bulkload.BulkloadError):
+                bulkload.read(table + "_none", JOB)
+
+    def test_hfiles(self):
+        table = self.table("hfiles")
+        self.build(table=table)
+        result = bulkload.load(self.dir / "hfiles", table=table)
+        self.assertEqual((result["status"], result["regions"]), ("done", 10))
+        self.assertEqual(sum(1 for _ in bulkload.scan(JOB, table=table)), len(records()))
+
+    @unittest.skipUnless(ARROW, "needs pyarrow")
+    def test_frames(self):
+        """The frames of all libraries give the rows that the file gives, and come back."""
+        rows, table = records(), self.table("file")
+        bulkload.run(JOB, input=CSV, table=table, **self.flags)
+        want = list(bulkload.scan(JOB, table=table))
+        for module in FRAMES:
+            with self.subTest(module):
+                table, frame = self.table(module), frame_of(module, rows)
+                again = {"table": table, "job_id": "day-1", "empty": "skip", **self.flags}
+                self.assertEqual(bulkload.run(JOB, frame=frame, **again)["status"], "done")
+                self.assertEqual(list(bulkload.scan(JOB, table=table)), want)
+                self.assertEqual(bulkload.run(JOB, frame=frame, **again)["status"], "already")
+                with self.assertRaises(bulkload.InputError):  # another frame of this job_id
+                    bulkload.run(JOB, frame=frame_of(module, rows[1:]), **again)
+                back = bulkload.read(table, JOB).to_pylist()
+                self.assertEqual(sorted(r["id"] for r in back), sorted(r["id"] for r in rows))
+                self.assertEqual({r["id"]: r["check_id"] for r in back}, {r["id"]: r["check_id"] for r in rows})
+
+
+if __name__ == "__main__":
+    unittest.main()
