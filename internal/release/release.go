@@ -95,6 +95,9 @@ func (m *maker) all(ctx context.Context) error {
 	if m.common, err = commonFiles(ctx, m.Options, m.tmp); err != nil {
 		return err
 	}
+	if err := m.chart(); err != nil {
+		return err
+	}
 	for i, platform := range m.Platforms {
 		program, err := m.build(ctx, platform, filepath.Join(m.tmp, "bulkload"))
 		if err != nil {

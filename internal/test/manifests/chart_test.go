@@ -1,7 +1,9 @@
 package manifests
 
 import (
+	"bytes"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -207,5 +209,28 @@ func TestChartRefuses(t *testing.T) {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", values, err, want)
 		}
+	}
+}
+
+// TestPackaged: the chart of a release has its version, is the one of the checkout, and installs the image of the version.
+func TestPackaged(t *testing.T) {
+	name, version := os.Getenv("BULKLOAD_CHART"), os.Getenv("BULKLOAD_CHART_VERSION")
+	if name == "" {
+		t.Skip("TestRelease of internal/release makes a release, whose chart BULKLOAD_CHART names")
+	}
+	packed, err := loader.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := packed.Validate(); err != nil || packed.Metadata.Version != version || packed.AppVersion() != version {
+		t.Errorf("%v: %+v", err, packed.Metadata)
+	}
+	have, err := loader.Load(root + "/charts/bulkload")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have.Metadata.Version, have.Metadata.AppVersion = version, version
+	if !reflect.DeepEqual(have.Metadata, packed.Metadata) || !reflect.DeepEqual(have.Values, packed.Values) || !reflect.DeepEqual(have.Templates, packed.Templates) || !bytes.Equal(have.Schema, packed.Schema) {
+		t.Error("the packed chart differs from the checkout's")
 	}
 }
