@@ -10,7 +10,7 @@ import (
 )
 
 // archived are the files of the repository that an archive has, as git's patterns. The exports are for a first try without data of one's own.
-var archived = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE*", "NOTICE*", "docs", "examples", "charts",
+var archived = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "LICENSE*", "NOTICE*", "docs", "examples", "charts", "python/*/README.md",
 	"testdata/exports/README.md", "testdata/exports/check.*"}
 
 // commonFiles are those of every platform: the repository's, completions and man pages.

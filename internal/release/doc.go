@@ -3,6 +3,8 @@
 //	bulkload-VERSION-OS-ARCH.tar.gz      the program, documents, examples, completions, man pages
 //	bulkload_VERSION_ARCH.deb, .rpm      the same for Linux, with systemd units and a system user
 //	bulkload-VERSION-linux-ARCH.oci.tar  an image that holds the program and the certificates of public authorities
+//	bulkload-VERSION-py3-none-PLATFORM.whl  the Python package with the program in it; other packages below python without one
+//	bulkload-VERSION.tgz                 the Helm chart, for the image of this version
 //	bulkload-VERSION.spdx.json           the bill of materials, in SPDX
 //	CHANGES-VERSION.md                   what the changelog has about the version
 //	SHA256SUMS

@@ -18,8 +18,9 @@ import (
 
 // released is the directory of a release.
 type released struct {
-	dir   string
-	names []string
+	dir     string
+	names   []string
+	version string
 }
 
 // file is the path of the only file whose name has this end.

@@ -81,16 +81,17 @@ func (s *system) does(user string, args ...string) string {
 	return command(s.t, s.as(user, args...)...)
 }
 
-// versions makes two releases of this platform, an older and a newer one.
+// versions makes two releases of this platform, an older one and that which README has.
 func versions(t *testing.T) (older, newer *released) {
 	t.Helper()
-	for i, r := range []**released{&older, &newer} {
-		o := Options{Root: "../..", Out: t.TempDir(), Version: fmt.Sprintf("0.1.0-try.%d", i+1), Platforms: []string{"linux/amd64"}}
+	version, _ := readmeVersion(t)
+	for r, version := range map[**released]string{&older: version + "-try.1", &newer: version} {
+		o := Options{Root: "../..", Out: t.TempDir(), Version: version, Platforms: []string{"linux/amd64"}}
 		names, err := Make(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		*r = &released{o.Out, names}
+		*r = &released{dir: o.Out, names: names, version: version}
 	}
 	return older, newer
 }
@@ -126,6 +127,8 @@ func TestReleased(t *testing.T) {
 	}
 	t.Run("upgrade during jobs", func(t *testing.T) { upgradesDuringJobs(t, older, newer) })
 	t.Run("image", newer.runsImage)
+	t.Run("Python on a cluster", newer.loadsByPython)
+	newer.runsReadme(t, installationsAsRoot())
 }
 
 // installs installs a package in a new Debian, uses it as its service would, changes its configuration, installs the next version over
@@ -133,13 +136,13 @@ func TestReleased(t *testing.T) {
 func (in installer) installs(t *testing.T, older, newer *released) {
 	s := debian(t)
 	in.install(s, older.file(t, in.end))
-	s.checkInstalled("0.1.0-try.1")
+	s.checkInstalled(older.version)
 	const mine = "HADOOP_USER_NAME=mine\n"
 	if err := os.WriteFile(s.root+"/etc/bulkload/environment", []byte(mine), 0o640); err != nil {
 		t.Fatal(err)
 	}
 	in.upgrade(s, newer.file(t, in.end))
-	s.checkInstalled("0.1.0-try.2")
+	s.checkInstalled(newer.version)
 	if got := string(read(t, s.root+"/etc/bulkload/environment")); got != mine {
 		t.Errorf("the environment is %q after the upgrade", got)
 	}
@@ -157,7 +160,7 @@ func (in installer) installs(t *testing.T, older, newer *released) {
 // checkInstalled: the service's user builds HFiles of the sample that the package brings.
 func (s *system) checkInstalled(version string) {
 	s.t.Helper()
-	if out := s.does("bulkload", "bulkload", "version"); !strings.HasPrefix(out, "bulkload "+version) {
+	if out := s.does("bulkload", "bulkload", "version"); !strings.HasPrefix(out, "bulkload "+version+" ") {
 		s.t.Errorf("version: %s, want %s", out, version)
 	}
 	for name, want := range map[string]string{"/etc/bulkload": "750 root bulkload", "/etc/bulkload/environment": "640 root bulkload", "/var/lib/bulkload": "700 bulkload bulkload"} {
@@ -232,7 +235,7 @@ func upgradesDuringJobs(t *testing.T, older, newer *released) {
 	if err := running.Wait(); err != nil {
 		t.Errorf("the job that ran: %v\n%s", err, out.String())
 	}
-	if got := does("version"); !strings.HasPrefix(got, "bulkload 0.1.0-try.2") {
+	if got := does("version"); !strings.HasPrefix(got, "bulkload "+newer.version+" ") {
 		t.Errorf("version: %s", got)
 	}
 	t.Log(does(job(table + "_b")...))
@@ -302,7 +305,7 @@ func (r *released) runsImage(t *testing.T) {
 		t.Helper()
 		return command(t, append([]string{"unshare", "--mount", "--pid", "--fork", "--ipc", "--uts", "--net", "chroot", "--userspec=65532:65532", root, "/usr/local/bin/bulkload"}, args...)...)
 	}
-	if out := run("version"); !strings.HasPrefix(out, "bulkload 0.1.0-try.2") {
+	if out := run("version"); !strings.HasPrefix(out, "bulkload "+r.version+" ") {
 		t.Errorf("version: %s", out)
 	}
 	out := run("build", "--log-level", "error", "--job", "/tmp/check.yaml", "--input", "/tmp/check.csv", "--out", "/var/lib/bulkload/{{ .Date \"20060102\" }}", "--time-zone", "Asia/Shanghai",

@@ -111,8 +111,11 @@ func (m *maker) all(ctx context.Context) error {
 		if err := m.platform(platform, program); err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
 		}
+		if err := m.platformWheel(ctx, platform, program); err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
 	}
-	return nil
+	return m.pureWheels(ctx)
 }
 
 // materials are the bill of materials and the licences of the modules that are in the program.

@@ -107,7 +107,8 @@ func TestRelease(t *testing.T) {
 	git(root, "clone", "-q", root, one)
 	commitChanges(t, git, root, one)
 	git(one, "clone", "-q", one, other)
-	o := Options{Root: one, Out: t.TempDir(), Version: "1.2.3-try", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
+	version, _ := readmeVersion(t)
+	o := Options{Root: one, Out: t.TempDir(), Version: version, Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
 	names, err := Make(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +124,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s differs from build to build", name)
 		}
 	}
-	r := &released{dir: first, names: names}
+	r := &released{dir: first, names: names, version: version}
 	var sums strings.Builder
 	for _, name := range names[:len(names)-1] {
 		sums.WriteString(sumLine(name, read(t, filepath.Join(first, name))))
@@ -131,19 +132,30 @@ func TestRelease(t *testing.T) {
 	if got := string(read(t, filepath.Join(first, "SHA256SUMS"))); got != sums.String() {
 		t.Errorf("SHA256SUMS is %q, want %q", got, sums.String())
 	}
-	if notes := string(read(t, r.file(t, "CHANGES-1.2.3-try.md"))); !strings.HasPrefix(notes, "## Unreleased\n") {
+	if notes := string(read(t, r.file(t, "CHANGES-"+version+".md"))); !strings.HasPrefix(notes, "## "+version) {
 		t.Errorf("the changes begin with %.40q", notes)
 	}
 	dir := unpack(t, r.file(t, ".tar.gz"), t.TempDir())
-	useArchive(t, dir)
+	useArchive(t, dir, version)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-run", "^TestLinks$", "./internal/test/reference")
 	cmd.Dir, cmd.Env = one, append(os.Environ(), "BULKLOAD_LINKS="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("links that lead nowhere in the archive: %v\n%s", err, out)
 	}
+	judge := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-run", "^TestPackaged$", ".")
+	judge.Dir, judge.Env = filepath.Join(one, "internal/test/manifests"), append(os.Environ(), "BULKLOAD_CHART="+r.file(t, ".tgz"), "BULKLOAD_CHART_VERSION="+version)
+	if out, err := judge.CombinedOutput(); err != nil {
+		t.Errorf("the packed chart: %v\n%s", err, out)
+	}
+	at, err := commitTime(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.checkBill(t)
 	r.checkPackages(t)
 	r.checkImage(t)
+	r.checkWheels(t, at)
+	r.runsReadme(t, installations())
 }
 
 // commitChanges commits in a clone what the checkout has not committed, if anything.
@@ -177,7 +189,7 @@ func commitChanges(t *testing.T, git func(dir string, args ...string) string, ro
 }
 
 // useArchive does in an unpacked archive what its user does first.
-func useArchive(t *testing.T, dir string) {
+func useArchive(t *testing.T, dir, version string) {
 	program := filepath.Join(dir, "bulkload")
 	run := func(args ...string) string {
 		t.Helper()
@@ -190,7 +202,7 @@ func useArchive(t *testing.T, dir string) {
 		}
 		return string(out)
 	}
-	if out := run("version"); !strings.HasPrefix(out, "bulkload 1.2.3-try") {
+	if out := run("version"); !strings.HasPrefix(out, "bulkload "+version+" ") {
 		t.Errorf("version: %s", out)
 	}
 	out := run("build", "--log-level", "error", "--job", "examples/check.yaml", "--input", "testdata/exports/check.csv", "--out", "hfiles", "--splits", "1,2,3,4,5,6,7,8,9")
