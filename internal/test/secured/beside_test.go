@@ -1,7 +1,7 @@
 package secured
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,28 +12,30 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// TestAuthenticationBeside runs the same job of a million rows on a cluster without security and on one with authentication, in
-// turn, and notes the medians and what the second takes of the first, in the whole and in each phase.
+// TestAuthenticationBeside runs the same job of a million rows on a cluster without security and on one with authentication.
 func TestAuthenticationBeside(t *testing.T) {
 	testcluster.SecuredAll(t)
-	plain, err := testcluster.Start(context.Background(), testcluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plain.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	sites := []*site{on(t, plain), at(t, authentication)}
+	beside(t, "authentication", on(t, testcluster.Own(t, testcluster.Options{})), at(t, authentication))
+}
+
+// TestZoneBeside runs it on a cluster without security and on one whose HBase root, input and staging are in an encryption zone.
+func TestZoneBeside(t *testing.T) {
+	testcluster.SecuredAll(t)
+	beside(t, "zone", on(t, testcluster.Own(t, testcluster.Options{})), zoneSite(t, testcluster.Security{}))
+}
+
+// beside runs a job of a million rows, whose input is on HDFS, on two clusters in turn, and notes the medians and what the second takes of
+// the first, in the whole and in each phase.
+func beside(t *testing.T, name string, plain, other *site) {
+	sites := []*site{plain, other}
 	e := made(t, data.Check, data.Dump, 10, 1_000_000)
-	took := []map[string][]time.Duration{{}, {}}
+	took, inputs := []map[string][]time.Duration{{}, {}}, []export{plain.onHDFS(t, "/tmp", e), other.onHDFS(t, cmp.Or(other.inputs, "/tmp"), e)}
 	for i := range 2*measures + 1 {
 		for k := range sites {
 			k := (i + k) % 2 // each is first in turn
 			table := fmt.Sprintf("beside_%d", i)
 			sites[k].create(t, table, e.salts)
-			r := sites[k].load(t, e, table)
+			r := sites[k].load(t, inputs[k], table)
 			sites[k].adm(t, "drop", table)
 			if i == 0 {
 				continue
@@ -44,14 +46,14 @@ func TestAuthenticationBeside(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(took[0])) {
-		a, b := median(took[0][name]), median(took[1][name])
+	for _, phase := range slices.Sorted(maps.Keys(took[0])) {
+		a, b := median(took[0][phase]), median(took[1][phase])
 		var ratios []float64
-		for i := range took[0][name] {
-			ratios = append(ratios, took[1][name][i].Seconds()/took[0][name][i].Seconds())
+		for i := range took[0][phase] {
+			ratios = append(ratios, took[1][phase][i].Seconds()/took[0][phase][i].Seconds())
 		}
 		slices.Sort(ratios)
-		t.Logf("%-8s simple %.2f s, authentication %.2f s: %.3f (of the rounds %.3f, %.3f to %.3f)", name, a.Seconds(), b.Seconds(),
+		t.Logf("%-8s simple %.2f s, %s %.2f s: %.3f (of the rounds %.3f, %.3f to %.3f)", phase, a.Seconds(), name, b.Seconds(),
 			b.Seconds()/a.Seconds(), ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
 	}
 }

@@ -65,6 +65,7 @@ type site struct {
 	program string
 	user    string // who runs the program
 	dir     string // state and temporary files
+	inputs  string // a directory of HDFS, in the encryption zone of a cluster that has one
 	env     []string
 }
 

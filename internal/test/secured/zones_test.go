@@ -28,11 +28,7 @@ func TestZones(t *testing.T) {
 			if security.Kerberos {
 				testcluster.SecuredAll(t)
 			}
-			c := testcluster.Own(t, testcluster.Options{Security: security, KMS: true, Zones: map[string]string{zone: testcluster.ZoneKey}})
-			s := on(t, c)
-			own := path.Join(zone, "bulkload-"+testcluster.Loader)
-			_, err := c.FsShell(t.Context(), []string{"-mkdir", "-p", own, zone + "/inputs"}, []string{"-chown", testcluster.Loader, own, zone + "/inputs"})
-			testcheck.Must(t, err)
+			s := zoneSite(t, security)
 			for _, part := range []part{
 				{"jobs", testZoneJobs, false}, {"keys out of reach", testKeysAway, false}, {"stored", testStored, false}, {"commands", testCommands, true},
 				{"kills", testKills, false}, {"afterwards", testAfterwards, true},
@@ -48,10 +44,21 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// inZone is an export whose input is a file of the zone.
-func (s *site) inZone(t *testing.T, e export) export {
+// zoneSite is a site whose HBase root, inputs and staging are in one encryption zone.
+func zoneSite(t *testing.T, security testcluster.Security) *site {
 	t.Helper()
-	name := path.Join(zone, "inputs", filepath.Base(e.input))
+	s := on(t, testcluster.Own(t, testcluster.Options{Security: security, KMS: true, Zones: map[string]string{zone: testcluster.ZoneKey}}))
+	own := path.Join(zone, "bulkload-"+testcluster.Loader)
+	s.inputs = zone + "/inputs"
+	_, err := s.c.FsShell(t.Context(), []string{"-mkdir", "-p", own, s.inputs}, []string{"-chown", testcluster.Loader, own, s.inputs})
+	testcheck.Must(t, err)
+	return s
+}
+
+// put is an export whose input is a file in a directory of HDFS.
+func (s *site) onHDFS(t *testing.T, dir string, e export) export {
+	t.Helper()
+	name := path.Join(dir, filepath.Base(e.input))
 	_, err := s.c.FsShell(t.Context(), []string{"-put", "-f", e.input, name})
 	testcheck.Must(t, err)
 	e.input = "hdfs://" + name
@@ -65,7 +72,7 @@ func testZoneJobs(t *testing.T, s *site) {
 		all = all[:1]
 	}
 	for i, e := range all {
-		e = s.inZone(t, e)
+		e = s.onHDFS(t, s.inputs, e)
 		table := fmt.Sprintf("zone_job_%d", i)
 		s.create(t, table, e.salts)
 		if i == 0 {
@@ -83,7 +90,7 @@ func testZoneJobs(t *testing.T, s *site) {
 
 // testKeysAway ends the KMS at the beginning of a job and in the middle of one that is resumed: the jobs wait for it.
 func testKeysAway(t *testing.T, s *site) {
-	e := s.inZone(t, small(t)[0])
+	e := s.onHDFS(t, s.inputs, small(t)[0])
 	const table = "zone_away"
 	s.create(t, table, e.salts)
 	kms := s.c.Daemon(testcluster.KMS)
@@ -143,7 +150,7 @@ func (w *waiting) Write(p []byte) (int, error) {
 // testStored looks for a value of the export in what DataNodes store: there is none in the clear while the table, its input and the
 // staging directory hold it, uncompressed.
 func testStored(t *testing.T, s *site) {
-	e := s.inZone(t, small(t)[0])
+	e := s.onHDFS(t, s.inputs, small(t)[0])
 	const table = "zone_stored"
 	s.create(t, table, e.salts, "--compression", "NONE", "--encoding", "NONE")
 	s.load(t, e, table)
