@@ -3,6 +3,7 @@ package hdfsio
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -34,5 +35,12 @@ func TestHostileNameNodeIsRefused(t *testing.T) {
 		}
 		here.Close()
 		there.Close()
+	}
+}
+
+// TestNoChecksumIsAnAnswer: a file without a checksum is read at once; the question is not repeated for minutes.
+func TestNoChecksumIsAnAnswer(t *testing.T) {
+	if transient(fmt.Errorf("%w: it was written without checksums", ErrNoChecksum)) {
+		t.Error("a file without a checksum is asked again")
 	}
 }

@@ -101,7 +101,7 @@ func transient(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return false // this machine's own limit
 	}
-	if refused(err) || kms.Final(err) || errors.Is(err, errNoKeyServer) {
+	if refused(err) || errors.Is(err, ErrNoChecksum) || kms.Final(err) || errors.Is(err, errNoKeyServer) {
 		return false
 	}
 	if !answered(err) {

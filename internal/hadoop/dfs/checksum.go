@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -74,10 +75,23 @@ func (c *Client) askChecksum(ctx context.Context, b Block, n DataNode) (uint32, 
 		return 0, err
 	}
 	m, err := p.response()
+	if errors.Is(err, io.ErrUnexpectedEOF) && c.unsummed(ctx, b, n) {
+		return 0, fmt.Errorf("%w: it was written without checksums (dfs.checksum.type)", ErrNoChecksum)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("checksum of datanode %s: %w", p.address, err)
 	}
 	return parseSum(m)
+}
+
+// unsummed reports whether a DataNode keeps no checksums with a block: it ends the connection when it is asked for their sum.
+func (c *Client) unsummed(ctx context.Context, b Block, n DataNode) bool {
+	r, err := c.readBlock(ctx, b, n, holder(), 0, min(b.Size, 1))
+	if err != nil {
+		return false
+	}
+	r.close()
+	return r.packets.size == 0
 }
 
 // parseSum reads the BlockOpResponseProto of a checksum.

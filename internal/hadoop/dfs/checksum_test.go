@@ -89,6 +89,9 @@ func askedSum(t *testing.T, answer []byte) (uint32, error) {
 	t.Helper()
 	l := testcheck.Serve(t, func(c net.Conn) {
 		op, message, err := testdfs.TakeOperation(c)
+		if op == testdfs.ReadBlock {
+			return // it is asked what checksums it has
+		}
 		options, ok := frames.Bytes(message, blockChecksumOptions)
 		if err != nil || op != 85 || !ok || frames.Number(options, checksumType) != compositeCRC {
 			t.Errorf("operation %d, %x, %v", op, message, err)
@@ -97,6 +100,21 @@ func askedSum(t *testing.T, answer []byte) (uint32, error) {
 	})
 	b := blockAt(t, l.Addr())
 	return ready(t).blockChecksum(t.Context(), b)
+}
+
+// TestBlockWithoutChecksums: a DataNode that ends the connection keeps no checksums, if it reads the block without them; else it has failed.
+func TestBlockWithoutChecksums(t *testing.T) {
+	for kind := range uint64(3) {
+		l := testcheck.Serve(t, func(c net.Conn) {
+			if op, message, err := testdfs.TakeOperation(c); err == nil && op == testdfs.ReadBlock {
+				c.Write(testdfs.Shape{Kind: kind, Chunk: 512, Packet: 512}.Answer([]byte("block"), testdfs.ParseRead(message)))
+			}
+		})
+		b := blockAt(t, l.Addr())
+		if _, err := ready(t).blockChecksum(t.Context(), *b.WithSize(5)); errors.Is(err, ErrNoChecksum) != (kind == 0) || err == nil {
+			t.Errorf("checksums of type %d: %v", kind, err)
+		}
+	}
 }
 
 // FuzzBlockSums never panics.
