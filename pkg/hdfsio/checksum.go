@@ -21,7 +21,11 @@ func (h *HDFS) CRC32C(ctx context.Context, name string) (sum uint32, size int64,
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := info.supported("checksum", name); err != nil {
+	err = info.supported("checksum", name)
+	if p, coded := info.coding(); coded && err == nil {
+		err = fmt.Errorf("it is erasure coded (%s)", p.Name)
+	}
+	if err != nil {
 		return 0, 0, &fs.PathError{Op: "checksum", Path: name, Err: fmt.Errorf("%w: %w", ErrNoChecksum, err)}
 	}
 	if info.encryption() != nil {

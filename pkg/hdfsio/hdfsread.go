@@ -56,8 +56,7 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 		}
 	}
 	stream := func() hdfsStream {
-		id, _ := info.FileID()
-		return hdfsStream{h: h, ctx: ctx, name: name, info: info, r: h.dfs.Open(name, id, info.Size()), crypt: crypt{key: key}}
+		return hdfsStream{h: h, ctx: ctx, name: name, info: info, r: h.reader(name, info), crypt: crypt{key: key}}
 	}
 	f := &hdfsFile{name: name, info: info, seq: stream(), at: stream()}
 	h.mu.Lock()
@@ -120,7 +119,7 @@ type hdfsStream struct {
 	name string
 	info hdfsInfo
 
-	r      *dfs.Reader
+	r      blocks
 	off    int64 // of the next read
 	crypt  crypt
 	closed bool

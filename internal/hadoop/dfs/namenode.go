@@ -260,6 +260,11 @@ type Block struct {
 
 	id    []byte // ExtendedBlockProto
 	token []byte // TokenProto
+
+	// Of a group of an erasure coded file, of each of Nodes: the index of its internal block, and the token that opens that. Others
+	// have no indices.
+	indices []byte
+	tokens  [][]byte
 }
 
 // String is the block's name as the tools of HDFS have it.
@@ -290,6 +295,7 @@ type DataNode struct {
 
 // parseBlock reads a LocatedBlockProto.
 func parseBlock(m []byte) (b Block, err error) {
+	nodes := 0
 	ok := frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
 		switch {
 		case field == 1 && data != nil:
@@ -297,13 +303,21 @@ func parseBlock(m []byte) (b Block, err error) {
 		case field == 2 && data == nil:
 			b.Offset = int64(number)
 		case field == 3 && data != nil:
+			nodes++
 			if n, ok := parseDataNode(data); ok {
 				b.Nodes = append(b.Nodes, n)
 			}
 		case field == 5 && data != nil:
 			b.token = data
+		case field == 9 && data != nil:
+			b.indices = data
+		case field == 10 && data != nil:
+			b.tokens = append(b.tokens, data)
 		}
 	})
+	if b.indices != nil {
+		ok = ok && len(b.indices) == nodes && len(b.tokens) == nodes && len(b.Nodes) == nodes
+	}
 	b.Size = int64(frames.Number(b.id, 4))
 	if !ok || len(b.id) == 0 || b.Size < 0 || b.Offset < 0 || b.Offset+b.Size < 0 {
 		return b, errors.New("a block is malformed")

@@ -40,8 +40,7 @@ type Reader struct {
 
 	blocks []Block // those that are known
 	block  Block   // the one that is read
-	from   *blockReader
-	pos    int64    // in the file, of from
+	stream stream
 	tried  []string // DataNodes that failed with this block
 	fresh  bool     // the block's token is new
 	last   error    // of the DataNodes that failed with this block
@@ -60,11 +59,8 @@ func (c *Client) OpenWritten(name string, b Block) *Reader {
 // ReadAt reads at least one byte at a place before the end of the file. Each replica is tried once, those of DataNodes that
 // failed lately after the others. After an error the next call begins as the first one did.
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	if r.from != nil && (off < r.pos || off-r.pos > mostSkip || off >= r.block.Offset+r.block.Size) {
-		r.Close()
-	}
 	for {
-		if r.from == nil {
+		if !r.stream.reaches(off - r.block.Offset) {
 			if err := r.connect(ctx, off); err != nil {
 				r.Forget()
 				if ctx.Err() != nil {
@@ -73,42 +69,16 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 				return 0, err
 			}
 		}
-		n, err := r.readOn(p, off)
+		n, err := r.stream.read(p, off-r.block.Offset)
 		if err == nil {
 			return n, nil
 		}
-		r.fail(r.from.packets.dataNode, err)
+		r.fail(r.stream.from.packets.dataNode, err)
 	}
-}
-
-// readOn reads with the connection that is there.
-func (r *Reader) readOn(p []byte, off int64) (int, error) {
-	if off > r.pos {
-		skipped, err := io.CopyN(io.Discard, r.from, off-r.pos)
-		r.pos += skipped
-		if err != nil {
-			return 0, err
-		}
-	}
-	n, err := r.from.Read(p)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	r.pos += int64(n)
-	if n > 0 && r.pos == r.from.packets.end+r.block.Offset {
-		r.from.finish()
-		r.from = nil
-	}
-	return n, err
 }
 
 // Close closes the connection. The next call opens another one.
-func (r *Reader) Close() {
-	if r.from != nil {
-		r.from.close()
-		r.from = nil
-	}
-}
+func (r *Reader) Close() { r.stream.close() }
 
 // Forget closes the connection, and forgets where the blocks are and which DataNodes failed.
 func (r *Reader) Forget() {
@@ -120,17 +90,17 @@ func (r *Reader) Forget() {
 func (r *Reader) fail(address string, err error) {
 	r.Close()
 	r.tried = append(r.tried, address)
-	r.c.mu.Lock()
-	if r.c.failed == nil {
-		r.c.failed = map[string]time.Time{}
+	r.c.failure(address)
+	r.last = worse(r.last, err)
+}
+
+// worse is the last error, with the one before it if that was of a damaged block.
+func worse(before, err error) error {
+	_, was := errors.AsType[*BlockError](before)
+	if _, is := errors.AsType[*BlockError](err); was && !is {
+		err = fmt.Errorf("%w; before that %w", err, before)
 	}
-	r.c.failed[address] = time.Now()
-	r.c.mu.Unlock()
-	_, before := errors.AsType[*BlockError](r.last)
-	if _, now := errors.AsType[*BlockError](err); before && !now {
-		err = fmt.Errorf("%w; before that %w", err, r.last)
-	}
-	r.last = err
+	return err
 }
 
 // connect begins to read at a place.
@@ -147,7 +117,7 @@ func (r *Reader) connect(ctx context.Context, off int64) error {
 			}
 			from, err := r.c.readBlock(ctx, r.block, n, r.client, off-r.block.Offset, min(r.block.Size, r.size-r.block.Offset))
 			if err == nil {
-				r.from, r.pos = from, off
+				r.stream = stream{from, off - r.block.Offset}
 				return nil
 			}
 			if ctx.Err() != nil {
@@ -201,29 +171,86 @@ func (r *Reader) compare(ctx context.Context, l Located) error {
 		}
 		return nil
 	}
-	s, err := r.c.status(ctx, r.name)
-	if err == nil && (s.id != r.id || s.length < r.size) {
+	return r.c.unchanged(ctx, r.name, r.id, r.size)
+}
+
+// unchanged says whether a file is still the one of that number, and has that many bytes.
+func (c *Client) unchanged(ctx context.Context, name string, id uint64, size int64) error {
+	s, err := c.status(ctx, name)
+	if err == nil && (s.id != id || s.length < size) {
 		err = ErrReplaced
 	}
 	return err
 }
 
-// order has DataNodes that failed lately come last.
-func (c *Client) order(nodes []DataNode) []DataNode {
+// failure notes that a DataNode failed.
+func (c *Client) failure(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.failed) == 0 {
-		return nodes
+	if c.failed == nil {
+		c.failed = map[string]time.Time{}
 	}
-	failed := func(n DataNode) time.Time {
-		if at := c.failed[c.address(n)]; time.Since(at) < failedFor {
-			return at
-		}
-		return time.Time{}
+	c.failed[address] = time.Now()
+}
+
+// failedAt is when a DataNode failed, zero if it did not lately.
+func (c *Client) failedAt(n DataNode) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.failed[c.address(n)]; time.Since(at) < failedFor {
+		return at
 	}
+	return time.Time{}
+}
+
+// order has DataNodes that failed lately come last.
+func (c *Client) order(nodes []DataNode) []DataNode {
 	nodes = slices.Clone(nodes)
-	slices.SortStableFunc(nodes, func(a, b DataNode) int { return failed(a).Compare(failed(b)) })
+	slices.SortStableFunc(nodes, func(a, b DataNode) int { return c.failedAt(a).Compare(c.failedAt(b)) })
 	return nodes
+}
+
+// stream reads forward in a block, from one DataNode.
+type stream struct {
+	from *blockReader // nil: closed
+	pos  int64        // in the block
+}
+
+// reaches reports whether a byte of the block can be read, and closes a connection that is too far from it.
+func (s *stream) reaches(off int64) bool {
+	if s.from != nil && (off < s.pos || off-s.pos > mostSkip || off >= s.from.packets.end) {
+		s.close()
+	}
+	return s.from != nil
+}
+
+// read reads at least one byte at a place that it reaches.
+func (s *stream) read(p []byte, off int64) (int, error) {
+	if off > s.pos {
+		skipped, err := io.CopyN(io.Discard, s.from, off-s.pos)
+		s.pos += skipped
+		if err != nil {
+			return 0, err
+		}
+	}
+	n, err := s.from.Read(p)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	s.pos += int64(n)
+	if n > 0 && s.pos == s.from.packets.end {
+		s.from.finish()
+		s.from = nil
+	}
+	return n, err
+}
+
+// close closes the connection.
+func (s *stream) close() {
+	if s.from != nil {
+		s.from.close()
+		s.from = nil
+	}
 }
 
 // blockReader reads a part of a block from a DataNode.

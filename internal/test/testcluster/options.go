@@ -23,7 +23,7 @@ type Options struct {
 	// RegionServers is the number of region servers, at most 9. Default 1.
 	RegionServers int
 
-	// DataNodes is the number of DataNodes, at most 9; dfs.replication is the smaller of it and 3.
+	// DataNodes is the number of DataNodes, at most 14, as many as RS-10-4 wants; dfs.replication is the smaller of it and 3.
 	// Default 1.
 	DataNodes int
 
@@ -79,6 +79,7 @@ type Options struct {
 const (
 	defaultStartTimeout = 4 * time.Minute
 	maxPerRole          = 9
+	maxDataNodes        = 14
 )
 
 var defaultHeapMB = map[Role]int{
@@ -129,14 +130,14 @@ func (o Options) nameNodes() int {
 
 // Validate reports the first option that cannot be met.
 func (o Options) Validate() error {
-	if o.RegionServers > maxPerRole || o.DataNodes > maxPerRole {
-		return fmt.Errorf("test cluster: %d region servers and %d data nodes asked for, at most %d of each",
-			o.RegionServers, o.DataNodes, maxPerRole)
+	if o.RegionServers > maxPerRole || o.DataNodes > maxDataNodes {
+		return fmt.Errorf("test cluster: %d region servers and %d data nodes asked for, at most %d and %d",
+			o.RegionServers, o.DataNodes, maxPerRole, maxDataNodes)
 	}
 	if o.NodeManagers < 0 || o.NodeManagers > maxPerRole || o.NodeManagers > 0 && !o.YARN {
 		return fmt.Errorf("test cluster: %d node managers asked for, at most %d, and none without YARN", o.NodeManagers, maxPerRole)
 	}
-	if o.Port < 0 || o.Port > 65535-portsNeeded(maxPerRole, maxPerRole, maxPerRole) {
+	if o.Port < 0 || o.Port > 65535-portsNeeded(maxDataNodes, maxPerRole, maxPerRole) {
 		return fmt.Errorf("test cluster: first port %d leaves no room for a cluster's ports", o.Port)
 	}
 	if o.Detached && o.Dir == "" {

@@ -70,6 +70,14 @@ func Guarded() Options {
 	return Options{HBaseSite: site}
 }
 
+// Coded are the options of an HDFS for erasure coded files. A DataNode that has ended stays among the places of its blocks, which are not
+// made again elsewhere.
+func Coded(dataNodes int) Options {
+	return Options{WithoutHBase: true, DataNodes: dataNodes, HeapMB: map[Role]int{DataNode: 80},
+		HDFSSite: map[string]string{"dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.heartbeat.interval": "3",
+			"dfs.namenode.redundancy.considerLoad": "false"}} // each block gets all its places
+}
+
 // own is Own without a test. release gives the cluster back.
 func own(ctx context.Context, o Options) (c *Cluster, release func() error, err error) {
 	pool := os.Getenv(EnvPool)

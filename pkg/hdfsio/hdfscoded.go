@@ -1,0 +1,55 @@
+package hdfsio
+
+import (
+	"context"
+	"path"
+
+	"bulkload/internal/hadoop/dfs"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// blocks reads the bytes of a file where its blocks are.
+type blocks interface {
+	ReadAt(ctx context.Context, p []byte, off int64) (int, error)
+	Close()
+}
+
+// reader makes a reader of a file, striped or replicated. It does not connect.
+func (h *HDFS) reader(name string, info hdfsInfo) blocks {
+	id, _ := info.FileID()
+	if p, coded := info.coding(); coded {
+		return h.dfs.OpenStriped(name, id, info.Size(), p)
+	}
+	return h.dfs.Open(name, id, info.Size())
+}
+
+// coding is the erasure coding policy of a file, or the one that files get in a directory.
+func (i hdfsInfo) coding() (p dfs.Policy, coded bool) {
+	st, ok := i.Sys().(*hdfs.FileStatus)
+	if !ok || st.GetEcPolicy() == nil {
+		return p, false
+	}
+	const replication = 0 // the number of the policy by which a directory in a coded one has replicated files
+	policy := st.GetEcPolicy()
+	schema := policy.GetSchema()
+	p = dfs.PolicyOf(policy.GetId(), dfs.Policy{Name: policy.GetName(), Codec: schema.GetCodecName(),
+		Data: int(schema.GetDataUnits()), Parity: int(schema.GetParityUnits()), Cell: int64(policy.GetCellSize())})
+	return p, policy.GetId() != replication
+}
+
+// codingSupported completes a [FeatureError] for a file of a policy that this client does not read, or for a directory in which new files
+// are erasure coded.
+func (i hdfsInfo) codingSupported(e *FeatureError) error {
+	p, coded := i.coding()
+	switch {
+	case !coded, !i.IsDir() && p.Supported():
+		return nil
+	case i.IsDir():
+		e.Advice = "give it replicas by hdfs ec -setPolicy -replicate -path " + path.Dir(e.Path)
+	default:
+		e.Advice = "copy it to a replicated directory (hdfs dfs -cp)"
+	}
+	e.Feature = "erasure coded (" + p.Name + ")"
+	return e
+}
