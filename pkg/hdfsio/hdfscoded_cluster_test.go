@@ -115,7 +115,7 @@ func (l *coded) same(t testing.TB, name string, want []byte) {
 	}
 }
 
-// TestErasureCoded reads what Hadoop's own client has written with XOR-2-1, of sizes at the borders of cells, stripes and groups, and with other
+// TestErasureCoded reads what Hadoop's own client has written with XOR-2-1 and a policy of the site, of sizes at the borders of cells, stripes and groups, and with other
 // checksums than the usual ones, replicated too; with a DataNode that is killed in the middle; without two there is an error.
 func TestErasureCoded(t *testing.T) {
 	l := newCoded(t, testcluster.Coded(3))
@@ -134,10 +134,11 @@ func TestErasureCodedSecured(t *testing.T) {
 func testErasureCoded(t *testing.T, l *coded) {
 	const cell = 1 << 20
 	l.codedDirs(t, "XOR-2-1-1024k", "coded", "refused")
+	l.codedDirs(t, "RS-2-1-64k", "coded/own") // one of the site
 	sizes := []int{0, 1, 512, 65_536, cell - 1, cell, cell + 1, 2*cell - 1, 2 * cell, 4*cell + 1, 10*cell - 271_999}
 	var dirs []string
 	for _, kind := range []string{
-		"coded/", "coded/,dfs.checksum.type=NULL", "plain/,dfs.checksum.type=NULL", "plain/,dfs.checksum.type=CRC32", "plain/,dfs.bytes-per-checksum=4096",
+		"coded/", "coded/own/", "coded/,dfs.checksum.type=NULL", "plain/,dfs.checksum.type=NULL", "plain/,dfs.checksum.type=CRC32", "plain/,dfs.bytes-per-checksum=4096",
 		"plain/,dfs.bytes-per-checksum=1048576",
 	} {
 		dir, kind, _ := strings.Cut(kind, ",")
@@ -148,7 +149,7 @@ func testErasureCoded(t *testing.T, l *coded) {
 	all := l.files(t, sizes, dirs...)
 	for _, dir := range dirs {
 		dir, kind, _ := strings.Cut(dir, ",")
-		t.Run(kind+" "+dir[:5], func(t *testing.T) {
+		t.Run(dir+" "+kind, func(t *testing.T) {
 			for name, want := range all {
 				l.same(t, dir+"/"+name, want)
 				_, _, err := l.fs.CRC32C(t.Context(), l.dir+"/"+dir+"/"+name)
@@ -214,10 +215,17 @@ func TestErasureCodedFaults(t *testing.T) {
 		l.codedDirs(t, policy, policy)
 		dirs = append(dirs, policy+",dfs.blocksize=8388608")
 	}
+	const legacy = "RS-LEGACY-6-3-1024k"
+	l.codedDirs(t, legacy, legacy)
+	dirs = append(dirs, legacy+",dfs.blocksize=8388608")
 	testcheck.Must(t, l.fs.MkdirAll(t.Context(), l.dir+"/plain", 0o755))
 	want := l.files(t, []int{size}, append(dirs, "plain,dfs.blocksize=8388608")...)[fmt.Sprint(size)]
 	for policy := range parity {
 		l.asHadoop(t, policy, want)
+	}
+	_, err := l.fs.Open(t.Context(), fmt.Sprintf("%s/%s/%d", l.dir, legacy, size))
+	if e, ok := errors.AsType[*FeatureError](err); !ok || e.Feature != "erasure coded ("+legacy+")" {
+		t.Errorf("a file of another codec: %v", err)
 	}
 	dead := l.rand.Perm(14)
 	for n := range 5 {

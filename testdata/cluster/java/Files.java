@@ -1,6 +1,7 @@
 // Files: what the tests have Hadoop's own client do with files of HDFS.
 //
-//   policy POLICY DIR...               enables an erasure coding policy, and has new files of the directories have it
+//   policy POLICY DIR...               enables an erasure coding policy, which is added if it is RS-DATA-PARITY-CELLk with other cells than 1024k,
+//                                      and has new files of the directories have it
 //   put LOCALDIR PATH[,KEY=VALUE]...   all files of a local directory into each PATH, with those settings of the client
 //   sums PATH[@OFFSET+LENGTH]...       SHA-256 of each file, or of a part of it, which is read by itself
 
@@ -12,6 +13,8 @@ import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.ErasureCodingPolicy;
+import org.apache.hadoop.io.erasurecode.ECSchema;
 
 public final class Files {
   public static void main(String[] args) throws Exception {
@@ -19,6 +22,12 @@ public final class Files {
       switch (args[0]) {
         case "policy":
           DistributedFileSystem fs = (DistributedFileSystem) FileSystem.get(new Configuration());
+          String[] words = args[1].split("-");
+          if (!args[1].endsWith("-1024k")) {
+            ECSchema schema = new ECSchema("rs", Integer.parseInt(words[1]), Integer.parseInt(words[2]));
+            int cell = 1024 * Integer.parseInt(words[3].replace("k", ""));
+            fs.addErasureCodingPolicies(new ErasureCodingPolicy[] {new ErasureCodingPolicy(schema, cell)});
+          }
           fs.enableErasureCodingPolicy(args[1]);
           fs.setErasureCodingPolicy(new Path(args[i]), args[1]);
           break;
