@@ -68,8 +68,8 @@ test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/test/faults ./pkg/hdfsio ./internal/jobs/job ./pkg/loader ./internal/jobs/rekey
 
-test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
-	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/test/callers
+test-airflow: ## the provider's wheel and the example DAGs in real Airflows 2.11 and 3, installed on the first run
+	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 60m -run TestAirflow ./internal/test/callers
 
 test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, two minutes
 	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/test/callers

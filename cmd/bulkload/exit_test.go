@@ -50,11 +50,11 @@ func TestRetry(t *testing.T) {
 	}
 	slices.Sort(never)
 	for file, text := range map[string]string{
-		"examples/airflow/bulkload_operator.py": "FATAL = {" + strings.Join(never, ", ") + "}\n",
-		"examples/kubernetes/job.yaml":          "values: [" + strings.Join(never, ", ") + "]\n",
-		"examples/kubernetes/cronjob.yaml":      "values: [" + strings.Join(never, ", ") + "]\n",
-		"charts/bulkload/templates/_pod.tpl":    "values: [" + strings.Join(never, ", ") + "]\n",
-		"examples/systemd/bulkload@.service":    "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
+		"python/airflow-provider-bulkload/src/airflow_provider_bulkload/operators.py": "FATAL = {" + strings.Join(never, ", ") + "}\n",
+		"examples/kubernetes/job.yaml":       "values: [" + strings.Join(never, ", ") + "]\n",
+		"examples/kubernetes/cronjob.yaml":   "values: [" + strings.Join(never, ", ") + "]\n",
+		"charts/bulkload/templates/_pod.tpl": "values: [" + strings.Join(never, ", ") + "]\n",
+		"examples/systemd/bulkload@.service": "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
 	} {
 		if b, err := os.ReadFile("../../" + file); err != nil || !strings.Contains(string(b), text) {
 			t.Errorf("%s lacks %q: %v", file, text, err)

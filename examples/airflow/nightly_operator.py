@@ -1,4 +1,4 @@
-"""The nightly loads of check and opinion with BulkloadOperator."""
+"""The nightly loads of check and opinion with the provider's BulkloadRunOperator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from datetime import timedelta
 
 import pendulum
-from bulkload_operator import BulkloadOperator
+from airflow_provider_bulkload.operators import BulkloadRunOperator
 
 try:  # Airflow 3
     from airflow.sdk import DAG, Param
@@ -41,7 +41,7 @@ with DAG(
     tags=["bulkload"],
 ) as dag:
     for table in ("check", "opinion"):
-        BulkloadOperator(
+        BulkloadRunOperator(
             task_id=f"load_{table}",
             job=f"{JOBS}/{table}.yaml",
             inputs=[f"{EXPORTS}/{table}/{DAY}"],

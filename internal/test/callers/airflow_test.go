@@ -2,148 +2,19 @@ package callers
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"bulkload/internal/engine/journal"
-	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 )
-
-// airflowVersions are the lines of Airflow that the examples are for; requirements-VERSION.txt pins all packages.
-var airflowVersions = []string{"2.11.2", "3.3.2"}
-
-// airflow is an installation of Airflow with a metadata database of its own.
-type airflow struct {
-	python string
-	home   string
-}
-
-// openAirflow takes the virtual environment of a version out of the user's cache, or builds it, which takes minutes.
-func openAirflow(t *testing.T, version string) *airflow {
-	t.Helper()
-	requirements := "testdata/airflow/requirements-" + version + ".txt"
-	pins, err := os.ReadFile(requirements)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	venv := filepath.Join(cache, "bulkload", fmt.Sprintf("airflow-%s-%x", version, sha256.Sum256(pins))[:len("airflow-")+len(version)+9])
-	complete := filepath.Join(venv, "airflow.db")
-	run := func(limit time.Duration, argv ...string) {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Env = append(os.Environ(), airflowEnv(venv)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v: %s", argv, err, out)
-		}
-	}
-	if _, err := os.Stat(complete); err != nil {
-		start := time.Now()
-		python := os.Getenv("BULKLOAD_TEST_PYTHON")
-		if python == "" {
-			python = "python3"
-		}
-		run(time.Minute, python, "-m", "venv", "--clear", venv)
-		// uv takes ten seconds for what takes pip minutes.
-		run(5*time.Minute, venv+"/bin/python", "-m", "pip", "install", "--quiet", "--constraint", requirements, "uv")
-		run(20*time.Minute, venv+"/bin/uv", "pip", "install", "--quiet", "--python", venv+"/bin/python", "--requirement", requirements)
-		// An empty database is made once, since that takes as long as a load.
-		run(5*time.Minute, venv+"/bin/airflow", "db", "migrate")
-		t.Logf("Airflow %s was installed in %s", version, time.Since(start).Round(time.Second))
-	}
-	a := &airflow{python: venv + "/bin/python", home: t.TempDir()}
-	copyFile(t, complete, filepath.Join(a.home, "airflow.db"))
-	for _, from := range []string{root + "/examples/airflow", "testdata/airflow/dags"} {
-		if err := os.CopyFS(filepath.Join(a.home, "dags"), os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return a
-}
-
-// airflowEnv are the settings of an Airflow that has its files in home and reports nothing about itself.
-func airflowEnv(home string) []string {
-	return []string{"AIRFLOW_HOME=" + home, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=sqlite:///" + home + "/airflow.db",
-		"AIRFLOW__CORE__LOAD_EXAMPLES=False", "AIRFLOW__CORE__DAGS_FOLDER=" + home + "/dags", "AIRFLOW__LOGGING__BASE_LOG_FOLDER=" + home + "/logs",
-		"AIRFLOW__USAGE_DATA_COLLECTION__ENABLED=False", "PYTHONDONTWRITEBYTECODE=1", "NO_COLOR=1"}
-}
-
-// dagRun is what run_dag.py says of a run.
-type dagRun struct {
-	State string
-	Tasks map[string]struct {
-		State string
-		Try   int
-		XCom  map[string]any
-	}
-	Assets []string
-	log    string
-}
-
-// command is dag.test() of a DAG's file, with the site's tables and exports.
-func (a *airflow) command(t *testing.T, s *site, dag, date, conf string, more ...string) *exec.Cmd {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, a.python, jobtest.Absolute(t, "testdata/airflow/run_dag.py"), filepath.Join(a.home, "dags", dag+".py"), date, conf)
-	cmd.Dir = a.home
-	cmd.Env = append(s.environ(t, airflowEnv(a.home)...), "ENDS_PROGRAM="+jobtest.Absolute(t, "testdata/airflow/ends"))
-	cmd.Env = append(cmd.Env, more...)
-	return cmd
-}
-
-func (a *airflow) run(t *testing.T, s *site, dag, date, conf string, more ...string) dagRun {
-	t.Helper()
-	out, err := a.command(t, s, dag, date, conf, more...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v: %s", dag, err, out)
-	}
-	return parseRun(t, string(out))
-}
-
-func parseRun(t *testing.T, out string) dagRun {
-	t.Helper()
-	r := dagRun{log: out}
-	for line := range strings.Lines(out) { // the last one that is there; Airflow may log after it
-		if rest, ok := strings.CutPrefix(line, "ran: "); ok {
-			if err := json.Unmarshal([]byte(rest), &r); err != nil {
-				t.Fatalf("%v: %s", err, line)
-			}
-		}
-	}
-	if r.State == "" {
-		t.Fatalf("no result: %s", out)
-	}
-	return r
-}
-
-// eachAirflow runs a test with every version.
-func eachAirflow(t *testing.T, test func(*testing.T, *airflow)) {
-	if testing.Short() || os.Getenv("BULKLOAD_TEST_AIRFLOW") == "" {
-		t.Skip("installs Airflow: make test-airflow")
-	}
-	for _, version := range airflowVersions {
-		t.Run(version, func(t *testing.T) { test(t, openAirflow(t, version)) })
-	}
-}
 
 // The run of the 21st at half past two in Shanghai loads the export of the 20th.
 const (
@@ -192,9 +63,9 @@ func TestAirflowNightly(t *testing.T) {
 
 // TestAirflowExitCodes ends the program in every way, and sees what becomes of the task.
 func TestAirflowExitCodes(t *testing.T) {
-	eachAirflow(t, func(t *testing.T, a *airflow) {
+	eachWay(t, func(t *testing.T, a *airflow, way string) {
 		s := newSite(t, day)
-		r := a.run(t, s, "codes", night, "{}")
+		r := a.run(t, s, "codes", night, "{}", way)
 		for name, want := range map[string]string{
 			"ends_0": "success 1", "ends_99": "skipped 1", "ends_75_then_99": "success 2",
 			"ends_2": "failed 1", "ends_3": "failed 1", "ends_4": "failed 1", "ends_5": "failed 1", "ends_8": "failed 1",
@@ -225,9 +96,9 @@ func TestAirflowExitCodes(t *testing.T) {
 
 // TestAirflowTimeLimit sees that a task's execution_timeout stops the program.
 func TestAirflowTimeLimit(t *testing.T) {
-	eachAirflow(t, func(t *testing.T, a *airflow) {
+	eachWay(t, func(t *testing.T, a *airflow, way string) {
 		// Airflow 2's dag.test() itself ends with the task's time limit.
-		out, _ := a.command(t, newSite(t, day), "slow", night, "{}").CombinedOutput()
+		out, _ := a.command(t, newSite(t, day), "slow", night, "{}", way).CombinedOutput()
 		pid := regexp.MustCompile(`stopping bulkload, process (\d+)`).FindSubmatch(out)
 		if pid == nil || !bytes.Contains(out, []byte("AirflowTaskTimeout")) || bytes.Contains(out, []byte("killing it")) {
 			t.Fatalf("%s", out)
@@ -240,9 +111,9 @@ func TestAirflowTimeLimit(t *testing.T) {
 
 // TestAirflowResume kills the program in the middle of its build; Airflow's own retry resumes from the journal.
 func TestAirflowResume(t *testing.T) {
-	eachAirflow(t, func(t *testing.T, a *airflow) {
+	eachWay(t, func(t *testing.T, a *airflow, way string) {
 		s := newSite(t, day)
-		r := a.run(t, s, "resume", "2026-11-20T00:00:00+00:00", "{}")
+		r := a.run(t, s, "resume", "2026-11-20T00:00:00+00:00", "{}", way)
 		ti := r.Tasks["load_check"]
 		if ti.State != "success" || ti.Try != 2 || ti.XCom["attempt"] != 2.0 || !strings.Contains(r.log, "was killed by SIGKILL") {
 			t.Fatalf("%+v: %s", ti, r.log)
@@ -262,10 +133,7 @@ func TestAirflowOtherWorker(t *testing.T) {
 		s := newSite(t, day)
 		states := testcheck.Name(t) + "_states"
 		s.state = "hbase:" + states
-		t.Cleanup(func() {
-			_, err := s.cluster.AdminT(t).Run(context.WithoutCancel(t.Context()), "drop", states)
-			testcheck.Must(t, err)
-		})
+		s.drops(t, states)
 		r := a.run(t, s, "other_worker", "2026-11-20T00:00:00+00:00", "{}")
 		ti := r.Tasks["load_check"]
 		if ti.State != "success" || ti.Try != 2 || ti.XCom["attempt"] != 2.0 || !strings.Contains(r.log, "was killed by SIGKILL") {
@@ -338,22 +206,4 @@ func TestAirflowKill(t *testing.T) {
 		}
 		s.judge(t, "check")
 	})
-}
-
-// lockedBuffer is a buffer that is read while a process writes to it.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -18,11 +18,13 @@ THREE = airflow.__version__.startswith("3")
 if THREE:
     from airflow.models.asset import AssetEvent, AssetModel
     from airflow.models.xcom import XComModel as XCom
+    from airflow.serialization.serialized_objects import DagSerialization as SerializedDAG
 else:
     import airflow.providers.fab.auth_manager.models  # noqa: F401  tables that those of runs refer to
     from airflow.models.dataset import DatasetEvent as AssetEvent
     from airflow.models.dataset import DatasetModel as AssetModel
     from airflow.models.xcom import XCom
+    from airflow.serialization.serialized_objects import SerializedDAG
 
 
 def word(state):
@@ -42,13 +44,17 @@ def main(file, date, conf="{}"):
     session = settings.Session()
     run = session.merge(run)
     tasks = {}
+    # As the page of a task knows the DAG: links are those of operators that Airflow knows.
+    served = SerializedDAG.from_dict(SerializedDAG.to_dict(module.dag))
     for ti in run.get_task_instances(session=session):
         row = session.query(XCom).filter_by(
             dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id, key="return_value").first()
         value = row.value if row else None
         if isinstance(value, (str, bytes)):
             value = json.loads(value)
-        tasks[ti.task_id] = {"state": word(ti.state), "try": ti.try_number, "xcom": value}
+        task = served.get_task(ti.task_id)
+        link = task.get_extra_links(ti, "bulkload report") if "bulkload report" in task.extra_links else None
+        tasks[ti.task_id] = {"state": word(ti.state), "try": ti.try_number, "xcom": value, "link": link or ""}
     uris = {asset.id: asset.uri for asset in session.query(AssetModel)}
     events = session.query(AssetEvent).filter(AssetEvent.timestamp >= start)  # an earlier run may have the same id
     assets = sorted(uris[e.asset_id if THREE else e.dataset_id] for e in events)

@@ -3,7 +3,7 @@
 import os
 
 import pendulum
-from bulkload_operator import BulkloadOperator
+from airflow_provider_bulkload.operators import BulkloadRunOperator
 
 try:
     from airflow.sdk import DAG
@@ -11,7 +11,7 @@ except ImportError:
     from airflow import DAG
 
 with DAG("killed", schedule=None, start_date=pendulum.datetime(2026, 11, 1)) as dag:
-    BulkloadOperator(
+    BulkloadRunOperator(
         task_id="load_check",
         job=os.environ["NIGHTLY_JOBS"] + "/check.yaml",
         inputs=[os.environ["NIGHTLY_EXPORTS"] + "/check/{{ ds_nodash }}"],

@@ -4,7 +4,7 @@ import os
 from datetime import timedelta
 
 import pendulum
-from bulkload_operator import BulkloadOperator
+from airflow_provider_bulkload.operators import BulkloadRunOperator
 
 try:
     from airflow.sdk import DAG
@@ -14,7 +14,7 @@ except ImportError:
 WORKER = os.environ["AIRFLOW_HOME"] + "/worker-{{ ti.try_number }}"
 
 with DAG("other_worker", schedule=None, start_date=pendulum.datetime(2026, 11, 1)) as dag:
-    BulkloadOperator(
+    BulkloadRunOperator(
         task_id="load_check",
         job=os.environ["NIGHTLY_JOBS"] + "/check.yaml",
         inputs=[os.environ["NIGHTLY_EXPORTS"] + "/check/{{ ds_nodash }}"],

@@ -4,7 +4,7 @@ import os
 from datetime import timedelta
 
 import pendulum
-from bulkload_operator import BulkloadOperator
+from airflow_provider_bulkload.operators import BulkloadRunOperator
 
 try:
     from airflow.sdk import DAG
@@ -12,5 +12,5 @@ except ImportError:
     from airflow import DAG
 
 with DAG("slow", schedule=None, start_date=pendulum.datetime(2026, 11, 1)) as dag:
-    BulkloadOperator(task_id="load", job="none.yaml", program=os.environ["ENDS_PROGRAM"], env={"ENDS": "term"},
+    BulkloadRunOperator(task_id="load", job="none.yaml", program=os.environ["ENDS_PROGRAM"], env={"ENDS": "term"},
                      execution_timeout=timedelta(seconds=2), retries=0)
