@@ -38,7 +38,8 @@ def main(file, date, conf="{}"):
     spec.loader.exec_module(module)
     if not THREE:
         module.dag.sync_to_db()  # as the scheduler does: events are of datasets that the database knows
-    when = {"logical_date" if THREE else "execution_date": pendulum.parse(date)}
+    # Runs of a date have one id, as tries of a run have.
+    when = {name: pendulum.parse(date) for name in (("logical_date", "run_after") if THREE else ("execution_date",))}
     start = pendulum.now("UTC")
     run = module.dag.test(**when, run_conf=json.loads(conf))
     session = settings.Session()
