@@ -45,7 +45,7 @@ func parseNamedUsers(answer []byte) (map[string]fs.FileMode, error) {
 				mask = rights
 			}
 		case field == 5 && data != nil: // FsPermissionProto
-			mask = fs.FileMode(frames.Number(data, 1)) >> 3 & 7
+			mask = (fs.FileMode(frames.Number(data, 1)) >> 3) & 7
 		}
 	})
 	if !ok {

@@ -15,7 +15,7 @@ const (
 	compactMajor = "major"
 )
 
-// compactLoaded asks for the compactions of the families of a loaded table, how being one of the values of --compact-after. Servers compact in
+// compactLoaded asks for the compactions of the families of a loaded table, how being minor or major. Servers compact in
 // their own time. The load is done: what goes wrong is a warning.
 func compactLoaded(ctx context.Context, c *loader.Cluster, table *cluster.Facts, how string, e progress.Events) {
 	if how != compactMinor && how != compactMajor {
