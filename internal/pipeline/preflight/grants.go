@@ -13,7 +13,14 @@ import (
 // "#". Those that are there already are named too: to give them again changes nothing.
 func (f *checkFacts) grants() []string {
 	user, hbase := f.user, cmp.Or(f.bulk.owner, "hbase")
-	lines := []string{"# HBase, by hbase shell", fmt.Sprintf("grant '%s', 'RWC', '%s'", user, f.name)}
+	rights := "RC"
+	switch {
+	case f.spec.Replace:
+		rights = "RCA" // it takes a snapshot
+	case f.spec.Verify == "off":
+		rights = "C"
+	}
+	lines := []string{"# HBase, by hbase shell", fmt.Sprintf("grant '%s', '%s', '%s'", user, rights, f.name)}
 	if l := f.staging.location; l.Path != "" {
 		lines = append(lines, "# HDFS, as its superuser",
 			fmt.Sprintf("hdfs dfs -mkdir -p %s", l.Path), fmt.Sprintf("hdfs dfs -chown %s %s", user, l.Path), fmt.Sprintf("hdfs dfs -chmod 711 %s", l.Path))

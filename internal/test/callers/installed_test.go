@@ -91,7 +91,10 @@ func airflowEnv(home string) []string {
 }
 
 // env are the settings of this Airflow with its provider.
-func (a *airflow) env() []string { return append(airflowEnv(a.home), "PYTHONPATH="+a.provider) }
+// Programs that are killed leave their sorted rows in the temporary directory, which goes with the test.
+func (a *airflow) env() []string {
+	return append(airflowEnv(a.home), "PYTHONPATH="+a.provider, "TMPDIR="+a.home)
+}
 
 // dagRun is what run_dag.py says of a run.
 type dagRun struct {

@@ -87,6 +87,7 @@ public final class Adm {
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
       "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
+      "tracker TABLE KIND               the store-file tracker from now on: DEFAULT, FILE or MIGRATION",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "grant TABLE|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had",
       "servers                          live region servers",
@@ -334,6 +335,9 @@ public final class Adm {
         case "quota":
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
           return "limited " + table;
+        case "tracker":
+          admin.modifyTableStoreFileTracker(table, a[2]);
+          return a[2] + " " + table;
         case "restore":
           admin.disableTable(table);
           admin.restoreSnapshot(a[2]);
