@@ -142,10 +142,8 @@ func TestRelease(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("links that lead nowhere in the archive: %v\n%s", err, out)
 	}
-	judge := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-run", "^TestPackaged$", ".")
-	judge.Dir, judge.Env = filepath.Join(one, "internal/test/manifests"), append(os.Environ(), "BULKLOAD_CHART="+r.file(t, ".tgz"), "BULKLOAD_CHART_VERSION="+version)
-	if out, err := judge.CombinedOutput(); err != nil {
-		t.Errorf("the packed chart: %v\n%s", err, out)
+	if os.Getenv("BULKLOAD_RELEASE") != "" {
+		judgeChart(t, one, r.file(t, ".tgz"), version)
 	}
 	at, err := commitTime(t.Context(), one)
 	if err != nil {
@@ -156,6 +154,16 @@ func TestRelease(t *testing.T) {
 	r.checkImage(t)
 	r.checkWheels(t, at)
 	r.runsReadme(t, installations())
+}
+
+// judgeChart has Helm's own loader read the packed chart. To compile Helm takes longer than all else of a release.
+func judgeChart(t *testing.T, root, chart, version string) {
+	t.Helper()
+	judge := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-run", "^TestPackaged$", ".")
+	judge.Dir, judge.Env = filepath.Join(root, "internal/test/manifests"), append(os.Environ(), "BULKLOAD_CHART="+chart, "BULKLOAD_CHART_VERSION="+version)
+	if out, err := judge.CombinedOutput(); err != nil {
+		t.Errorf("the packed chart: %v\n%s", err, out)
+	}
 }
 
 // commitChanges commits in a clone what the checkout has not committed, if anything.

@@ -118,11 +118,30 @@ func TestStatus(t *testing.T) {
 	if !slices.Contains(s.Coprocessors, "MultiRowMutationEndpoint") { // of hbase:meta
 		t.Errorf("coprocessors are %q", s.Coprocessors)
 	}
-	s.Coprocessors = nil // those of other tests' tables are there too
-	s.Dead = 0           // an earlier test may have killed one, which the master still remembers
+	s.Coprocessors, s.StoreFiles = nil, nil // those of other tests' tables are there too
+	s.Dead = 0                              // an earlier test may have killed one, which the master still remembers
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestStatusOfStores: servers report how many files the stores of a region have.
+func TestStatusOfStores(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	table := b.tableSpec(t, TableSpec{Families: testFamilies[:1]})
+	for _, part := range []string{"a", "b"} {
+		_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf(part, 10))}, FS: b.fs})
+		testcheck.Must(t, err)
+	}
+	regions, err := b.Regions(t.Context(), table)
+	testcheck.Must(t, err)
+	testcheck.Eventually(t, time.Minute, "two files are reported", func() (bool, any) {
+		s, err := b.Status(t.Context())
+		testcheck.Must(t, err)
+		n := s.StoreFiles[string(regions[0].Name)]
+		return n == 2, n
+	})
 }
 
 func TestDialFails(t *testing.T) {

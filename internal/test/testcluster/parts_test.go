@@ -133,7 +133,7 @@ func TestPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[int]bool{}
-	all := append([]int{p.NameNode, p.NameNodeHTTP, p.Standby, p.StandbyHTTP, p.Journal, p.JournalHTTP, p.ZooKeeper, p.Master, p.KDC}, p.RegionServer...)
+	all := append([]int{p.NameNode, p.NameNodeHTTP, p.Standby, p.StandbyHTTP, p.Journal, p.JournalHTTP, p.ZooKeeper, p.Master, p.KDC, p.KMS}, p.RegionServer...)
 	for _, d := range p.DataNode {
 		all = append(all, d.Data, d.IPC, d.HTTP)
 	}
