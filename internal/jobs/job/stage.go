@@ -49,7 +49,7 @@ func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '
 // moveStaging gives a job that resumes the staging directory which this attempt asks for, as long as it has no files in the one of its
 // plan: an earlier attempt may have been refused for that. The directory of the plan is removed first.
 func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
-	if j.st.Finished || j.st.Built != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
+	if j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
 		return nil
 	}
 	base, err := staging.Base(ctx, j.env, j.o.Staging)
