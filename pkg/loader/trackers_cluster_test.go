@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestTrackerOfFamily loads one region with files of two families, one of which keeps its store files by another tracker than its table:
+// TestTrackerOfFamily loads one region with files of two families. One family keeps its store files by another tracker than its table:
 // all are loaded directly.
 func TestTrackerOfFamily(t *testing.T) {
 	t.Parallel()
