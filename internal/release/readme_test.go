@@ -100,6 +100,9 @@ func freshPython(t *testing.T) string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("there is no python3")
 	}
+	if err := exec.CommandContext(t.Context(), "python3", "-c", "import ensurepip").Run(); err != nil {
+		t.Skip("python3 makes no virtual environments: install python3-venv")
+	}
 	venv := filepath.Join(t.TempDir(), "venv")
 	if out, err := exec.CommandContext(t.Context(), "python3", "-m", "venv", venv).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -19,6 +19,9 @@ func TestPython(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")
 	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3")
+	}
 	c := testcluster.Shared(t)
 	tables := "python_" + testcheck.Name(t) + "_"
 	t.Cleanup(func() {
