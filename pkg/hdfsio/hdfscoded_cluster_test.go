@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,25 +31,17 @@ func newCoded(t *testing.T, o testcluster.Options) *coded {
 	t.Helper()
 	t.Setenv("HADOOP_USER_NAME", "hbase") // the superuser of HDFS without Kerberos
 	c := testcluster.Own(t, o)
-	conf, err := LoadConf(func(name string) (string, bool) {
-		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
-	})
-	testcheck.Must(t, err)
-	root, err := conf.Resolve("hdfs:///tmp")
-	testcheck.Must(t, err)
-	ho, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	testcheck.Must(t, err)
-	if o.Security.Kerberos {
+	h := clientOf(t, c, "hbase", func(ho *HDFSOptions) {
+		if !o.Security.Kerberos {
+			return
+		}
 		krb, err := kerberos.LoadConfig(c.Krb5Conf())
 		testcheck.Must(t, err)
 		login, err := kerberos.Login(kerberos.Options{Config: krb, Principal: testcluster.Principal(testcluster.HDFSAdmin), Keytab: c.Keytab(testcluster.HDFSAdmin)})
 		testcheck.Must(t, err)
 		t.Cleanup(func() { login.Close() })
-		ho.Security = &Security{Kerberos: login, Principal: conf.Value(keyPrincipal)}
-	}
-	h, err := NewHDFS(ho)
-	testcheck.Must(t, err)
-	t.Cleanup(func() { testcheck.Must(t, h.Close()) })
+		ho.Security = &Security{Kerberos: login, Principal: testcluster.Principal("nn/_HOST")}
+	})
 	l := &coded{c, h, "/tmp/" + testcheck.Name(t), testcheck.Rand(t)}
 	testcheck.Must(t, h.MkdirAll(t.Context(), l.dir, 0o755))
 	return l

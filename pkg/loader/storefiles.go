@@ -16,8 +16,8 @@ const adminService region.ClientType = "AdminService"
 
 // Fields of Admin.proto of HBase 2, for which gohbase has no types.
 const (
-	storeFileRegion = 1 // GetStoreFileRequest.region
-	storeFileFamily = 2 // .family, repeated
+	adminRegion     = 1 // .region of each request here
+	storeFileFamily = 2 // GetStoreFileRequest.family, repeated
 	storeFileName   = 1 // GetStoreFileResponse.store_file, repeated
 )
 
@@ -33,21 +33,8 @@ func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) ([]st
 }
 
 func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]string, error) {
-	if r.Server == "" {
-		return nil, errNotAssigned
-	}
-	l, err := c.connect(ctx, r.Server, adminService)
+	resp, err := c.askRegion(ctx, r, "GetStoreFile", func(b []byte) []byte { return appendBytes(b, storeFileFamily, []byte(family)) })
 	if err != nil {
-		return nil, err
-	}
-	b, err := appendMessage(nil, storeFileRegion, r.specifier())
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
-	defer cancel()
-	resp := &emptypb.Empty{}
-	if err := l.invoke(ctx, "GetStoreFile", raw(appendBytes(b, storeFileFamily, []byte(family))), resp); err != nil {
 		return nil, err
 	}
 	var paths []string
@@ -57,4 +44,23 @@ func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]st
 		}
 	})
 	return paths, nil
+}
+
+// askRegion calls a method of [adminService] at the server of a region, whose request is the region and what more appends.
+func (c *Cluster) askRegion(ctx context.Context, r Region, method string, more func([]byte) []byte) (*emptypb.Empty, error) {
+	if r.Server == "" {
+		return nil, errNotAssigned
+	}
+	l, err := c.connect(ctx, r.Server, adminService)
+	if err != nil {
+		return nil, err
+	}
+	b, err := appendMessage(nil, adminRegion, r.specifier())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
+	defer cancel()
+	resp := &emptypb.Empty{}
+	return resp, l.invoke(ctx, method, raw(more(b)), resp)
 }

@@ -23,7 +23,7 @@ import (
 // CleanOptions say what Clean looks at and what it removes.
 type CleanOptions struct {
 	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
-	Staging   string        // directory on HDFS where jobs have theirs, default /tmp/bulkload-USER
+	Staging   string        // directory on HDFS where jobs have theirs, default that of [staging.Base]
 	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
 	OlderThan time.Duration // jobs that changed since stay; default 7 days
 	Force     bool          // also jobs with files that HBase may or may not have taken

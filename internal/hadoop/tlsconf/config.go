@@ -126,10 +126,7 @@ func (c *Client) readStores() (stores, error) {
 		if err != nil {
 			return s, err
 		}
-		s.roots, s.trusts = x509.NewCertPool(), held.trusted
-		for _, cert := range held.trusted {
-			s.roots.AddCert(cert)
-		}
+		s.roots, s.trusts = held.pool(), held.trusted
 		s.trusted = fmt.Sprintf("the trust store %s (%s, certificates: %d", name, trustStore+location, len(held.trusted))
 		if held.unread > 0 {
 			s.trusted += fmt.Sprintf(", and %d that cannot be read", held.unread)
@@ -161,11 +158,7 @@ func Trusted(value func(key string) string, prefix string) (*x509.CertPool, erro
 	if err != nil {
 		return nil, err
 	}
-	roots := x509.NewCertPool()
-	for _, cert := range held.trusted {
-		roots.AddCert(cert)
-	}
-	return roots, nil
+	return held.pool(), nil
 }
 
 // current are the stores for the next connection. With hbase.rpc.tls.certReload they are read again; those from before

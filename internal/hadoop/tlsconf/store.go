@@ -28,6 +28,15 @@ type held struct {
 	unread  int // certificates that cannot be parsed
 }
 
+// pool has the trusted certificates.
+func (h *held) pool() *x509.CertPool {
+	p := x509.NewCertPool()
+	for _, cert := range h.trusted {
+		p.AddCert(cert)
+	}
+	return p
+}
+
 // Errors of stores. The text of a library could quote what the store holds, so it is not given on.
 var (
 	errPassword = errors.New("the password does not open it")

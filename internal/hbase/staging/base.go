@@ -42,7 +42,7 @@ func checkBase(info fs.FileInfo, dir, user string) error {
 		return fmt.Errorf("%s is not a directory", dir)
 	case owner == "":
 		return nil // the file system has no owners
-	case owner != user && path.Base(dir) == userBase(user):
+	case owner != user && path.Base(dir) == UserBase(user):
 		return fmt.Errorf("%s belongs to %s, not to %s: its owner could replace the files of a load (ask for its removal)", dir, owner, user)
 	case owner != user && !sticky:
 		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit, so others could replace the files of a load (chmod 1777 it, or name your own)", dir, owner, user)

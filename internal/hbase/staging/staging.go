@@ -77,7 +77,7 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 		if err != nil {
 			return hdfsio.Location{}, err
 		}
-		dir = "hdfs://" + path.Join(cmp.Or(zone, "/tmp"), userBase(user))
+		dir = "hdfs://" + path.Join(cmp.Or(zone, "/tmp"), UserBase(user))
 	} else if strings.HasPrefix(dir, "/") {
 		dir = "hdfs://" + dir
 	}
@@ -88,8 +88,8 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 	return l, fail.With(fail.Config, err)
 }
 
-// userBase is the name of a user's directory.
-func userBase(user string) string { return "bulkload-" + user }
+// UserBase is the name of the directory in which jobs of a user have theirs, where none is named.
+func UserBase(user string) string { return "bulkload-" + user }
 
 // Choose names a new directory for a job in a base. Its name cannot be
 // guessed, since others may write into it.

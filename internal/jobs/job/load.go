@@ -26,7 +26,7 @@ import (
 // LoadOptions say how [LoadDir] works.
 type LoadOptions struct {
 	Verify  string // full, when the directory has a manifest, or off
-	Staging string // directory on HDFS for files that are uploaded, default /tmp/bulkload-USER
+	Staging string // directory on HDFS for files that are uploaded, default that of [staging.Base]
 	Stage   loader.Stage
 	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
 	MaxFiles int

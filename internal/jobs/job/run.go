@@ -23,7 +23,7 @@ import (
 // RunOptions are [WorkOptions] with what only a whole run needs.
 type RunOptions struct {
 	build.WorkOptions
-	Staging  string       // directory on HDFS, default /tmp/bulkload-USER
+	Staging  string       // directory on HDFS, default that of [staging.Base]
 	Keep     bool         // leave the staging directory of a successful run
 	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
 	Stage    loader.Stage // the load mode, default as the table needs it

@@ -35,7 +35,7 @@ type Request struct {
 type RunOptions struct {
 	build.WorkOptions
 	State           checkpoint.Options
-	Staging         string // directory on HDFS, default /tmp/bulkload-USER
+	Staging         string // directory on HDFS, default that of [staging.Base]
 	Keep            bool   // leave the staging directory of a successful run
 	Stage           loader.Stage
 	MaxFiles        int // of a family of a region, default that of the configuration, else 32

@@ -26,7 +26,7 @@ type Options struct {
 	DryRun     bool   // predict, and change nothing
 	InsertOnly bool   // the caller knows that no row of the load was in the table before it
 	Verify     string // full: the table is as predicted (default); range: no cell of the load is seen, for tables that others write to meanwhile
-	Staging    string // directory on HDFS for the files with markers, default /tmp/bulkload-USER
+	Staging    string // directory on HDFS for the files with markers, default that of [staging.Base]
 	Stage      loader.Stage
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int

@@ -93,7 +93,7 @@ func (c Check) In(words func(setting.Name) string) Check {
 // Options are [WorkOptions] with what else a check depends on.
 type Options struct {
 	build.WorkOptions
-	Staging string          // directory on HDFS, default /tmp/bulkload-USER
+	Staging string          // directory on HDFS, default that of [staging.Base]
 	Stage   loader.Stage    // the way that files will go, default as the table needs it
 	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout time.Duration   // for all checks together, default 1 min

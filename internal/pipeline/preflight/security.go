@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/hadoop/tlsconf"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
@@ -248,7 +249,7 @@ func checkZones(s securityFacts, user string) Check {
 	switch {
 	case s.staging == "" || s.root == "" || from == to:
 	case to != "":
-		dir := path.Join(to, "bulkload-"+user)
+		dir := path.Join(to, staging.UserBase(user))
 		return bad(name, setting.Textf("as an administrator: hdfs dfs -mkdir %s; hdfs dfs -chown %s %s; then %s %s", dir, user, dir, setting.Staging, dir),
 			"HBase's directory %s is in the encryption zone %s and the staging directory is not: HDFS cannot move files into it", s.root, to)
 	default:
