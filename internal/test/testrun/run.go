@@ -193,6 +193,9 @@ func (r *runner) test(ctx context.Context, dir string, args []string, mode strin
 		}
 	}
 	err = cmd.Wait()
+	r.mu.Lock()
+	r.totals.used(args[len(args)-1], mode, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+	r.mu.Unlock()
 	if err != nil && !failed && ctx.Err() == nil {
 		return fmt.Errorf("go test %s: %w: %s", strings.Join(args, " "), err, stderr.String())
 	}

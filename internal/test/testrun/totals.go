@@ -18,7 +18,16 @@ type totals struct {
 	tests, again int
 	names        map[string]bool
 	times        []timed
+	cpu          []timed // processor time of each run of go test with what it started: compiler, tests, programs of tests
 	failed       []failure
+}
+
+// used notes the processor time of a run of go test: that with the race detector, which has many packages, or that of a package.
+func (t *totals) used(path, mode string, cpu time.Duration) {
+	if mode != "" {
+		path = mode
+	}
+	t.cpu = append(t.cpu, timed{path, cpu.Seconds()})
 }
 
 // A failure is what failed, a test or a package, and the begin of what it printed.
@@ -70,11 +79,14 @@ func begin(output []string) []string {
 
 // print prints the summary: what failed comes last, where it is seen, with the begin of what it said.
 func (t *totals) print(out io.Writer) {
-	slices.SortFunc(t.times, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
 	fmt.Fprintf(out, "\n%d tests in %s; %d of them once more without the race detector. The slowest:\n", t.tests, time.Since(t.start).Round(time.Second), t.again)
-	for _, x := range t.times[:min(slowest, len(t.times))] {
-		fmt.Fprintf(out, "%8.1f s  %s\n", x.seconds, x.name)
+	printMost(out, t.times)
+	var cpu float64
+	for _, x := range t.cpu {
+		cpu += x.seconds
 	}
+	fmt.Fprintf(out, "Processor time without that of clusters: %s. The most:\n", time.Duration(cpu*float64(time.Second)).Round(time.Second))
+	printMost(out, t.cpu)
 	if len(t.failed) == 0 {
 		fmt.Fprintln(out, "All passed.")
 		return
@@ -86,5 +98,13 @@ func (t *totals) print(out io.Writer) {
 		for _, line := range f.said {
 			fmt.Fprintf(out, "         %.200s\n", strings.TrimRight(line, "\n"))
 		}
+	}
+}
+
+// printMost prints those that took most, and sorts them so.
+func printMost(out io.Writer, times []timed) {
+	slices.SortFunc(times, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	for _, x := range times[:min(slowest, len(times))] {
+		fmt.Fprintf(out, "%8.1f s  %s\n", x.seconds, x.name)
 	}
 }
