@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -96,6 +97,26 @@ func values(records []record) [][]string {
 		v = append(v, r.Values)
 	}
 	return v
+}
+
+// showRows appends each row to got, its values with slashes between them and - for NULL.
+func showRows(t *testing.T, in *Input, got *[]string) (err error) {
+	r := in.NewReader()
+	for i := range in.Splits() {
+		err = firstError(err, r.Read(t.Context(), i, func(b *Batch) error {
+			for row := range b.Rows {
+				var values []string
+				for c := range b.Cols {
+					if values = append(values, "-"); !b.Null(row, c) {
+						values[c] = string(b.Field(row, c))
+					}
+				}
+				*got = append(*got, strings.Join(values, "/"))
+			}
+			return nil
+		}))
+	}
+	return err
 }
 
 // load opens the inputs and reads them.

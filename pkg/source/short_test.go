@@ -66,21 +66,7 @@ func TestColumnsOlderFilesLack(t *testing.T) {
 				}
 				in, err := Open(t.Context(), disk, inputs, o)
 				if err == nil {
-					r := in.NewReader()
-					for i := range in.Splits() {
-						err = firstError(err, r.Read(t.Context(), i, func(b *Batch) error {
-							for row := range b.Rows {
-								var values []string
-								for c := range b.Cols {
-									if values = append(values, "-"); !b.Null(row, c) {
-										values[c] = string(b.Field(row, c))
-									}
-								}
-								got = append(got, strings.Join(values, "/"))
-							}
-							return nil
-						}))
-					}
+					err = showRows(t, in, &got)
 				}
 				if tt.err != "" {
 					if err == nil || !strings.Contains(err.Error(), tt.err) {

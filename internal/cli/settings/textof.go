@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"strings"
 
 	"bulkload/internal/model/spec"
@@ -40,7 +41,7 @@ func ofDialect(list []Setting, s spec.Spec) {
 	}
 	effective := map[string]string{"field_sep": dialect.Text(d.FieldSep), "record_sep": record, "quote": none(dialect.Text(d.Quote)), "quotes": quotes,
 		"escape": none(dialect.Text(d.Escape)), "escape_map": string(d.Map), "null_value": none(strings.Join(nulls, ", ")), "null_quoted": yes[d.NullQuoted],
-		"header": string(d.Header), "trim": string(d.Trim), "empty": empty}
+		"header": string(d.Header), "trim": string(d.Trim), "last_column": cmp.Or(string(d.Last), "plain"), "empty": empty}
 	for i := range list {
 		if v, ok := effective[list[i].Name]; ok && list[i].Origin == "default" {
 			list[i].Value, list[i].Origin = v, "dialect "+d.Name

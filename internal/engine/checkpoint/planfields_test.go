@@ -48,6 +48,7 @@ func fieldsOfASpec() map[string]specField {
 		"SkipEnd":        {"plan", func(s *spec.Spec) { s.SkipEnd = 1 }, "skip_end=1", ""},
 		"Comment":        {"plan", func(s *spec.Spec) { s.Comment = "#" }, "comment=#", ""},
 		"Trim":           {"plan", func(s *spec.Spec) { s.Trim = "both" }, "trim=both", ""},
+		"LastColumn":     {"plan", func(s *spec.Spec) { s.LastColumn = "separated" }, "last_column=separated", ""},
 		"Charset":        {"plan", func(s *spec.Spec) { s.Charset = "gbk" }, "charset=gbk", ""},
 		"Extra":          {"plan", func(s *spec.Spec) { s.Extra = "ignore" }, "columns was not given, it is extra ignore, missing fail", ""},
 		"Missing":        {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},

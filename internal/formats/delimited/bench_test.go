@@ -29,6 +29,9 @@ func checkRow(d *dialect.Dialect, awkward bool) string {
 	if end == "" {
 		end = "\n"
 	}
+	if d.Last == dialect.LastSeparated {
+		end = d.FieldSep + end
+	}
 	return strings.Join(values, d.FieldSep) + end
 }
 

@@ -133,8 +133,12 @@ func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
 	if len(s.Fields) == row && !s.quoted && s.passed(s.Data[start:end], last && next >= n) {
 		return nil
 	}
-	if f := s.put(start, row, end, n, last); f != nil {
-		return f
+	// The separator that ends a record has nothing after it.
+	ended := s.separated && len(s.Fields) > row && s.from == end && !s.quoted
+	if !ended {
+		if f := s.put(start, row, end, n, last); f != nil {
+			return f
+		}
 	}
 	if f := s.undecoded; f != nil {
 		f.End = next
@@ -142,6 +146,9 @@ func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
 	}
 	if found := len(s.Fields) - row; found != s.cols {
 		return &Fault{Start: start, End: next, At: start, Column: -1, Found: found}
+	}
+	if s.separated && !ended {
+		return &Fault{Start: start, End: next, At: end, Column: -1, Reason: reasonLast}
 	}
 	s.Starts = append(s.Starts, uint32(start))
 	return nil

@@ -7,12 +7,13 @@ import (
 )
 
 // First reads the first record of a text as a header: its values, which are never NULL, and where the next record
-// begins. Lines that are no records are passed over. It is nil when there is no whole record.
+// begins. Lines that are no records are passed over. It is nil when there is no whole record. Where a separator ends each record, it may end
+// the header too.
 func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
 	plain := *s.d
-	plain.Null = nil
+	plain.Null, plain.Last = nil, dialect.LastPlain
 	// The number of columns is not known: a record with another is a fault that says how many there are.
 	one := New(&plain, 1, s.charset)
 	next, bad = one.Scan(data, 0, len(text), last)
@@ -26,6 +27,9 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 		}
 		for _, f := range many.Fields[:bad.Found] {
 			names = append(names, string(f.Of(many.Data)))
+		}
+		if last := len(names) - 1; s.separated && names[last] == "" {
+			names = names[:last]
 		}
 		return names, bad.End, nil
 	}

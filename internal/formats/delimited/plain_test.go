@@ -38,6 +38,9 @@ func plainRead(d *dialect.Dialect, text string, cols int) (records []plainRecord
 		if record.bad == "" && len(record.values) != cols {
 			record.bad, record.values = fmt.Sprint(len(record.values)), nil
 		}
+		if record.bad == "" && d.Last == dialect.LastSeparated && !r.ended {
+			record.bad, record.values = reasonLast, nil
+		}
 		records = append(records, record)
 		if record.bad != "" {
 			return records
@@ -53,6 +56,9 @@ type plainReader struct {
 	cols int
 	end  string // of a record
 	cr   bool   // CR LF ends one too
+
+	rest  bool // the value is the last one, and takes separators
+	ended bool // a separator ended the record
 }
 
 // plainValue is a value as it stands in the text, and without quotes and escapes.
@@ -76,7 +82,7 @@ func (r *plainReader) ends(i int) int {
 
 // separated says that a separator stands at i.
 func (r *plainReader) separated(i int) bool {
-	return strings.HasPrefix(r.text[i:], r.d.FieldSep)
+	return !r.rest && strings.HasPrefix(r.text[i:], r.d.FieldSep)
 }
 
 // blanks is where the blanks at i end.
@@ -92,6 +98,7 @@ func (r *plainReader) record(at int) (plainRecord, int) {
 	record := plainRecord{at: at}
 	for i := at; ; {
 		var v plainValue
+		r.rest = r.d.Last == dialect.LastRest && len(record.values) == r.cols-1
 		if j := r.blanks(i); r.d.Quote != "" && j < len(r.text) && r.text[j] == r.d.Quote[0] {
 			v = r.quoted(j)
 		} else {
@@ -108,8 +115,13 @@ func (r *plainReader) record(at int) (plainRecord, int) {
 		i = v.next
 		if i < len(r.text) && r.separated(i) {
 			i += len(r.d.FieldSep)
-			continue
+			r.ended = i >= len(r.text) || r.ends(i) >= 0 || r.cr && r.text[i:] == "\r"
+			if r.d.Last != dialect.LastSeparated || !r.ended {
+				continue
+			}
+			return record, min(i+max(r.ends(i), 1), len(r.text))
 		}
+		r.ended = false
 		if i < len(r.text) {
 			line := r.text[at:i]
 			i += r.ends(i)

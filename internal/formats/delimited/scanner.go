@@ -35,6 +35,8 @@ type Scanner struct {
 	hasQuote   bool
 	looks      int  // at how many bytes: sep and end, and the quote or the escape or both
 	quick      bool // one byte is between fields, and none is taken off their ends
+	separated  bool // a separator ends each record
+	rest       bool // the last field has separators in it
 	null       string
 	nullEscape bool   // null is the one text for NULL, and begins with the escape
 	a, b, c, e uint64 // patterns of the bytes that are looked at
@@ -79,6 +81,7 @@ const (
 	reasonUnclosed = "a quote is opened and not closed"
 	reasonCharset  = "bytes that are no character of the character set"
 	reasonEscape   = "the escape stands before the end of the file"
+	reasonLast     = "no separator ends the record (last_column says separated)"
 )
 
 // New is a scanner of records of so many columns. charset is nil where bytes are taken as they are.
@@ -120,7 +123,8 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 			s.c = s.e
 		}
 	}
-	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone
+	s.separated, s.rest = d.Last == dialect.LastSeparated, d.Last == dialect.LastRest
+	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone && !s.rest
 	if len(d.Null) == 1 && s.hasEscape && !d.QuotedOnly && s.quick {
 		s.null = d.Null[0]
 		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape
@@ -229,6 +233,10 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				s.quoted, s.inside, s.odd = true, true, true
 			case s.at(pos, n, s.sep):
+				if s.rest && len(fields)-row == s.cols-1 {
+					skip = pos + len(s.sep)
+					continue
+				}
 				if f := s.put(start, row, pos, n, last); f != nil {
 					return s.bad(start, row, f)
 				}

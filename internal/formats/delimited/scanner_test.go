@@ -41,7 +41,14 @@ func dialects(t testing.TB) map[string]*dialect.Dialect {
 		"null quoted": preset(t, dialect.Spark, func(d *dialect.Dialect) { d.NullQuoted = true }),
 		"both":        preset(t, dialect.MySQLCSV, func(d *dialect.Dialect) { d.Doubled = true }),
 		"escaped cr":  preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.RecordSep = "" }),
-		"crlf":        preset(t, dialect.CSV, func(d *dialect.Dialect) { d.RecordSep = "\r\n" }),
+		"tbl":         preset(t, dialect.Hive, func(d *dialect.Dialect) { d.FieldSep, d.RecordSep, d.Last = "|", "", dialect.LastSeparated }),
+		"tbl quoted":  preset(t, dialect.PostgresCSV, func(d *dialect.Dialect) { d.Last = dialect.LastSeparated }),
+		"tbl trimmed": preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.Trim, d.Last = dialect.TrimBoth, dialect.LastSeparated }),
+		"rest":        preset(t, dialect.Hive, func(d *dialect.Dialect) { d.FieldSep, d.Last = ",;", dialect.LastRest }),
+		"rest escaped": preset(t, dialect.HiveEscaped, func(d *dialect.Dialect) {
+			d.FieldSep, d.Trim, d.RecordSep, d.Last = ",", dialect.TrimRight, "", dialect.LastRest
+		}),
+		"crlf": preset(t, dialect.CSV, func(d *dialect.Dialect) { d.RecordSep = "\r\n" }),
 	}
 	for _, name := range dialect.Presets() {
 		all[name] = preset(t, name, nil)

@@ -17,6 +17,7 @@ import (
 type text struct {
 	d        dialect.Dialect
 	end      string // after a record
+	ending   string // after its last value
 	byName   bool   // job files name the dialect; else csv or dump, as they are by default
 	utf8     bool   // values must be
 	special  [256]bool
@@ -98,6 +99,10 @@ func (t *text) prepare() error {
 		t.special['\r'], t.special['\n'] = true, true
 	}
 	t.special[d.FieldSep[0]], t.special[t.end[0]] = true, true
+	t.ending = t.end
+	if d.Last == dialect.LastSeparated {
+		t.ending = d.FieldSep + t.end
+	}
 	if d.Quote != "" {
 		t.special[d.Quote[0]] = true
 	}
@@ -166,6 +171,9 @@ func (t *text) settings(m map[string]any) {
 	}
 	if d.Trim != dialect.TrimNone {
 		m["trim"] = string(d.Trim)
+	}
+	if d.Last != dialect.LastPlain {
+		m["last_column"] = string(d.Last)
 	}
 }
 
@@ -368,7 +376,7 @@ func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int
 			return nil, fmt.Errorf("column %q: its name cannot be written: %w", c.name, err)
 		}
 	}
-	e.b = append(e.b, t.end...)
+	e.b = append(e.b, t.ending...)
 	return e, nil
 }
 
@@ -395,7 +403,7 @@ func (e *textEncoder) row(r *row) (int, error) {
 	case len(e.b) > 0 && e.b[len(e.b)-1] == sub && !e.t.special[sub]:
 		return last, errSub
 	}
-	e.b = append(e.b, e.t.end...)
+	e.b = append(e.b, e.t.ending...)
 	return -1, e.full()
 }
 

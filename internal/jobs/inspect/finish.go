@@ -68,6 +68,9 @@ func (r *Report) noteText() {
 			r.Notes = append(r.Notes, "no value of the sample is in quotes: further on they are "+how)
 		}
 	}
+	if last := len(r.Columns) - 1; last > 0 && r.Sample.Rows > 0 && r.Columns[last].Nulls+r.Columns[last].Empty == r.Sample.Rows {
+		r.Notes = append(r.Notes, "the last column has no value: if a separator ends each record, leave that column out and set last_column: separated")
+	}
 	for _, n := range r.Nulls {
 		if !n.IsNull && n.Text != "" {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s, which exporters write for NULL, occurs %s as a value and is read as text", quotedText(n.Text, n.Quoted), setting.Count(n.Count, "time")))

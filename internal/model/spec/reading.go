@@ -53,7 +53,7 @@ func (s *Spec) ofDialect() bool {
 		return err == nil && len(bytes) > 1
 	}
 	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
-		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" && !s.formatTraits().Charset || s.Header == "first" || s.Header == "match" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.LastColumn != "" || r.Charset != "" && !s.formatTraits().Charset || s.Header == "first" || s.Header == "match" ||
 		many(s.FieldSep) || many(s.RecordSep)
 }
 
@@ -167,6 +167,9 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 	d.SkipLines, d.SkipEnd, d.Comment = r.SkipLines, r.SkipEnd, r.Comment
 	if r.Trim != "" {
 		d.Trim = dialect.Trim(r.Trim)
+	}
+	if r.LastColumn != "" && r.LastColumn != "plain" {
+		d.Last = dialect.Last(r.LastColumn)
 	}
 	if r.Charset != "" {
 		d.Charset = strings.ToLower(r.Charset)

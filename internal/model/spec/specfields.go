@@ -76,6 +76,7 @@ type Reading struct {
 	SkipEnd    int    `yaml:"skip_end"`    // at its end
 	Comment    string `yaml:"comment"`     // prefix of comment lines, such as #
 	Trim       string `yaml:"trim"`        // no, left, right or both ends of values without quotes
+	LastColumn string `yaml:"last_column"` // plain, separated or rest
 	Charset    string `yaml:"charset"`     // character set
 	Extra      string `yaml:"extra"`       // columns the job does not list: fail or ignore
 	Missing    string `yaml:"missing"`     // columns that a file lacks: fail or null
@@ -174,6 +175,8 @@ func allFields() []SpecField {
 		{Name: "skip_end", Type: FieldNumber, Part: OfText, Default: "0", Usage: "text: lines at the end of each file that are not records", Doc: "Lines at the end of each file of text that are not records."},
 		{Name: "comment", Type: FieldText, Part: OfText, Usage: "text: prefix of comment lines, such as #", Doc: "What a line of text begins with that is not a record."},
 		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: ends of values without quotes that lose their blanks: no, left, right, both", Doc: "Which ends of values without quotes lose their blanks and tabs."},
+		{Name: "last_column", Type: FieldText, Part: OfText, Default: "plain", Enum: []string{"plain", "separated", "rest"}, Usage: "text: plain (default), separated (a separator ends each record) or rest (it takes the rest of the record)",
+			Doc: "How the last column ends: with the record (plain), with a separator before the record's end, or with the record and with all separators before that in it (rest)."},
 		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)",
 			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are not characters of it make a bad record."},
 		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore", Doc: "What becomes of columns that are not among those asked for."},

@@ -16,7 +16,10 @@ type plainReader struct {
 	end  string // after a record
 	cr   bool   // a CR before the line feed belongs to it
 
-	ended int // how many bytes end the record that was read last
+	cols    int
+	rest    bool // the value is the last, and takes separators
+	nothing bool // nothing stands for the last value of the record that was read last
+	ended   int  // how many bytes end it
 }
 
 // A plainText is what it has read.
@@ -34,7 +37,7 @@ type plainBad struct {
 
 // plainRead reads a text that begins with the header, if it has one, and has so many columns.
 func plainRead(d *dialect.Dialect, text []byte, header bool, cols int) (all plainText) {
-	p := plainReader{d: d, text: text, end: d.RecordSep}
+	p := plainReader{d: d, text: text, cols: cols, end: d.RecordSep}
 	if p.end == "" {
 		p.end, p.cr = "\n", true
 	}
@@ -75,7 +78,7 @@ func plainRead(d *dialect.Dialect, text []byte, header bool, cols int) (all plai
 		case p.isNone(at, next, row, cols):
 		case header:
 			header = false
-		case len(row) != cols, p.isStray(at, next):
+		case !p.whole(&row), p.isStray(at, next):
 			all.bad = append(all.bad, plainBad{at, text[at : next-p.ended]})
 		default:
 			all.rows = append(all.rows, row)
@@ -83,6 +86,19 @@ func plainRead(d *dialect.Dialect, text []byte, header bool, cols int) (all plai
 		at = next
 	}
 	return all
+}
+
+// whole says that a record has as many columns as it should. What the separator at its end ends is one more value, without a byte, which is
+// taken off.
+func (p *plainReader) whole(row *[]value) bool {
+	if p.d.Last == dialect.LastSeparated {
+		last := len(*row) - 1
+		if last == 0 || !p.nothing {
+			return false
+		}
+		*row = (*row)[:last]
+	}
+	return len(*row) == p.cols
 }
 
 // has says that a text stands at a place.
@@ -131,16 +147,17 @@ func (p *plainReader) isStray(from, next int) bool {
 // record reads the record at a place. next is where the next one begins; fault is the byte that may not stand where it does, -1 for none.
 func (p *plainReader) record(at int) (row []value, next, fault int, unclosed bool) {
 	for {
+		p.rest = p.d.Last == dialect.LastRest && len(row) == p.cols-1
 		v, to, fault, unclosed := p.field(at)
 		if fault >= 0 || unclosed {
 			return nil, 0, fault, unclosed
 		}
-		row = append(row, v)
+		row, p.nothing = append(row, v), to == at
 		switch {
 		case to == len(p.text):
 			p.ended = 0
 			return row, to, -1, false
-		case p.has(to, p.d.FieldSep):
+		case p.separated(to):
 			at = to + len(p.d.FieldSep)
 		default:
 			p.ended = p.ends(to)
@@ -149,8 +166,11 @@ func (p *plainReader) record(at int) (row []value, next, fault int, unclosed boo
 	}
 }
 
+// separated says that a separator ends the value before a place.
+func (p *plainReader) separated(at int) bool { return !p.rest && p.has(at, p.d.FieldSep) }
+
 func (p *plainReader) blank(at int) bool {
-	return p.d.Trim != dialect.TrimNone && at < len(p.text) && (p.text[at] == ' ' || p.text[at] == '\t') && !p.has(at, p.d.FieldSep)
+	return p.d.Trim != dialect.TrimNone && at < len(p.text) && (p.text[at] == ' ' || p.text[at] == '\t') && !p.separated(at)
 }
 
 func is(setting string, c byte) bool { return setting != "" && setting[0] == c }
@@ -165,7 +185,7 @@ func (p *plainReader) field(from int) (v value, to, fault int, unclosed bool) {
 		return p.quoted(open)
 	}
 	to = from
-	for to < len(p.text) && !p.has(to, p.d.FieldSep) && p.ends(to) == 0 {
+	for to < len(p.text) && !p.separated(to) && p.ends(to) == 0 {
 		switch c := p.text[to]; {
 		case is(p.d.Quote, c) && !p.d.Lenient:
 			return v, 0, to, false
@@ -202,7 +222,7 @@ func (p *plainReader) quoted(open int) (v value, to, fault int, unclosed bool) {
 		case p.d.Doubled && at+1 < len(p.text) && is(p.d.Quote, p.text[at+1]):
 			at += 2
 			continue
-		case p.d.Lenient && at+1 < len(p.text) && !p.has(at+1, p.d.FieldSep) && p.ends(at+1) == 0:
+		case p.d.Lenient && at+1 < len(p.text) && !p.separated(at+1) && p.ends(at+1) == 0:
 			at++
 			continue
 		}
@@ -212,7 +232,7 @@ func (p *plainReader) quoted(open int) (v value, to, fault int, unclosed bool) {
 	for to = at + 1; p.blank(to); {
 		to++
 	}
-	if to < len(p.text) && !p.has(to, p.d.FieldSep) && p.ends(to) == 0 {
+	if to < len(p.text) && !p.separated(to) && p.ends(to) == 0 {
 		return v, 0, at + 1, false
 	}
 	return v, to, -1, false

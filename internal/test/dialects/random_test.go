@@ -52,6 +52,7 @@ func randomDialect(r *rand.Rand) *dialect.Dialect {
 		}
 		d.Comment = pick(r, "", "", "", "", "#", "//", "--")
 		d.Trim = pick(r, dialect.TrimNone, dialect.TrimNone, dialect.TrimNone, dialect.TrimLeft, dialect.TrimRight, dialect.TrimBoth)
+		d.Last = pick(r, dialect.LastPlain, dialect.LastPlain, dialect.LastPlain, dialect.LastPlain, dialect.LastSeparated, dialect.LastRest)
 		if d.Check() == nil {
 			return d
 		}
@@ -128,6 +129,9 @@ func (x *randomText) write(r *rand.Rand, size int) {
 				b = append(b, x.d.FieldSep...)
 			}
 			b = append(b, values(c)...)
+		}
+		if x.d.Last == dialect.LastSeparated {
+			b = append(b, x.d.FieldSep...)
 		}
 		b = append(b, end()...)
 	}

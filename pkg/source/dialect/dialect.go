@@ -29,11 +29,12 @@ type Dialect struct {
 	NullQuoted bool     `json:"null_quoted,omitempty"` // within quotes too
 
 	Header    Header `json:"header"`
-	SkipLines int    `json:"skip_lines,omitempty"` // lines before the header or the first record that are no records
-	SkipEnd   int    `json:"skip_end,omitempty"`   // lines at the end that are none
-	Comment   string `json:"comment,omitempty"`    // a record that begins with it is none; empty: there are no comments
-	Trim      Trim   `json:"trim"`                 // which ends of unquoted values lose their blanks and tabs
-	Charset   string `json:"charset,omitempty"`    // name of the character set; empty: bytes are taken as they are
+	SkipLines int    `json:"skip_lines,omitempty"`  // lines before the header or the first record that are no records
+	SkipEnd   int    `json:"skip_end,omitempty"`    // lines at the end that are none
+	Comment   string `json:"comment,omitempty"`     // a record that begins with it is none; empty: there are no comments
+	Trim      Trim   `json:"trim"`                  // which ends of unquoted values lose their blanks and tabs
+	Last      Last   `json:"last_column,omitempty"` // how a record's last column ends
+	Charset   string `json:"charset,omitempty"`     // name of the character set; empty: bytes are taken as they are
 }
 
 // Header reports whether a file's first record names its columns.
@@ -56,6 +57,16 @@ const (
 	TrimLeft  Trim = "left"
 	TrimRight Trim = "right"
 	TrimBoth  Trim = "both"
+)
+
+// Last says how the last column of a record ends.
+type Last string
+
+// Ends of the last column.
+const (
+	LastPlain     Last = ""          // where the record ends
+	LastSeparated Last = "separated" // with a separator before the end of the record, as in the .tbl files of TPC-H
+	LastRest      Last = "rest"      // where the record ends, and has separators in it, as with Hive's serialization.last.column.takes.rest
 )
 
 // mostSep is the greatest length of a separator in bytes.
@@ -126,6 +137,12 @@ func (d Dialect) Check() error {
 	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
 		bad("trim", "%q is invalid: want one of %s", d.Trim, join(trims))
 	}
+	switch lasts := []Last{LastPlain, LastSeparated, LastRest}; {
+	case !slices.Contains(lasts, d.Last):
+		bad("last_column", "%q is invalid: want plain, %s or %s", d.Last, LastSeparated, LastRest)
+	case d.Last == LastRest && d.Quote != "":
+		bad("last_column", "the rest of a record has no quotes around it: set quote to none, or let writers quote values with separators")
+	}
 	if strings.ContainsAny(d.FieldSep[:1]+end[:1]+d.Quote+d.Escape, "0123456789") {
 		bad("field_sep", "a digit separates or quotes nothing")
 	}
@@ -157,7 +174,7 @@ func join[T ~string](list []T) string {
 // RFC4180 says that the text is CSV of RFC 4180, whatever is NULL in it: quotes are doubled, there is
 // no other escape, and every line that is not blank is a record.
 func (d Dialect) RFC4180() bool {
-	return d.RecordSep == "" && d.Quote == `"` && d.Doubled && d.Escape == "" && len(d.FieldSep) == 1 && d.Comment == "" && d.Trim == TrimNone
+	return d.RecordSep == "" && d.Quote == `"` && d.Doubled && d.Escape == "" && len(d.FieldSep) == 1 && d.Comment == "" && d.Trim == TrimNone && d.Last == LastPlain
 }
 
 // Cuttable says that the beginning of a record can be found from any place of a file, by the
@@ -257,6 +274,7 @@ func (d Dialect) String() string {
 	if d.Trim != TrimNone {
 		add("trim", string(d.Trim))
 	}
+	text("last_column", string(d.Last))
 	text("charset", d.Charset)
 	return b.String()
 }

@@ -18,7 +18,7 @@ const (
 	PostgresTxt = "postgres"     // COPY … TO, text format
 	PostgresCSV = "postgres-csv" // COPY … TO … CSV HEADER
 	Spark       = "spark"        // DataFrameWriter.csv with a header
-	Oracle      = "oracle"       // SQL*Plus SET MARKUP CSV ON; '' is NULL in Oracle
+	Oracle      = "oracle"       // SQL*Plus SET MARKUP CSV ON, SQLcl; '' is NULL in Oracle, in quotes too
 	Excel       = "excel"        // CSV of Excel, with the separator of its line sep= if it has one
 	JQText      = "jq-tsv"       // jq's @tsv
 	Pandas      = "pandas"       // DataFrame.to_csv: a CR alone needs no quotes
@@ -77,7 +77,9 @@ func Preset(name string) (Dialect, error) {
 		d.RecordSep = "\n"
 		return d, nil
 	case Oracle:
-		return csv(HeaderYes, ""), nil
+		d := csv(HeaderYes, "")
+		d.NullQuoted = true
+		return d, nil
 	case Excel:
 		return csv(HeaderYes, ""), nil
 	case JQText:
