@@ -31,7 +31,7 @@ func (textFormat) check(o *Options) error {
 	switch d := o.Dialect; {
 	case d == nil:
 		return errors.New("text needs a dialect")
-	case d.Header == dialect.HeaderNo && len(o.Columns) == 0:
+	case d.Header == dialect.HeaderNo && len(o.Columns) == 0 && !d.Fixed():
 		return ErrNoHeader
 	}
 	return nil
@@ -243,10 +243,12 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	return true, nil
 }
 
-// decode finds the character set of a file's dialect. What is in UTF-16 is decoded as a whole, from the front; of other
-// sets, values are.
+// decode finds the character set of a file's dialect. What is in UTF-16 or EBCDIC is decoded as a whole, from the front; of other
+// sets, and of fixed columns, values are.
 func (f *inputFile) decode() error {
-	return f.decodeAs(f.dialect.Charset)
+	err := f.decodeAs(f.dialect.Charset)
+	f.transcoded = f.transcoded && !f.dialect.Fixed()
+	return err
 }
 
 // decodeAs is decode for a character set by its name, which may be empty.

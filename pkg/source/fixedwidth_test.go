@@ -29,26 +29,26 @@ func (k fixedWidth) probe(_ context.Context, f *inputFile, _ []byte, _ *Options)
 	return k.text(f), nil
 }
 
-func (fixedWidth) reader(r *Reader) splitReader             { return &fixedReader{recordReader{r}} }
-func (fixedWidth) text(f *inputFile) textForm               { return fixedText{textFile{f}} }
+func (fixedWidth) reader(r *Reader) splitReader             { return &widthReader{recordReader{r}} }
+func (fixedWidth) text(f *inputFile) textForm               { return widthText{textFile{f}} }
 func (fixedWidth) marks(*inputFile, Sep, Sep) rejects.Marks { return rejects.Marks{End: "\n"} }
 
-type fixedText struct{ textFile }
+type widthText struct{ textFile }
 
-func (t fixedText) rejectForm(*Options) *rejects.Form {
+func (t widthText) rejectForm(*Options) *rejects.Form {
 	return &rejects.Form{Version: 1, Format: "fixed", Columns: t.f.columns}
 }
 
-func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
+func (t widthText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
 	places, err := t.f.planLines(ctx, o, lineStart)
 	return cutAt(add, places, err)
 }
 
-type fixedReader struct{ recordReader }
+type widthReader struct{ recordReader }
 
-func (t *fixedReader) trimEnd(record []byte) []byte { return bytes.TrimSuffix(record, []byte{'\n'}) }
+func (t *widthReader) trimEnd(record []byte) []byte { return bytes.TrimSuffix(record, []byte{'\n'}) }
 
-func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
+func (t *widthReader) parse(n, _ int, last bool) (int, error) {
 	r, start, k := t.r, 0, 0
 	r.extra = n
 	for start < n {

@@ -9,6 +9,7 @@ func formats() []registered {
 		{FormatJSON, jsonFormat{}},
 		{FormatAvro, avroFormat{}},
 		{FormatText, textFormat{}},
+		{FormatFixed, fixedFormat{}},
 		{FormatRejects, rejectFormat{}},
 		{FormatTable, tableParts{}},
 	}

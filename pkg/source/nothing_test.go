@@ -13,7 +13,7 @@ import (
 // by what is made of them, or unknown.
 func TestNothing(t *testing.T) {
 	texts := map[string]string{"nothing": "", "a line feed": "\n", "blank lines": "\r\n\n", "a mark": "\ufeff", "a mark and a line feed": "\ufeff\n"}
-	for _, name := range append(dialect.Presets(), "") {
+	for _, name := range append(dialect.Separated(), "") {
 		var d *dialect.Dialect
 		if name != "" {
 			d = dialectOf(t, name, nil)

@@ -29,6 +29,8 @@ const (
 	FormatTable Format = "table"
 	// FormatText is text of [Options.Dialect].
 	FormatText Format = "text"
+	// FormatFixed is text of fixed columns, as [Options.Dialect] says.
+	FormatFixed Format = "fixed"
 	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line says.
 	FormatRejects Format = "rejects"
 )
@@ -132,6 +134,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxRecord == 0 {
 		o.MaxRecord = defaultMaxRecord
+	}
+	if o.Format.Traits().Text && o.Dialect.Fixed() {
+		o.Format = FormatFixed
 	}
 	o.ChunkSize = min(o.ChunkSize, o.MaxRecord) // or a longer record could slip through
 	if o.Location == nil {

@@ -49,6 +49,8 @@ func fieldsOfASpec() map[string]specField {
 		"Comment":        {"plan", func(s *spec.Spec) { s.Comment = "#" }, "comment=#", ""},
 		"Trim":           {"plan", func(s *spec.Spec) { s.Trim = "both" }, "trim=both", ""},
 		"LastColumn":     {"plan", func(s *spec.Spec) { s.LastColumn = "separated" }, "last_column=separated", ""},
+		"Positions":      {"plan", func(s *spec.Spec) { s.Positions = spec.Texts{"id=1-9"} }, "position=id=1-9", ""},
+		"RecordLength":   {"plan", func(s *spec.Spec) { s.Positions, s.RecordLength = spec.Texts{"id=1-9"}, 80 }, "record_length=80", ""},
 		"Charset":        {"plan", func(s *spec.Spec) { s.Charset = "gbk" }, "charset=gbk", ""},
 		"Extra":          {"plan", func(s *spec.Spec) { s.Extra = "ignore" }, "columns was not given, it is extra ignore, missing fail", ""},
 		"Missing":        {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},

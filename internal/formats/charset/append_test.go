@@ -66,7 +66,7 @@ func TestBad(t *testing.T) {
 // TestSafe has the bound of every set: below it all bytes are ASCII, and no byte
 // is part of another character.
 func TestSafe(t *testing.T) {
-	want := map[string]byte{"gb18030": 0x30, "big5": 0x40, "shift_jis": 0x40, "euc-kr": 0x41, "utf-16": 0, "utf-16le": 0, "utf-16be": 0}
+	want := map[string]byte{"gb18030": 0x30, "big5": 0x40, "shift_jis": 0x40, "euc-kr": 0x41, "utf-16": 0, "utf-16le": 0, "utf-16be": 0, "cp037": 0, "cp500": 0, "cp1047": 0, "cp1140": 0}
 	for _, name := range Names() {
 		c := mustLookup(t, name)
 		safe, odd := want[name]

@@ -26,6 +26,7 @@ func room(dst []byte, n int) (grown, free []byte) {
 // decodeSingle decodes a set of one byte for each character.
 func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
 	bad = -1
+	ascii := c.safe > 0 // bytes below 0x80 are themselves
 	for i := 0; i < len(src); {
 		end := min(i+chunk, len(src))
 		var to []byte
@@ -34,7 +35,7 @@ func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
 		for i < end {
 			if i+8 <= len(src) {
 				w := binary.LittleEndian.Uint64(src[i:])
-				if w&highBits == 0 {
+				if ascii && w&highBits == 0 {
 					binary.LittleEndian.PutUint64(to[n:], w)
 					i, n = i+8, n+8
 					continue

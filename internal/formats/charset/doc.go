@@ -26,7 +26,7 @@
 // In GB18030, Big5, Shift JIS and code page 949 the second byte of a character
 // may be an ASCII character. No character holds a byte below [Charset.Safe]:
 //
-//	00     UTF-16: decode it first
+//	00     UTF-16, and EBCDIC's cp037, cp500, cp1047, cp1140: decode it first
 //	30     GB18030
 //	40     Big5, Shift JIS
 //	41     EUC-KR (code page 949)

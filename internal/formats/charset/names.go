@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -59,6 +60,10 @@ var sets = []known{
 	one("cp1257", "", charmap.Windows1257),
 	one("cp1258", "", charmap.Windows1258),
 	one("koi8-r", "cp20866", charmap.KOI8R),
+	ebcdic("cp037", "ibm037 ibm37 cp37 ebcdiccpus ebcdic", charmap.CodePage037, ""),
+	ebcdic("cp500", "ibm500 ibm00500", charmap.CodePage037, "\x4a[\x4f!\x5a]\x5f^\xb0¢\xba¬\xbb|"),
+	ebcdic("cp1047", "ibm1047", charmap.CodePage1047, ""),
+	ebcdic("cp1140", "ibm1140 ibm01140", charmap.CodePage1140, ""),
 }
 
 func add(name, aliases string, make func(name string) *Charset) known {
@@ -88,6 +93,20 @@ func one(name, aliases string, from encoding.Encoding) known {
 		aliases += " windows" + number + " win" + number + " " + number
 	}
 	return add(name, aliases, tabled(Charset{form: single, safe: 0x80}, from, nil))
+}
+
+// ebcdic is a code page of mainframes, in which no byte can be taken for the ASCII character. others are bytes with the characters that they
+// have instead of those of from.
+func ebcdic(name, aliases string, from encoding.Encoding, others string) known {
+	return add(name, aliases, func(name string) *Charset {
+		t := makeTables(single, from)
+		for len(others) > 0 {
+			_, n := utf8.DecodeRuneInString(others[1:])
+			t.one[others[0]] = entryOf(others[1:1+n], 1)
+			others = others[1+n:]
+		}
+		return &Charset{name: name, form: single, tables: t}
+	})
 }
 
 // ascii is Latin-1 without its upper half.

@@ -50,7 +50,7 @@ func dialects(t testing.TB) map[string]*dialect.Dialect {
 		}),
 		"crlf": preset(t, dialect.CSV, func(d *dialect.Dialect) { d.RecordSep = "\r\n" }),
 	}
-	for _, name := range dialect.Presets() {
+	for _, name := range dialect.Separated() {
 		all[name] = preset(t, name, nil)
 	}
 	return all

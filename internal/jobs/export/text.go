@@ -39,6 +39,9 @@ func newText(format Format, job *spec.Job) (*text, error) {
 	if job != nil && (kind == "" || kind == string(format)) {
 		own = job.Text()
 	}
+	if own.Fixed() { // which nothing writes
+		own, job = nil, nil
+	}
 	switch {
 	case own != nil && (own.Name == dialect.Dump) == (format == Dump) && (format != Dump || own.Quote == ""):
 		t.d, t.byName = *own, true

@@ -40,7 +40,7 @@ var always = []string{dialect.CSV, dialect.MySQLText, dialect.MySQLCSV, dialect.
 // TestTextAny writes any values in any dialect: they are read as they were, or refused before.
 func TestTextAny(t *testing.T) {
 	kinds := map[string]spec.Spec{}
-	for _, name := range dialect.Presets() {
+	for _, name := range dialect.Separated() {
 		kinds[name] = spec.Spec{Reading: spec.Reading{Dialect: name}}
 	}
 	kinds["bars"] = spec.Spec{FieldSep: "@|@", RecordSep: "#@#\\n", Reading: spec.Reading{Dialect: "mysql", Escape: "none", NullValue: spec.Texts{"-"}}}
@@ -141,7 +141,7 @@ func TestTextAny(t *testing.T) {
 func TestReadAs(t *testing.T) {
 	jobs := []spec.Spec{{Columns: []string{"a"}, FieldSep: ";"}, {Columns: []string{"a"}, Header: "no"}, {Columns: []string{"a"}, Format: "parquet"},
 		{Columns: []string{"a"}, Reading: spec.Reading{Dialect: "csv", Comment: "#", Trim: "left", NullValue: spec.Texts{"-"}, NullQuoted: "yes", Escape: "!", EscapeMap: "jq"}}}
-	for _, name := range dialect.Presets() {
+	for _, name := range dialect.Separated() {
 		jobs = append(jobs, spec.Spec{Columns: []string{"a"}, Reading: spec.Reading{Dialect: name}})
 	}
 	for _, s := range jobs {

@@ -30,7 +30,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 		lines.RecordSep = "" // its writer leaves no CR without quotes
 		d = &lines
 	}
-	names := dialect.Presets()
+	names := dialect.Separated()
 	if at := slices.Index(names, d.Name); at > 0 {
 		names = append([]string{d.Name}, slices.Delete(names, at, at+1)...)
 	}

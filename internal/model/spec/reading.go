@@ -53,7 +53,7 @@ func (s *Spec) ofDialect() bool {
 		return err == nil && len(bytes) > 1
 	}
 	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
-		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.LastColumn != "" || r.Charset != "" && !s.formatTraits().Charset || s.Header == "first" || s.Header == "match" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.LastColumn != "" || len(r.Positions) > 0 || r.RecordLength != 0 || r.Charset != "" && !s.formatTraits().Charset || s.Header == "first" || s.Header == "match" ||
 		many(s.FieldSep) || many(s.RecordSep)
 }
 
@@ -76,6 +76,8 @@ func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	}
 	name := s.Reading.Dialect
 	switch {
+	case name == "" && len(s.Reading.Positions) > 0:
+		name = dialect.Fixed
 	case name == "":
 		name = cmp.Or(s.formatTraits().Dialect, dialect.CSV)
 	case s.Format != "" && s.Format != name:
@@ -97,7 +99,17 @@ func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 		*p = b
 	}
 	bytes("field_sep", s.FieldSep, &d.FieldSep)
-	bytes("record_sep", s.RecordSep, &d.RecordSep)
+	if d.Unseparated = d.Fixed() && s.RecordSep == none; !d.Unseparated {
+		bytes("record_sep", s.RecordSep, &d.RecordSep)
+	}
+	for _, text := range s.Reading.Positions {
+		p, err := dialect.ParsePosition(text)
+		if err != nil {
+			errs = append(errs, &FieldError{"positions", err})
+		}
+		d.Positions = append(d.Positions, p)
+	}
+	d.RecordLength = s.Reading.RecordLength
 	if s.Header != "" {
 		d.Header = dialect.Header(s.Header)
 	}

@@ -65,23 +65,25 @@ type Spec struct {
 // Reading is how text is written, and which of its columns are read. Every field
 // is optional: the dialect has the exporter's own.
 type Reading struct {
-	Dialect    string `yaml:"dialect"`     // a preset of package dialect; default: csv or dump, as the text says
-	Quote      string `yaml:"quote"`       // the byte around a value, or none
-	Quotes     string `yaml:"quotes"`      // strict or lenient
-	Escape     string `yaml:"escape"`      // the byte before one that means nothing, or none
-	EscapeMap  string `yaml:"escape_map"`  // what letters after the escape mean
-	NullValue  Texts  `yaml:"null_value"`  // what stands for NULL; none: nothing is NULL
-	NullQuoted string `yaml:"null_quoted"` // yes: in quotes too; no
-	SkipLines  int    `yaml:"skip_lines"`  // at the beginning of each file
-	SkipEnd    int    `yaml:"skip_end"`    // at its end
-	Comment    string `yaml:"comment"`     // prefix of comment lines, such as #
-	Trim       string `yaml:"trim"`        // no, left, right or both ends of values without quotes
-	LastColumn string `yaml:"last_column"` // plain, separated or rest
-	Charset    string `yaml:"charset"`     // character set
-	Extra      string `yaml:"extra"`       // columns the job does not list: fail or ignore
-	Missing    string `yaml:"missing"`     // columns that a file lacks: fail or null
-	Partitions Texts  `yaml:"partitions"`  // directories name=value: auto, off, or the names
-	Where      Texts  `yaml:"where"`       // which partitions are read, such as dt=2026-11-01
+	Dialect      string `yaml:"dialect"`       // a preset of package dialect; default: csv or dump, as the text says
+	Quote        string `yaml:"quote"`         // the byte around a value, or none
+	Quotes       string `yaml:"quotes"`        // strict or lenient
+	Escape       string `yaml:"escape"`        // the byte before one that means nothing, or none
+	EscapeMap    string `yaml:"escape_map"`    // what letters after the escape mean
+	NullValue    Texts  `yaml:"null_value"`    // what stands for NULL; none: nothing is NULL
+	NullQuoted   string `yaml:"null_quoted"`   // yes: in quotes too; no
+	SkipLines    int    `yaml:"skip_lines"`    // at the beginning of each file
+	SkipEnd      int    `yaml:"skip_end"`      // at its end
+	Comment      string `yaml:"comment"`       // prefix of comment lines, such as #
+	Trim         string `yaml:"trim"`          // no, left, right or both ends of values without quotes
+	LastColumn   string `yaml:"last_column"`   // plain, separated or rest
+	Positions    Texts  `yaml:"positions"`     // of fixed columns: name=from-to
+	RecordLength int    `yaml:"record_length"` // of fixed columns: bytes of a record
+	Charset      string `yaml:"charset"`       // character set
+	Extra        string `yaml:"extra"`         // columns the job does not list: fail or ignore
+	Missing      string `yaml:"missing"`       // columns that a file lacks: fail or null
+	Partitions   Texts  `yaml:"partitions"`    // directories name=value: auto, off, or the names
+	Where        Texts  `yaml:"where"`         // which partitions are read, such as dt=2026-11-01
 }
 
 // FieldType is what a field of a job file takes.
@@ -163,7 +165,7 @@ func allFields() []SpecField {
 		{Name: "header", Type: FieldText, Part: OfText, Default: "yes", Enum: []string{"yes", "no", "first", "match"}, Usage: "text: whether the first record holds the column names: yes, no, first (file only), match (if it is the names)",
 			Doc: "Whether the first record of text holds the column names: in every file, in none, in the first file, or where it is the names of columns."},
 		{Name: "field_sep", Type: FieldText, Part: OfText, Default: `\x01 (dump), a comma (csv), the dialect's`, Usage: `text: between columns, 1 to 8 bytes, such as , or \t or \x01 (default \x01 in a dump, a comma in CSV)`, Doc: `What stands between columns: 1 to 8 bytes, such as , or \t or \x01 or @|@.`},
-		{Name: "record_sep", Type: FieldText, Part: OfText, Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Usage: `text: after each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`, Doc: "What follows a record: 1 to 8 bytes."},
+		{Name: "record_sep", Type: FieldText, Part: OfText, Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Usage: `text: after each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`, Doc: "What follows a record: 1 to 8 bytes; none in text of fixed columns that nothing separates."},
 		{Name: "dialect", Type: FieldText, Check: by(dialect.Preset), Part: OfText, Default: "csv or dump", Enum: dialect.Presets(), Usage: "exporter that wrote the text: " + strings.Join(dialect.Presets(), ", "), Doc: "The exporter that wrote the text: its separators, quotes, escapes, NULL and header, which other fields override."},
 		{Name: "quote", Type: FieldText, Part: OfText, Default: "the dialect's", Usage: "text: byte around values, or none", Doc: "The byte around values, or none."},
 		{Name: "quotes", Type: FieldText, Part: OfText, Default: "strict", Enum: []string{"strict", "lenient"}, Usage: "text: strict (default) or lenient", Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator."},
@@ -177,6 +179,9 @@ func allFields() []SpecField {
 		{Name: "trim", Type: FieldText, Part: OfText, Default: "no", Enum: []string{"no", "left", "right", "both"}, Usage: "text: ends of values without quotes that lose their blanks: no, left, right, both", Doc: "Which ends of values without quotes lose their blanks and tabs."},
 		{Name: "last_column", Type: FieldText, Part: OfText, Default: "plain", Enum: []string{"plain", "separated", "rest"}, Usage: "text: plain (default), separated (a separator ends each record) or rest (it takes the rest of the record)",
 			Doc: "How the last column ends: with the record (plain), with a separator before the record's end, or with the record and with all separators before that in it (rest)."},
+		{Name: "positions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Usage: "text of fixed columns: where each stands, as name=1-10 (bytes, from 1), name=11 or name=12- (the rest)",
+			Doc: "Text of fixed columns: where each stands in its record, as name=1-10, name=11 for one byte, name=12- for the rest, in bytes of the file, counted from 1."},
+		{Name: "record_length", Type: FieldNumber, Part: OfText, Default: "up to the last position", Usage: "text of fixed columns: bytes of each record, without what follows it", Doc: "Text of fixed columns: the bytes of each record, without what follows it."},
 		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)",
 			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are not characters of it make a bad record."},
 		{Name: "extra", Type: FieldText, Part: OfText, Default: "fail (text), ignore (Parquet, with columns)", Enum: []string{"fail", "ignore"}, Usage: "columns the job does not list: fail (default for text) or ignore", Doc: "What becomes of columns that are not among those asked for."},

@@ -97,8 +97,11 @@ func TestEnums(t *testing.T) {
 		}
 		for _, v := range append(f.Enum, "nonsense") {
 			s := Spec{Key: "id"}
-			if v == "rest" {
+			switch v {
+			case "rest":
 				s.Quote = none
+			case "fixed":
+				s.Positions = Texts{"id=1-10"}
 			}
 			fields := structFields(reflect.TypeFor[Spec]())
 			for _, sf := range fields {

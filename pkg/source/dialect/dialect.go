@@ -34,7 +34,12 @@ type Dialect struct {
 	Comment   string `json:"comment,omitempty"`     // a record that begins with it is none; empty: there are no comments
 	Trim      Trim   `json:"trim"`                  // which ends of unquoted values lose their blanks and tabs
 	Last      Last   `json:"last_column,omitempty"` // how a record's last column ends
-	Charset   string `json:"charset,omitempty"`     // name of the character set; empty: bytes are taken as they are
+
+	// Of fixed columns, which no separator is between; other dialects have none of these.
+	Positions    []Position `json:"positions,omitempty"`
+	RecordLength int        `json:"record_length,omitempty"` // bytes of each record; 0: up to its last column
+	Unseparated  bool       `json:"unseparated,omitempty"`   // nothing stands between two records
+	Charset      string     `json:"charset,omitempty"`       // name of the character set; empty: bytes are taken as they are
 }
 
 // Header reports whether a file's first record names its columns.
@@ -88,6 +93,11 @@ func (d Dialect) Check() error {
 	bad := func(field, format string, args ...any) {
 		errs = append(errs, &FieldError{field, fmt.Errorf(format, args...)})
 	}
+	if d.Fixed() {
+		d.checkFixed(bad)
+		d.checkNames(bad)
+		return errors.Join(errs...)
+	}
 	end := d.RecordSep
 	if end == "" {
 		end = "\n"
@@ -128,15 +138,10 @@ func (d Dialect) Check() error {
 	case d.Doubled && d.Lenient:
 		bad("quotes", "quotes are doubled or lenient, not both")
 	}
-	if !slices.Contains(Maps(), d.Map) {
-		bad("escape_map", "%q is invalid: want one of %s", d.Map, join(Maps()))
+	if len(d.Positions) > 0 || d.RecordLength != 0 || d.Unseparated {
+		bad("positions", "dialect %s has separators, and positions and lengths are of dialect %s", d.Name, Fixed)
 	}
-	if headers := []Header{HeaderYes, HeaderNo, HeaderFirst, HeaderMatch}; !slices.Contains(headers, d.Header) {
-		bad("header", "%q is invalid: want one of %s", d.Header, join(headers))
-	}
-	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
-		bad("trim", "%q is invalid: want one of %s", d.Trim, join(trims))
-	}
+	d.checkNames(bad)
 	switch lasts := []Last{LastPlain, LastSeparated, LastRest}; {
 	case !slices.Contains(lasts, d.Last):
 		bad("last_column", "%q is invalid: want plain, %s or %s", d.Last, LastSeparated, LastRest)
@@ -161,6 +166,19 @@ func (d Dialect) Check() error {
 		bad("comment", "%s has a separator in it", Text(d.Comment))
 	}
 	return errors.Join(errs...)
+}
+
+// checkNames finds values that no setting has.
+func (d *Dialect) checkNames(bad func(field, format string, args ...any)) {
+	if !slices.Contains(Maps(), d.Map) {
+		bad("escape_map", "%q is invalid: want one of %s", d.Map, join(Maps()))
+	}
+	if headers := []Header{HeaderYes, HeaderNo, HeaderFirst, HeaderMatch}; !slices.Contains(headers, d.Header) {
+		bad("header", "%q is invalid: want one of %s", d.Header, join(headers))
+	}
+	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
+		bad("trim", "%q is invalid: want one of %s", d.Trim, join(trims))
+	}
 }
 
 func join[T ~string](list []T) string {
@@ -275,6 +293,13 @@ func (d Dialect) String() string {
 		add("trim", string(d.Trim))
 	}
 	text("last_column", string(d.Last))
+	for _, p := range d.Positions {
+		add("position", p.String())
+	}
+	if d.RecordLength > 0 {
+		add("record_length", strconv.Itoa(d.RecordLength))
+	}
+	yes("unseparated", d.Unseparated)
 	text("charset", d.Charset)
 	return b.String()
 }

@@ -9,7 +9,7 @@ import (
 
 // TestPresets are dialects that can be read.
 func TestPresets(t *testing.T) {
-	for _, name := range Presets() {
+	for _, name := range Separated() {
 		d, err := Preset(name)
 		if err != nil || d.Name != name {
 			t.Errorf("%s: %+v, %v", name, d, err)

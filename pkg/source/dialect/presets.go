@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,15 +22,21 @@ const (
 	Oracle      = "oracle"       // SQL*Plus SET MARKUP CSV ON, SQLcl; '' is NULL in Oracle, in quotes too
 	Excel       = "excel"        // CSV of Excel, with the separator of its line sep= if it has one
 	JQText      = "jq-tsv"       // jq's @tsv
+	Fixed       = "fixed"        // columns at positions, as mainframes unload tables
 	Pandas      = "pandas"       // DataFrame.to_csv: a CR alone needs no quotes
 )
 
 // Presets are the names of all.
 func Presets() []string {
-	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText, Pandas}
+	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText, Pandas, Fixed}
 }
 
-// Preset is the dialect of an exporter.
+// Separated are the names of those whose columns are separated.
+func Separated() []string {
+	return slices.DeleteFunc(Presets(), func(name string) bool { return name == Fixed })
+}
+
+// Preset is the dialect of an exporter. That of fixed columns lacks their positions.
 func Preset(name string) (Dialect, error) {
 	text := func(sep string, escape Map, null ...string) Dialect {
 		d := Dialect{Name: name, FieldSep: sep, RecordSep: "\n", Header: HeaderNo, Null: null, Map: Literal, Trim: TrimNone}
@@ -79,6 +86,10 @@ func Preset(name string) (Dialect, error) {
 	case Oracle:
 		d := csv(HeaderYes, "")
 		d.NullQuoted = true
+		return d, nil
+	case Fixed:
+		d := text("", "")
+		d.RecordSep, d.Trim = "", TrimRight
 		return d, nil
 	case Excel:
 		return csv(HeaderYes, ""), nil

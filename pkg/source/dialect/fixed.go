@@ -1,0 +1,109 @@
+package dialect
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Position is where a column stands in records of fixed columns: bytes as they are in the file, before the decoding of a character set.
+type Position struct {
+	Name string `json:"name"`
+	From int    `json:"from"`         // its first byte, counted from 1
+	To   int    `json:"to,omitempty"` // its last byte; 0: the record's last, wherever that is
+}
+
+// String is a position as [ParsePosition] takes it.
+func (p Position) String() string {
+	switch p.To {
+	case p.From:
+		return fmt.Sprintf("%s=%d", p.Name, p.From)
+	case 0:
+		return fmt.Sprintf("%s=%d-", p.Name, p.From)
+	}
+	return fmt.Sprintf("%s=%d-%d", p.Name, p.From, p.To)
+}
+
+// mostLength is the greatest length of a record of fixed columns.
+const mostLength = 1 << 20
+
+// ParsePosition reads name=from-to, name=at for one byte, and name=from- for the rest of a record.
+func ParsePosition(text string) (p Position, err error) {
+	i := strings.LastIndexByte(text, '=')
+	name, place := text[:max(i, 0)], text[i+1:]
+	from, to, ranged := strings.Cut(place, "-")
+	p.Name = strings.TrimSpace(name)
+	number := func(s string) (n int) {
+		if n, err = strconv.Atoi(strings.TrimSpace(s)); err == nil && (n < 1 || n > mostLength) {
+			err = fmt.Errorf("%d is outside 1..%d", n, mostLength)
+		}
+		return n
+	}
+	if p.From = number(from); err == nil {
+		switch {
+		case !ranged:
+			p.To = p.From
+		case strings.TrimSpace(to) != "":
+			p.To = number(to)
+		}
+	}
+	if err != nil || p.Name == "" || p.To != 0 && p.To < p.From {
+		return p, fmt.Errorf("%q is no position of a column: write name=1-10, name=5 or name=20-, counted in bytes from 1", text)
+	}
+	return p, nil
+}
+
+// Fixed says that columns stand at fixed positions of a record.
+func (d *Dialect) Fixed() bool { return d != nil && d.Name == Fixed }
+
+// Length is how many bytes a record of fixed columns has, without what follows it. least says that it may have more: its last column
+// takes them.
+func (d *Dialect) Length() (n int, least bool) {
+	for _, p := range d.Positions {
+		n = max(n, p.To)
+		if p.To == 0 {
+			n, least = max(n, p.From-1), true
+		}
+	}
+	return cmp.Or(d.RecordLength, n), least
+}
+
+// checkFixed finds what a dialect of fixed columns cannot have.
+func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
+	if len(d.Positions) == 0 {
+		bad("positions", "fixed columns need their positions, such as id=1-10")
+		return
+	}
+	n, least := d.Length()
+	seen := map[string]bool{}
+	for _, p := range d.Positions {
+		switch {
+		case p.Name == "" || p.From < 1 || p.To != 0 && p.To < p.From:
+			bad("positions", "%s is no position of a column", p)
+		case seen[p.Name]:
+			bad("positions", "column %q stands twice", p.Name)
+		case p.To > n, p.To == 0 && p.From > n+1:
+			bad("positions", "column %s ends after the record, which has %d bytes", p, n)
+		}
+		seen[p.Name] = true
+	}
+	plain := Dialect{Name: d.Name, RecordSep: d.RecordSep, Unseparated: d.Unseparated, Map: Literal, Header: HeaderNo, Trim: d.Trim, Null: d.Null, Charset: d.Charset,
+		SkipLines: d.SkipLines, SkipEnd: d.SkipEnd, Positions: d.Positions, RecordLength: d.RecordLength}
+	switch {
+	case d.RecordLength < 0 || n > mostLength:
+		bad("record_length", "%d is outside 1..%d", n, mostLength)
+	case least && d.RecordLength > 0:
+		bad("record_length", "a column takes the rest of the record, whose length is then not fixed")
+	case least && d.Unseparated:
+		bad("record_sep", "a column takes the rest of the record, so that records need an end")
+	case len(d.RecordSep) > mostSep:
+		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), mostSep)
+	case d.SkipLines < 0 || d.SkipEnd < 0:
+		bad("skip_lines", "lines to skip are not below 0")
+	case (d.SkipLines > 0 || d.SkipEnd > 0) && (d.Unseparated || d.RecordSep != ""):
+		bad("skip_lines", "records that do not end with LF have no lines to skip")
+	case !d.Equal(plain):
+		bad("dialect", "fixed columns have no separators between them, no header, quotes, escapes, comments or last_column")
+	}
+}

@@ -1,0 +1,202 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"bulkload/internal/formats/rejects"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/span"
+)
+
+// fixedFormat is text of fixed columns: each is at the same bytes of every record, as mainframes unload tables.
+type fixedFormat struct{}
+
+func (fixedFormat) facts() facts {
+	charset := func(o *Options) string { return o.Dialect.Charset }
+	return facts{Traits: Traits{Text: true}, hidden: true, charset: charset, looks: func(_ []byte, o *Options) bool { return o.Dialect.Fixed() }}
+}
+
+func (fixedFormat) check(o *Options) error {
+	if !o.Dialect.Fixed() {
+		return errors.New("fixed columns need a dialect with their positions")
+	}
+	return nil
+}
+
+func (k fixedFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
+	f.dialect = o.Dialect
+	if err := f.decodeFixed(); err != nil {
+		return nil, err
+	}
+	for _, p := range f.dialect.Positions {
+		f.columns = append(f.columns, p.Name)
+	}
+	head, err := f.beginning(ctx, detectSize)
+	if err != nil {
+		return nil, err
+	}
+	if (f.charset == nil || f.charset.Name() == "utf-8") && bytes.HasPrefix(head, bom) {
+		f.dataStart = int64(len(bom))
+	}
+	for range f.dialect.SkipLines {
+		i := bytes.IndexByte(head[f.dataStart:], '\n')
+		if i < 0 {
+			return nil, fmt.Errorf("%s: it has fewer lines than are to be skipped, or longer ones than %s", f.path, setting.Count(len(head), "byte"))
+		}
+		f.dataStart += int64(i) + 1
+	}
+	return k.text(f), f.leaveLastLines(ctx, f.dialect.SkipEnd)
+}
+
+// decodeFixed finds the character set. Positions count bytes of the file, so values are decoded one by one.
+func (f *inputFile) decodeFixed() error {
+	if err := f.decode(); err != nil {
+		return err
+	}
+	d := f.dialect
+	switch {
+	case f.charset == nil || f.charset.Safe() > 0:
+	case !f.charset.Single():
+		return fmt.Errorf("%s: positions in UTF-16 are not supported: convert the file to UTF-8", f.path)
+	case d.RecordSep == "" && !d.Unseparated:
+		return setting.Errorf("%s: a record of %s ends with no LF: give %s, none or its bytes in the file", f.path, f.charset.Name(), setting.RecordSep)
+	}
+	return nil
+}
+
+func (fixedFormat) text(f *inputFile) textForm { return fixedText{textFile{f}} }
+
+// unseparatedMark is between records of a reject file that no separator was between.
+const unseparatedMark = "\x00\x01\x02\x03\x02\x01\x00\n"
+
+func (fixedFormat) marks(f *inputFile, _, _ Sep) rejects.Marks {
+	return rejects.Marks{End: cmp.Or(f.dialect.RecordSep, "\n"), Lines: f.dialect.RecordSep == ""}
+}
+
+// fixedText is a file of fixed columns.
+type fixedText struct{ textFile }
+
+func (t fixedText) lines() bool { return t.f.dialect.RecordSep == "" && !t.f.dialect.Unseparated }
+
+func (t fixedText) rejectForm(*Options) *rejects.Form {
+	d := t.f.dialect.Records()
+	if d.Unseparated {
+		d.Unseparated, d.RecordSep = false, unseparatedMark
+	}
+	return &rejects.Form{Version: 1, Format: string(FormatFixed), Columns: t.f.columns, Dialect: &d}
+}
+
+func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
+	f, d := t.f, t.f.dialect
+	if !d.Unseparated {
+		end := []byte(cmp.Or(d.RecordSep, "\n"))
+		places, err := f.planLines(ctx, o, func(text []byte, at int) int {
+			from := max(0, at-len(end))
+			if i := bytes.Index(text[from:], end); i >= 0 {
+				return from + i + len(end)
+			}
+			return -1
+		})
+		return cutAt(add, places, err)
+	}
+	length, _ := d.Length()
+	step := max(o.SplitSize/int64(length), 1) * int64(length)
+	for start := f.dataStart; start < f.textEnd(); start += step {
+		add(start, min(start+step, f.textEnd()), 0)
+	}
+	return nil
+}
+
+// fixedReader reads records of fixed columns.
+type fixedReader struct{ recordReader }
+
+func (fixedFormat) reader(r *Reader) splitReader { return &fixedReader{recordReader{r}} }
+
+func (t *fixedReader) trimEnd(record []byte) []byte {
+	d := t.r.file.dialect
+	if d.Unseparated {
+		return record
+	}
+	record = bytes.TrimSuffix(record, []byte(cmp.Or(d.RecordSep, "\n")))
+	if length, least := d.Length(); d.RecordSep == "" && (least || len(record) > length) {
+		record = bytes.TrimSuffix(record, []byte{'\r'})
+	}
+	return record
+}
+
+func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
+	r, start, k := t.r, 0, 0
+	d := r.file.dialect
+	length, least := d.Length()
+	end := []byte(cmp.Or(d.RecordSep, "\n"))
+	r.extra = n
+	for start < n {
+		next := start + length
+		if !d.Unseparated {
+			i := bytes.Index(r.buf[start:n], end)
+			if next = start + i + len(end); i < 0 {
+				next = n + 1
+			}
+		}
+		if next > n && !last {
+			break
+		}
+		next = min(next, n)
+		record := t.trimEnd(r.buf[start:next])
+		column, reason := "", ""
+		if have := len(record); have < length || have > length && !least {
+			reason = fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), length)
+		} else if at := t.values(k, start, start+have); at >= 0 {
+			column, reason = r.file.columnName(at), "bytes that are no character of the character set"
+		}
+		if reason == "" {
+			k += r.file.cols
+			r.offsets = append(r.offsets, r.off+int64(start))
+		} else {
+			if err := r.flush(k, start); err != nil {
+				return start, err
+			}
+			if err := r.reject(start, next, column, reason); err != nil {
+				return start, err
+			}
+			k, r.extra = 0, n
+		}
+		start = next
+	}
+	return start, r.flush(k, start)
+}
+
+// values puts the values of the record buf[start:end] after k others. It returns the column whose bytes are no characters, else -1.
+func (t *fixedReader) values(k, start, end int) int {
+	r, d := t.r, t.r.file.dialect
+	r.growRow(k, r.file.cols)
+	for i, p := range d.Positions {
+		from, to := start+p.From-1, start+p.To
+		if p.To == 0 {
+			to = end
+		}
+		if set := r.file.charset; set != nil {
+			out, bad := set.Append(r.buf[:r.extra], r.buf[from:to])
+			if bad >= 0 {
+				return i
+			}
+			r.buf, from, to, r.extra = out[:cap(out)], r.extra, len(out), len(out)
+		}
+		for d.Trim != dialect.TrimNone && d.Trim != dialect.TrimLeft && to > from && r.buf[to-1] == ' ' {
+			to--
+		}
+		for d.Trim != dialect.TrimNone && d.Trim != dialect.TrimRight && to > from && r.buf[from] == ' ' {
+			from++
+		}
+		r.fields[k+i] = Span{Off: uint32(from), Len: uint32(to - from)}
+		if d.IsNull(r.buf[from:to], false) {
+			r.fields[k+i] = span.Null()
+		}
+	}
+	return -1
+}
