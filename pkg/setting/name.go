@@ -71,6 +71,7 @@ const (
 	State          Name = "state"
 	Suggest        Name = "suggest"
 	Table          Name = "table"
+	Versions       Name = "versions"
 	Timestamp      Name = "timestamp"
 	To             Name = "to"
 	TrustFiles     Name = "trust_files"
@@ -89,6 +90,6 @@ func Names() []Name {
 		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
 		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
 		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
-		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,
+		Table, Timestamp, To, TrustFiles, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

@@ -48,6 +48,7 @@ func fieldsOfASpec() map[string]specField {
 		"SkipEnd":        {"plan", func(s *spec.Spec) { s.SkipEnd = 1 }, "skip_end=1", ""},
 		"Comment":        {"plan", func(s *spec.Spec) { s.Comment = "#" }, "comment=#", ""},
 		"Trim":           {"plan", func(s *spec.Spec) { s.Trim = "both" }, "trim=both", ""},
+		"Versions":       {"plan", func(s *spec.Spec) { s.Duplicates, s.Versions, s.CellTimestamp = "versions", 3, &spec.TimeColumn{Column: "id"} }, "duplicates was fail, it is versions", ""},
 		"LastColumn":     {"plan", func(s *spec.Spec) { s.LastColumn = "separated" }, "last_column=separated", ""},
 		"Positions":      {"plan", func(s *spec.Spec) { s.Positions = spec.Texts{"id=1-9"} }, "position=id=1-9", ""},
 		"RecordLength":   {"plan", func(s *spec.Spec) { s.Positions, s.RecordLength = spec.Texts{"id=1-9"}, 80 }, "record_length=80", ""},

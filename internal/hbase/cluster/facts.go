@@ -156,7 +156,7 @@ func ZstdFraming(class string) hfile.ZstdFraming {
 // FamilySettings translates a descriptor; what this program cannot write is
 // refused by name.
 func FamilySettings(cf loader.Family) (f spec.Family, err error) {
-	f = spec.Family{Name: cf.Name, BlockSize: cf.BlockSize}
+	f = spec.Family{Name: cf.Name, BlockSize: cf.BlockSize, Versions: max(cf.Versions, 1)}
 	var errs []error
 	keep := func(e error) { errs = append(errs, e) }
 	f.Compression, err = hfile.ParseCompression(cf.Compression)

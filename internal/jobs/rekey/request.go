@@ -73,6 +73,9 @@ func (r Request) resolve() (*resolved, error) {
 	if q.policy, err = extsort.ParsePolicy(r.Duplicates); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
+	if q.policy == extsort.KeepAll {
+		return nil, fail.With(fail.Config, setting.Errorf("%s versions is for records with a `cell_timestamp`: rows with new keys have all their cells", setting.Duplicates))
+	}
 	if q.budget, err = source.NewBudget(r.BadRecords); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

@@ -37,7 +37,8 @@ type Manifest struct {
 	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
 	Digest     Digest          `json:"digest"`                   // of the rows in the files
 	RowSum     string          `json:"row_sum,omitempty"`        // of rows that got new keys: the sum of 128 bits of each row's hash without its key, in hexadecimal
-	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records give
+	Wide       bool            `json:"wide_rows,omitempty"`      // rows are made of all records of a key: these give qualifiers, or versions of cells
+	Versions   int             `json:"versions,omitempty"`       // of a cell at most, if records of a key are versions of one row
 	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
 	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
 	Bytes      int64           `json:"bytes"`                    // of the files

@@ -2,9 +2,11 @@ package spec
 
 import (
 	"errors"
+	"slices"
 
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/setting"
 )
 
 // Family is the column family's part of a plan.
@@ -17,6 +19,7 @@ type Family struct {
 	BloomPrefix int
 	BlockSize   int         // bytes, 0 for HBase's default
 	Level       hfile.Level `json:",omitempty"` // of the compression; no table has one
+	Versions    int         `json:",omitempty"` // of a cell that are loaded; 0 where a job writes one, or no table says how many it keeps
 }
 
 // DefaultFamily is what a family is taken for where no table says.
@@ -49,7 +52,28 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 	if s.BlockSize > 0 {
 		f.BlockSize = int(s.BlockSize)
 	}
+	if s.Duplicates != "versions" {
+		f.Versions = 0
+	} else if s.Versions > 0 {
+		if f.Versions > 0 && s.Versions > f.Versions {
+			errs = append(errs, setting.Errorf("%s %d: family %s keeps %d of a cell", setting.Versions, s.Versions, f.Name, f.Versions))
+		}
+		f.Versions = s.Versions
+	}
 	return f, fail.With(fail.Config, errors.Join(errs...))
+}
+
+// checkVersions refuses what contradicts rows that are versions of one row, and a number of versions without them.
+func (s Spec) checkVersions(versions bool) error {
+	switch {
+	case s.Versions < 0 || s.Versions > 0 && !versions:
+		return setting.Errorf("%s %d: it is a number above 0, for %s versions", setting.Versions, s.Versions, setting.Duplicates)
+	case versions && s.CellTimestamp == nil:
+		return setting.Errorf("%s versions needs a `cell_timestamp`, which distinguishes the versions of a cell", setting.Duplicates)
+	case versions && slices.ContainsFunc(s.Tables, func(t TableSpec) bool { return t.Index != "" }):
+		return setting.Errorf("%s versions: an index would have entries of old versions; say fail, first or last, or leave the indexes out", setting.Duplicates)
+	}
+	return nil
 }
 
 // ApplyToAll is [Spec.ApplyTo] for each of several families.

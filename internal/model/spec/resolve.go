@@ -130,6 +130,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		bad("inputs_from", errors.New("- is standard input, which is for data: write the list into a file"))
 	}
 	j.policy, _ = extsort.ParsePolicy(s.Duplicates)
+	bad("duplicates", s.checkVersions(j.policy == extsort.KeepAll))
 	j.maxDeletes, _ = ParseDeleteLimit(s.MaxDeletes)
 	if text == nil && len(textErrs) == 0 && !s.formatTraits().Described {
 		j.separators.Field, err = source.ParseSep(s.FieldSep)

@@ -34,7 +34,8 @@ type Spec struct {
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
 
 	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
-	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first or last
+	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first, last or versions
+	Versions   int    `yaml:"versions"`       // of a cell that are loaded, where duplicates are versions; default: as many as its family keeps
 	BadRecords string `yaml:"bad_records"`    // how many bad records are set aside: N or P%, default 0
 	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is not an error
 	Expect     *int64 `yaml:"expect_records"` // how many records the inputs have; nil: not known
@@ -200,7 +201,9 @@ func allFields() []SpecField {
 		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 
 		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL as well, else skip", Doc: "What an empty value becomes: no cell, or an empty one."},
-		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last"}, Usage: "rows with the same key: fail (default), first or last", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays."},
+		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last", "versions"}, Usage: "rows with the same key: fail (default), first, last or versions (each by its cell_timestamp)",
+			Doc: "Rows with the same key: the job fails, the first or the last in the order of the input stays, or they are versions of one row by their cell_timestamp."},
+		{Name: "versions", Type: FieldNumber, Default: "as many as the family keeps", Usage: "with `duplicates` versions: how many of a cell are loaded, the newest (default: as many as the family keeps)", Doc: "With duplicates: versions, how many versions of a cell are loaded, the newest ones."},
 		{Name: "bad_records", Type: FieldScalar, Check: by(source.NewBudget), Default: "0", Usage: "bad records to set aside before the job fails: N or P% (default 0)", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, headers alone, records that are all bad", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
 		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded",
@@ -288,7 +291,7 @@ func tablesField() SpecField {
 	fields = append(fields, mappingFields()...)
 	fields = append(fields,
 		SpecField{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
-		SpecField{Name: "duplicates", Type: FieldText, Default: "the job's", Doc: "Rows of the table with the same key: the job fails, or the first or the last stays.", Enum: []string{"fail", "first", "last"}})
+		SpecField{Name: "duplicates", Type: FieldText, Default: "the job's", Doc: "Rows of the table with the same key: the job fails, the first or the last stays, or they are versions of one row.", Enum: []string{"fail", "first", "last", "versions"}})
 	for _, f := range familyFields() {
 		f.Usage, f.Check = "", nil
 		fields = append(fields, f)

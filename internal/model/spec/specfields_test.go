@@ -100,6 +100,8 @@ func TestEnums(t *testing.T) {
 			switch v {
 			case "rest":
 				s.Quote = none
+			case "versions":
+				s.CellTimestamp = &TimeColumn{Column: "at"}
 			case "fixed":
 				s.Positions = Texts{"id=1-10"}
 			}

@@ -84,7 +84,7 @@ func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
 // writerRoom is what a worker of pass 2 needs for the plan's families.
 func (p *Plan) WriterRoom() int64 {
 	room := int64(len(p.Families)) * writerRoom
-	if len(p.wide) > 0 {
+	if p.joins() {
 		room += maxWideRow
 	}
 	return room
@@ -107,7 +107,7 @@ func (o Options) newFloor() *strings.Builder {
 
 // rowPolicy is what becomes of rows of one key when they are merged.
 func (p *Plan) rowPolicy() extsort.Policy {
-	if len(p.wide) > 0 {
+	if p.joins() {
 		return extsort.KeepAll // it is about cells
 	}
 	return p.Duplicates

@@ -146,7 +146,7 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 		return fail.With(fail.Config, errors.Join(errs...))
 	}
 	p.spread(settings)
-	return nil
+	return p.checkVersions()
 }
 
 // spread finds the families of the slots, and whether records need more than

@@ -38,7 +38,7 @@ func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 }
 
 // cellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
-func (p *Plan) cellByCell() bool { return p.timing.values() > 0 || len(p.wide) > 0 || p.packed != nil }
+func (p *Plan) cellByCell() bool { return p.timing.values() > 0 || p.joins() || p.packed != nil }
 
 // newSinks makes one for each family.
 func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {
@@ -171,7 +171,7 @@ func (p *regionPart) add(n int64) {
 // encode appends the merged rows to the HFiles of their families: all of them, or until stop says so, which is asked now and then. It
 // gives true if there may be more.
 func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink, stop func() bool) (more bool, err error) {
-	if len(plan.wide) > 0 {
+	if plan.joins() {
 		return false, p.encodeWide(ctx, m, plan, sinks)
 	}
 	if plan.packed != nil {

@@ -133,7 +133,7 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 }
 
 // sort takes the records apart into cells in the order of family and
-// qualifier, those of one place in input order.
+// qualifier, those of one place in input order, versions the newest first.
 func (w *wideRow) sort(plan *Plan) error {
 	w.cells = w.cells[:0]
 	const tagSize = 2 + 1 + 8
@@ -165,21 +165,36 @@ func (w *wideRow) sort(plan *Plan) error {
 			}
 		}
 	}
-	slices.SortStableFunc(w.cells, func(a, b wideCell) int { return cmp.Or(a.family-b.family, bytes.Compare(a.qualifier, b.qualifier)) })
+	slices.SortStableFunc(w.cells, func(a, b wideCell) int {
+		c := cmp.Or(a.family-b.family, bytes.Compare(a.qualifier, b.qualifier))
+		if c == 0 && plan.versions() {
+			c = cmp.Compare(b.stamp, a.stamp)
+		}
+		return c
+	})
 	return nil
 }
 
-// decide leaves one cell of each place. Equal ones are not duplicates: what
+// decide leaves one cell of each place, or as many versions as the family keeps. Equal ones are not duplicates: what
 // does not follow from the qualifier comes with every record of a key.
 func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 	kept := w.cells[:0]
+	versions := 0 // of the place
 	for _, c := range w.cells {
 		last := len(kept) - 1
 		if last < 0 || kept[last].family != c.family || !bytes.Equal(kept[last].qualifier, c.qualifier) {
-			kept = append(kept, c)
+			kept, versions = append(kept, c), 1
 			continue
 		}
 		k := &kept[last]
+		if plan.versions() && k.stamp != c.stamp {
+			if versions++; versions <= plan.Families[c.family].Versions {
+				kept = append(kept, c)
+			} else {
+				dups++
+			}
+			continue
+		}
 		if k.stamp == c.stamp && bytes.Equal(k.value, c.value) && bytes.Equal(k.tags, c.tags) {
 			continue
 		}
@@ -190,6 +205,9 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 				&extsort.DuplicateError{Key: bytes.Clone(w.key), First: k.seq, Second: c.seq})
 		case extsort.KeepLast:
 			*k = c
+		case extsort.KeepAll:
+			return dups, fail.AboutData(c.qualifier, "two records have other values of one cell of family %s at one timestamp, with a qualifier of %s: %w", plan.Families[c.family].Name,
+				setting.Count(len(c.qualifier), "byte"), &extsort.DuplicateError{Key: bytes.Clone(w.key), First: k.seq, Second: c.seq})
 		}
 	}
 	w.cells = kept

@@ -189,6 +189,7 @@ func TestWideCells(t *testing.T) {
 		for _, r := range records {
 			r[0] = rapid.SampledFrom([]string{"1", "2", "21", "7"}).Draw(rt, "id")
 			r[5] = rapid.SampledFrom([]string{"x", "yy", "a longer name", "z", "zz", "ä"}).Draw(rt, "name")
+			r[6] = rapid.StringMatching(`201[0-4]0[1-9]01000000`).Draw(rt, "at")
 		}
 		mark := "m"
 		m := spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Family: rapid.SampledFrom([]string{"", "g"}).Draw(rt, "family"), QualifierFrom: "more", Type: rapid.SampledFrom([]string{"", "long"}).Draw(rt, "type")}}}
@@ -211,10 +212,25 @@ func TestWideCells(t *testing.T) {
 		jobtest.WriteRecords(t, input, records)
 		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
 			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
+		if m.CellTimestamp != nil && rapid.Bool().Draw(rt, "versions") {
+			s.Duplicates, s.Versions = "versions", rapid.IntRange(2, 4).Draw(rt, "most")
+			if rapid.Bool().Draw(rt, "plain") { // each record has all cells of a row
+				for i := range m.Cells {
+					if c := &m.Cells[i]; c.QualifierFrom != "" {
+						c.QualifierFrom, c.Qualifier = "", "q"
+					}
+				}
+				s.BadRecords = "100%" // those without a cell
+			}
+		}
 		want, ok := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 		out := t.TempDir()
-		got, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{})
-		if s.Duplicates == "fail" && !ok {
+		family, err := s.ApplyTo(jobtest.Family)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got, err := Directory(t.Context(), env, jobtest.Resolve(t, s), family, partition.SaltSplits(10), out, WorkOptions{})
+		if (s.Duplicates == "fail" || s.Duplicates == "versions") && !ok {
 			if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
 				rt.Fatalf("clashing cells: %v", err)
 			}

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 )
 
 // A Plan is all that the content of the HFiles depends on besides the inputs.
@@ -61,6 +62,37 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 		}
 	}
 	return p, p.MapCells(s.Mapping, s.FamilyName(), append(more, f))
+}
+
+// joins reports whether rows are made of all records of a key: each has cells of its own, or a version of the row's.
+func (p *Plan) joins() bool { return len(p.wide) > 0 || p.versions() }
+
+// versions reports whether records of a key are versions of one row.
+func (p *Plan) versions() bool { return p.Duplicates == extsort.KeepAll }
+
+// mostVersions is how many versions of a cell the files can have, 0 where they have one of each.
+func (p *Plan) mostVersions() (n int) {
+	if !p.versions() {
+		return 0
+	}
+	for _, f := range p.Families {
+		n = max(n, f.Versions)
+	}
+	return n
+}
+
+// checkVersions refuses families that keep one version of a cell, and those whose number of versions is not known.
+func (p *Plan) checkVersions() error {
+	for _, f := range p.Families {
+		switch {
+		case !p.versions() || f.Versions > 1:
+		case f.Versions == 1:
+			return fail.With(fail.Config, setting.Errorf("family %s keeps 1 version of a cell, and %s asks for several: alter its VERSIONS, or say last", f.Name, setting.Duplicates))
+		default:
+			return fail.With(fail.Config, setting.Errorf("no table says how many versions family %s keeps: give %s", f.Name, setting.Versions))
+		}
+	}
+	return nil
 }
 
 // qualifiers are those of a family's cells in order.

@@ -205,7 +205,7 @@ func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 		Families: r.m.Families(), MinTime: r.m.Timestamp, MaxTime: r.m.Timestamp + 1, Raw: true}
 	switch {
 	case r.m.Stamped && r.m.Wide: // cells of one row have many timestamps
-		req.MinTime, req.MaxTime, req.Raw = r.m.Times.Min, r.m.Times.Max+1, false
+		req.MinTime, req.MaxTime, req.Raw, req.Versions = r.m.Times.Min, r.m.Times.Max+1, false, uint32(r.m.Versions)
 	case r.m.Stamped:
 		req.MinTime, req.MaxTime = first.Stamp, first.Stamp+1
 	case len(samples) > 1:

@@ -51,7 +51,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	}
 	// Of several timestamps it is not known which deleted cells were this job's.
 	workers := scansAtATime(facts.Regions)
-	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to, ChunkBytes: int64(scanBytes / workers)}
+	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to, Versions: uint32(m.Versions), ChunkBytes: int64(scanBytes / workers)}
 	err := c.ScanStoredParallel(ctx, req, workers, func(part int, row loader.Row, h loader.Hidden) error {
 		held, ok := parts.Load(part)
 		if !ok {

@@ -63,19 +63,29 @@ func PlainCells(t testing.TB, s spec.Spec, columns []string, records [][]string)
 	return cells
 }
 
-// PlainWideCells are those of wide rows; false if two of them clash.
+// PlainWideCells are those of wide rows, or of rows whose records are versions; false if two of them clash.
 func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
 	t.Helper()
 	cells := recordCells(t, s, columns, records)
+	versions := s.Duplicates == "versions"
 	slices.SortStableFunc(cells, func(a, b hfile.Cell) int {
-		a.Timestamp, b.Timestamp = 0, 0
+		if !versions {
+			a.Timestamp, b.Timestamp = 0, 0
+		}
 		return hfile.Compare(&a, &b)
 	})
 	ok = true
+	n := 0 // versions of the place that are kept or left out
 	for _, c := range cells {
 		i := len(kept) - 1
 		if i < 0 || string(kept[i].Row) != string(c.Row) || string(kept[i].Family) != string(c.Family) || string(kept[i].Qualifier) != string(c.Qualifier) {
-			kept = append(kept, c)
+			kept, n = append(kept, c), 1
+			continue
+		}
+		if versions && (n > s.Versions || kept[i].Timestamp != c.Timestamp) {
+			if n++; n <= s.Versions {
+				kept = append(kept, c)
+			}
 			continue
 		}
 		ok = ok && CellLine(&kept[i]) == CellLine(&c)

@@ -21,7 +21,7 @@ const (
 	KeepAll // all are given, one after the other
 )
 
-// ParsePolicy reads fail, first or last; an empty name is fail.
+// ParsePolicy reads fail, first, last or versions, which keeps all rows for what is made of them; an empty name is fail.
 func ParsePolicy(s string) (Policy, error) {
 	switch s {
 	case "", "fail":
@@ -30,8 +30,10 @@ func ParsePolicy(s string) (Policy, error) {
 		return KeepFirst, nil
 	case "last":
 		return KeepLast, nil
+	case "versions":
+		return KeepAll, nil
 	}
-	return 0, fmt.Errorf("duplicate policy %q is invalid: want fail, first or last", s)
+	return 0, fmt.Errorf("duplicate policy %q is invalid: want fail, first, last or versions", s)
 }
 
 // A DuplicateError is about a key that two rows have. Its message does not have the key, which is data.

@@ -67,7 +67,8 @@ class Manifest(_Manifest, total=False):
     spill_bytes: int
     table: str
     times: ManifestTimes  # timestamps of cells that columns give, in milliseconds
-    wide_rows: bool  # records give qualifiers
+    versions: int  # of a cell at most, if records of a key are versions of one row
+    wide_rows: bool  # rows are made of all records of a key
     write_ns: int
 
 
