@@ -3,12 +3,16 @@ package keygen
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
 // Options of [Compile].
 type Options struct {
 	Regions int // modulus of a salt that has none of its own: as a rule the table's regions; needed where [NeedsRegions]
+
+	// Value makes a text of any length that is not a key: columns may be empty.
+	Value bool
 
 	widths map[string]int // columns whose values all have this many bytes
 }
@@ -18,6 +22,7 @@ type Program struct {
 	columns []string
 	parts   []Expr
 	ops     []op
+	most    int // bytes of a key
 }
 
 // op appends one part of a key.
@@ -34,7 +39,10 @@ type number interface {
 // check, with [Program.Columns] or [Check]. The spec is one that [Parse] gave.
 // An error is, as a rule, about a salt whose modulus is missing or out of range.
 func Compile(e Expr, o Options) (*Program, error) {
-	p := &Program{columns: Columns(e), parts: Parts(e)}
+	p := &Program{columns: Columns(e), parts: Parts(e), most: MaxKey}
+	if o.Value {
+		p.most = math.MaxInt
+	}
 	c := &compiler{columns: p.columns, o: o}
 	for _, part := range p.parts {
 		op, err := c.op(part)
@@ -67,7 +75,7 @@ func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 			return dst, p.inPart(i, err)
 		}
 	}
-	if n := len(key) - len(dst); n > MaxKey {
+	if n := len(key) - len(dst); n > p.most {
 		return dst, tooLong(n)
 	}
 	return key, nil
@@ -84,7 +92,7 @@ func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, 
 		}
 		ends = append(ends, len(key)-len(dst))
 	}
-	if n := len(key) - len(dst); n > MaxKey {
+	if n := len(key) - len(dst); n > p.most {
 		return dst, ends, tooLong(n)
 	}
 	return key, ends, nil
@@ -111,7 +119,7 @@ type compiler struct {
 func (c *compiler) op(e Expr) (op, error) {
 	switch e := e.(type) {
 	case Column:
-		return &columnOp{at: slices.Index(c.columns, e.Name), name: e.Name}, nil
+		return &columnOp{at: slices.Index(c.columns, e.Name), name: e.Name, empty: c.o.Value}, nil
 	case Literal:
 		return literalOp(e.Bytes), nil
 	case Call:

@@ -71,7 +71,7 @@ func (c Call) columns(names []string) []string {
 }
 
 func (c Column) String() string {
-	if isIdentifier(c.Name) {
+	if isIdentifier(c.Name) && !reserved(c.Name) {
 		return c.Name
 	}
 	return "`" + c.Name + "`"
@@ -99,6 +99,9 @@ func (c Concat) String() string {
 	s := make([]string, len(c.Parts))
 	for i, p := range c.Parts {
 		s[i] = p.String()
+		if strength(p) < strength(c) {
+			s[i] = "(" + s[i] + ")"
+		}
 	}
 	return strings.Join(s, " + ")
 }

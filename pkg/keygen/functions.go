@@ -28,6 +28,7 @@ type function struct {
 	number  func(*compiler, Call) (number, error) // one of text and number is set
 	shape   func(c Call, o Options) shape
 	numbers func(c Call, o Options) numbers // of a number
+	kind    func(c Call) (Kind, error)      // of a function of values alone, which checks the call; all other members are nil then
 }
 
 // A Function is what people read of a function of the language.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,20 +15,39 @@ type SyntaxError struct {
 	Spec string
 	Pos  int    // byte position, from 0
 	Msg  string // what is wrong there, for people
+
+	value bool // the spec is that of a value
+	err   error
 }
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("key spec %q, position %d: %s", e.Spec, e.Pos+1, e.Msg)
+	if !e.value {
+		return fmt.Sprintf("key spec %q, position %d: %s", e.Spec, e.Pos+1, e.Msg)
+	}
+	at := "the end"
+	if e.Pos < len(e.Spec) {
+		at = excerpt(e.Spec[e.Pos:])
+	}
+	return fmt.Sprintf("expression, position %d (%s): %s", e.Pos+1, at, e.Msg)
 }
+
+func (e *SyntaxError) Unwrap() error { return e.err }
 
 // Parse reads a key spec. Errors are of type [*SyntaxError].
 func Parse(spec string) (Expr, error) {
 	p := &parser{s: spec}
+	return p.whole()
+}
+
+func (p *parser) whole() (Expr, error) {
 	e, err := p.expr(0)
 	if err != nil {
 		return nil, err
 	}
 	if p.peek() != 0 || p.at < len(p.s) {
+		if p.value {
+			return nil, p.fail("unexpected here: an operator is missing or one too many")
+		}
 		return nil, p.fail("unexpected %q (parts are joined by +)", p.s[p.at:])
 	}
 	return e, nil
@@ -37,12 +57,24 @@ func Parse(spec string) (Expr, error) {
 const maxDepth = 32
 
 type parser struct {
-	s  string
-	at int
+	s     string
+	at    int
+	value bool     // the text is a value, not a key
+	known []string // columns that a value may have; nil: any
+	word  string   // of the language, which was taken last
 }
 
 func (p *parser) fail(format string, args ...any) error {
-	return &SyntaxError{Spec: p.s, Pos: p.at, Msg: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Spec: p.s, Pos: p.at, Msg: fmt.Sprintf(format, args...), value: p.value}
+}
+
+// place gives an error about an argument the argument's position.
+func (p *parser) place(err error, starts []int) error {
+	if a, ok := errors.AsType[*argError](err); ok {
+		p.at = starts[a.arg]
+		return p.fail("%v", err)
+	}
+	return err
 }
 
 // peek skips white space and gives the next byte, 0 at the end.
@@ -56,15 +88,34 @@ func (p *parser) peek() byte {
 	return p.s[p.at]
 }
 
+// expr reads all of a key, or of a value, or what is in parentheses.
 func (p *parser) expr(depth int) (Expr, error) {
+	if p.value {
+		return p.or(depth)
+	}
+	e, err := p.sum(depth)
+	if err == nil {
+		err = p.keyOnly()
+	}
+	return e, err
+}
+
+// sum reads parts joined by +.
+func (p *parser) sum(depth int) (Expr, error) {
 	if depth > maxDepth {
 		return nil, p.fail("nested more than %d deep", maxDepth)
 	}
 	var parts []Expr
+	var starts []int
 	for {
+		p.peek()
+		starts = append(starts, p.at)
 		e, err := p.part(depth)
 		if err != nil {
 			return nil, err
+		}
+		if n := len(Parts(e)); n > 1 {
+			starts = append(starts, slices.Repeat(starts[len(starts)-1:], n-1)...)
 		}
 		parts = append(parts, Parts(e)...)
 		if p.peek() != '+' {
@@ -74,6 +125,11 @@ func (p *parser) expr(depth int) (Expr, error) {
 	}
 	if len(parts) == 1 {
 		return parts[0], nil
+	}
+	if p.value {
+		if err := checkConcat(parts); err != nil {
+			return nil, p.place(err, starts)
+		}
 	}
 	return Concat{Parts: parts}, nil
 }
@@ -91,7 +147,7 @@ func (p *parser) part(depth int) (Expr, error) {
 		}
 		name := p.s[p.at+1 : p.at+1+end]
 		p.at += end + 2
-		return Column{Name: name}, nil
+		return p.column(name, p.at-end-2)
 	case c == '(':
 		p.at++
 		e, err := p.expr(depth + 1)
@@ -106,15 +162,37 @@ func (p *parser) part(depth int) (Expr, error) {
 	case isLetter(c), c == '$' && p.at+1 < len(p.s) && isLetter(p.s[p.at+1]):
 		start := p.at
 		name := p.name()
+		if p.value && reserved(name) {
+			switch word := strings.ToLower(name); word {
+			case "case":
+				return p.conditional(depth)
+			case "null", "true", "false":
+				return Constant{Word: word}, nil
+			}
+			p.at = start
+			return nil, p.fail("a value is missing before %s (a column of this name is written `%s`)", name, name)
+		}
 		if p.peek() == '(' {
 			return p.call(name, start, depth)
 		}
-		return Column{Name: name}, nil
+		return p.column(name, start)
+	case p.value && p.isNumber():
+		return p.decimal()
 	case isDigit(c):
 		return nil, p.fail("a number follows only a function's arguments (for constant bytes write '%s')", p.name())
 	}
 	r, _ := utf8.DecodeRuneInString(p.s[p.at:])
 	return nil, p.fail("unexpected %q", r)
+}
+
+func (p *parser) column(name string, start int) (Expr, error) {
+	if p.known != nil && !slices.Contains(p.known, name) {
+		p.at = start
+		err := p.fail("%v %q (%s)", ErrUnknownColumn, excerpt(name), cmp.Or(suggest(name, p.known), fmt.Sprintf("the input has %d others", len(p.known))))
+		err.(*SyntaxError).err = ErrUnknownColumn
+		return nil, err
+	}
+	return Column{Name: name}, nil
 }
 
 func (p *parser) name() string {
@@ -130,9 +208,14 @@ func (p *parser) name() string {
 
 func (p *parser) call(name string, start, depth int) (Expr, error) {
 	f, ok := findFunction(name)
+	if p.value {
+		if own, found := findValueFunction(name); found {
+			f, ok = own, true
+		}
+	}
 	if !ok {
 		p.at = start
-		return nil, p.fail("unknown function %q (%s)", name, cmp.Or(suggest(name, functionNames()), "known: "+strings.Join(functionNames(), ", ")))
+		return nil, p.unknown(name)
 	}
 	c := Call{Func: name}
 	var starts []int // of the arguments
@@ -146,7 +229,7 @@ func (p *parser) call(name string, start, depth int) (Expr, error) {
 		}
 		p.peek()
 		starts = append(starts, p.at)
-		if p.isNumber() {
+		if p.isNumber() && f.kind == nil {
 			n, err := p.number()
 			if err != nil {
 				return nil, err
@@ -164,7 +247,17 @@ func (p *parser) call(name string, start, depth int) (Expr, error) {
 		c.Args = append(c.Args, e)
 	}
 	end := p.at + 1
-	if err := f.verify(c); err != nil {
+	err := error(nil)
+	switch {
+	case f.kind != nil:
+		_, err = f.kind(c)
+	default:
+		err = f.verify(c)
+	}
+	if err == nil && p.value && f.kind == nil {
+		err = f.verifyValue(c)
+	}
+	if err != nil {
 		p.at = start
 		if a, ok := errors.AsType[*argError](err); ok {
 			p.at = starts[a.arg]
@@ -173,6 +266,20 @@ func (p *parser) call(name string, start, depth int) (Expr, error) {
 	}
 	p.at = end
 	return c, nil
+}
+
+func (p *parser) unknown(name string) error {
+	names := functionNames()
+	if _, ok := findValueFunction(name); ok {
+		return p.fail("a key has no %s(…), which is for cells and filters", name)
+	}
+	if !p.value {
+		return p.fail("unknown function %q (%s)", name, cmp.Or(suggest(name, names), "known: "+strings.Join(names, ", ")))
+	}
+	for _, f := range valueFunctions() {
+		names = append(names, f.name)
+	}
+	return p.fail("unknown function %q (%s)", excerpt(name), cmp.Or(suggest(name, names), "docs/expressions.md lists them"))
 }
 
 // isNumber reports whether an integer begins here.
@@ -189,7 +296,7 @@ func (p *parser) number() (int, error) {
 	if err != nil {
 		digits := p.s[from:p.at]
 		p.at = from
-		return 0, p.fail("%q is not a number that fits", digits)
+		return 0, p.fail("%q is not a number that fits", excerpt(digits))
 	}
 	return n, nil
 }
@@ -202,7 +309,7 @@ func (p *parser) literal() (Expr, error) {
 		switch c := p.s[p.at]; c {
 		case quote:
 			p.at++
-			if len(b) == 0 {
+			if len(b) == 0 && !p.value {
 				p.at = start
 				return nil, p.fail("a literal is empty")
 			}

@@ -28,7 +28,11 @@ func shapeOf(e Expr, o Options) shape {
 		if n := o.widths[e.Name]; n > 0 {
 			return shape{min: n, max: n, set: anyByte(), first: anyByte()}
 		}
-		return shape{min: 1, max: MaxKey, set: anyByte(), first: anyByte()}
+		least := 1
+		if o.Value {
+			least = 0
+		}
+		return shape{min: least, max: MaxKey, set: anyByte(), first: anyByte()}
 	case Literal:
 		s := shape{min: len(e.Bytes), max: len(e.Bytes), set: setOf(string(e.Bytes)), whole: true}
 		for _, b := range e.Bytes {

@@ -182,3 +182,16 @@ func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 	}
 	return dst, nil
 }
+
+// MaxDigits bounds the digits of a decimal.
+const MaxDigits = maxDecimal
+
+// SplitDecimal takes a decimal number apart: its digits, each 0 to 9, without leading zeros, times 10^-scale. buf holds them. The
+// error is that of a text that is no value of its type.
+func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, err error) {
+	d, why := parseDecimal(text, buf)
+	if why != "" {
+		return false, nil, 0, ValueError(text, why)
+	}
+	return d.negative, d.digits, d.scale, nil
+}

@@ -1,0 +1,114 @@
+package jsonlines
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrNoJSON is why a text has no value at a place: it is no JSON.
+var ErrNoJSON = errors.New("the text is not JSON")
+
+// Place is where a value is in a JSON text: names and, in arrays, numbers from 0.
+type Place []step
+
+type step struct {
+	name  []byte
+	index int // in an array, if name is nil
+}
+
+// ParsePlace reads a place as $.a.b[0] or $["a name"].
+func ParsePlace(text string) (Place, error) {
+	bad := fmt.Errorf("%.40q is not a place in JSON such as $.a.b[0] or $[\"a name\"]", text)
+	rest, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return nil, bad
+	}
+	p := Place{}
+	for rest != "" {
+		switch {
+		case rest[0] == '.':
+			end := strings.IndexAny(rest[1:], ".[") + 1
+			if end == 0 {
+				end = len(rest)
+			}
+			if end == 1 {
+				return nil, bad
+			}
+			p, rest = append(p, step{name: []byte(rest[1:end])}), rest[end:]
+		case strings.HasPrefix(rest, `["`) || strings.HasPrefix(rest, `['`):
+			end := strings.Index(rest[2:], rest[1:2]+"]")
+			if end < 0 {
+				return nil, bad
+			}
+			p, rest = append(p, step{name: []byte(rest[2 : 2+end])}), rest[end+4:]
+		case rest[0] == '[':
+			number, after, ok := strings.Cut(rest[1:], "]")
+			n, err := strconv.Atoi(number)
+			if !ok || err != nil || n < 0 {
+				return nil, bad
+			}
+			p, rest = append(p, step{index: n}), after
+		default:
+			return nil, bad
+		}
+	}
+	return p, nil
+}
+
+// Append appends what is at the place: a string's text, the literal of a number or a word, the JSON text of an object or an array. It
+// is null if that is null, or if there is nothing; of names that are twice in an object, the first counts. The text is read as a whole.
+func (p Place) Append(dst, text []byte) (out []byte, null bool, err error) {
+	begin := skipBlanks(text, 0)
+	end, _, f := scanValue(text, begin, 0)
+	if f != 0 || !Blank(text[end:]) {
+		return dst, false, ErrNoJSON
+	}
+	at := begin
+	for i := range p {
+		if at = p[i].find(dst, text, at); at < 0 {
+			return dst, true, nil
+		}
+	}
+	end, _, _ = scanValue(text, at, 0)
+	switch text[at] {
+	case '"':
+		return appendUnescaped(dst, text[at+1:end-1]), false, nil
+	case 'n':
+		return dst, true, nil
+	}
+	return append(dst, text[at:end]...), false, nil
+}
+
+// find is where the step leads from a value of a text without faults, -1 for nowhere. tmp has room for names.
+func (s *step) find(tmp, text []byte, at int) int {
+	open := byte('[')
+	if s.name != nil {
+		open = '{'
+	}
+	if text[at] != open {
+		return -1
+	}
+	at = skipBlanks(text, at+1)
+	for n := 0; text[at] != '}' && text[at] != ']'; n++ {
+		found := s.name == nil && n == s.index
+		if s.name != nil {
+			end, escaped, _ := scanString(text, at+1)
+			name := text[at+1 : end-1]
+			if escaped {
+				name = appendUnescaped(tmp, name)[len(tmp):]
+			}
+			found = string(name) == string(s.name)
+			at = skipBlanks(text, skipBlanks(text, end)+1) // over the colon
+		}
+		if found {
+			return at
+		}
+		at, _, _ = scanValue(text, at, 0)
+		if at = skipBlanks(text, at); text[at] == ',' {
+			at = skipBlanks(text, at+1)
+		}
+	}
+	return -1
+}

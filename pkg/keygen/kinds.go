@@ -1,0 +1,182 @@
+package keygen
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Kind is what the values of an expression are.
+type Kind uint8
+
+// Kinds of values. A column is text.
+const (
+	KindNull Kind = iota // null alone, which fits everywhere
+	KindText
+	KindNumber // exact decimals; whole ones have no point
+	KindBoolean
+)
+
+func (k Kind) String() string { return [...]string{"null", "text", "a number", "a condition"}[k] }
+
+// KindOf is the kind of an expression that [ParseValue] gave.
+func KindOf(e Expr) Kind {
+	switch e := e.(type) {
+	case Number:
+		return KindNumber
+	case Constant:
+		if e.Word == "null" {
+			return KindNull
+		}
+		return KindBoolean
+	case Operation:
+		if e.Name != "case" {
+			return KindBoolean
+		}
+		k, _ := joint(results(e), e.Name)
+		return k
+	case Call:
+		if f, ok := findValueFunction(e.Func); ok {
+			k, _ := f.kind(e)
+			return k
+		}
+		if f, ok := findFunction(e.Func); ok && f.number != nil {
+			return KindNumber
+		}
+	}
+	return KindText
+}
+
+// results are the values that a case can have.
+func results(o Operation) []Expr {
+	var list []Expr
+	for i := 1; i < len(o.Args); i += 2 {
+		list = append(list, o.Args[i])
+	}
+	if len(o.Args)%2 == 1 {
+		list = append(list, o.Args[len(o.Args)-1])
+	}
+	return list
+}
+
+// joint is the kind of what is one of several values: that of all, or text where some are numbers.
+func joint(list []Expr, name string) (Kind, error) {
+	k := KindNull
+	for i, e := range list {
+		switch next := KindOf(e); {
+		case next == KindNull || next == k:
+		case k == KindNull:
+			k = next
+		case next == KindBoolean || k == KindBoolean:
+			return k, argErrorf(i, "%s cannot give both %s and %s", name, k, next)
+		default:
+			k = KindText
+		}
+	}
+	return k, nil
+}
+
+// compared is how values are compared: as numbers if one of them is a number.
+func compared(list []Expr, name string) (Kind, error) { return comparedKinds(kindsOf(list), name) }
+
+func comparedKinds(kinds []Kind, name string) (Kind, error) {
+	k := KindNull
+	for i, next := range kinds {
+		switch {
+		case next == KindNull || next == k:
+		case k == KindNull:
+			k = next
+		case next == KindBoolean || k == KindBoolean:
+			return k, argErrorf(i, "%s cannot compare %s with %s", name, k, next)
+		default:
+			k = KindNumber
+		}
+	}
+	return k, nil
+}
+
+// kindsOf asks each value once: that of a call asks its arguments.
+func kindsOf(list []Expr) []Kind {
+	kinds := make([]Kind, len(list))
+	for i, e := range list {
+		kinds[i] = KindOf(e)
+	}
+	return kinds
+}
+
+// Compared is the kind as which the arguments of a comparison, of nullif, least or greatest are compared.
+func Compared(args []Expr) Kind {
+	k, _ := compared(args, "")
+	return k
+}
+
+// checkOperation refuses arguments that do not fit an operation.
+func checkOperation(o Operation) error {
+	switch o.Name {
+	case "like", "not like", "matches", "not matches":
+		return noCondition(o.Args[:1], o.Name)
+	}
+	k, err := compared(o.Args, o.Name)
+	if err == nil && k == KindBoolean && !slices.Contains([]string{"=", "!=", "in", "not in"}, o.Name) {
+		err = argErrorf(0, "%s has no order for conditions", o.Name)
+	}
+	return err
+}
+
+// noCondition refuses conditions where text or numbers are wanted.
+func noCondition(args []Expr, name string) error {
+	for i, a := range args {
+		if KindOf(a) == KindBoolean {
+			return argErrorf(i, "%s works on text, not on a condition: write case when … then … end", name)
+		}
+	}
+	return nil
+}
+
+// checkConcat refuses a + that was meant to add.
+func checkConcat(parts []Expr) error {
+	if err := noCondition(parts, "+"); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if KindOf(p) != KindNumber {
+			return nil
+		}
+	}
+	return argErrorf(1, "+ joins texts: write add(…) for a sum")
+}
+
+// verifyValue checks a call of a function of keys in a value.
+func (f function) verifyValue(c Call) error {
+	if f.salts && len(c.Ints) == 0 {
+		return errors.New(f.name + " needs its n in a cell or a filter, which have no number of salts")
+	}
+	return noCondition(c.Args, f.name)
+}
+
+// takes begins the check of a call of a function of values: how many arguments it has, and how many of them, from the first on, are
+// texts or numbers.
+func takes(f *function, c Call, least, most, plain int) error {
+	if n := len(c.Args); n < least || most >= 0 && n > most {
+		return fmt.Errorf("%s has %d arguments: it is written %s", f.name, n, f.form)
+	}
+	return noCondition(c.Args[:min(plain, len(c.Args))], f.name)
+}
+
+// whole refuses an argument that is no whole number of the expression itself within the bounds.
+func whole(c Call, at, least, most int) error {
+	if n, ok := WholeNumber(c.Args[at]); !ok || n < least || n > most {
+		return argErrorf(at, "%s is not a whole number of %d to %d", excerpt(c.Args[at].String()), least, most)
+	}
+	return nil
+}
+
+// WholeNumber is the number that an expression is, if it is one without a point.
+func WholeNumber(e Expr) (n int, ok bool) {
+	d, ok := e.(Number)
+	if !ok || len(d.Digits) > 9 {
+		return 0, false
+	}
+	_, err := fmt.Sscanf(d.Digits+"\n", "%d\n", &n)
+	return n, err == nil && fmt.Sprint(n) == d.Digits
+}

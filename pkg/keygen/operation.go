@@ -1,0 +1,110 @@
+package keygen
+
+import (
+	"slices"
+	"strings"
+)
+
+// Operation is what joins or asks of other parts in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, each
+// of these words with not as well where the language has it, and case. The arguments of case are pairs of a condition and a value,
+// and after them what else gives, if it is there. Keys have none.
+type Operation struct {
+	Name string
+	Args []Expr
+}
+
+// Number is a decimal number in a value, as it is written.
+type Number struct {
+	Digits string
+}
+
+// Constant is null, true or false in a value.
+type Constant struct {
+	Word string
+}
+
+func (o Operation) columns(names []string) []string {
+	for _, a := range o.Args {
+		names = a.columns(names)
+	}
+	return names
+}
+
+func (n Number) columns(names []string) []string   { return names }
+func (c Constant) columns(names []string) []string { return names }
+
+func (n Number) String() string   { return n.Digits }
+func (c Constant) String() string { return c.Word }
+
+func (o Operation) String() string {
+	arg := make([]string, len(o.Args))
+	for i, a := range o.Args {
+		arg[i] = a.String()
+		if strength(a) <= strength(o) && !(o.Name == "not" && strength(a) == strength(o)) && o.Name != "case" {
+			arg[i] = "(" + arg[i] + ")"
+		}
+	}
+	switch o.Name {
+	case "and", "or":
+		return strings.Join(arg, " "+o.Name+" ")
+	case "not":
+		return "not " + arg[0]
+	case "in", "not in":
+		return arg[0] + " " + o.Name + " (" + strings.Join(arg[1:], ", ") + ")"
+	case "between", "not between":
+		return arg[0] + " " + o.Name + " " + arg[1] + " and " + arg[2]
+	case "is null", "is not null":
+		return arg[0] + " " + o.Name
+	case "case":
+		var b strings.Builder
+		b.WriteString("case")
+		for i := 0; i+1 < len(arg); i += 2 {
+			b.WriteString(" when " + arg[i] + " then " + arg[i+1])
+		}
+		if len(arg)%2 == 1 {
+			b.WriteString(" else " + arg[len(arg)-1])
+		}
+		return b.String() + " end"
+	}
+	return arg[0] + " " + o.Name + " " + arg[1]
+}
+
+// strength is how strongly the parts of e hold together: what is weaker than its surroundings is in parentheses.
+func strength(e Expr) int {
+	switch e := e.(type) {
+	case Operation:
+		switch e.Name {
+		case "or":
+			return 1
+		case "and":
+			return 2
+		case "not":
+			return 3
+		case "case":
+			return 6
+		}
+		return 4
+	case Concat:
+		return 5
+	}
+	return 6
+}
+
+// reserved are the words that are no columns in a value unless they are in back quotes.
+func reserved(word string) bool {
+	return slices.Contains([]string{"and", "or", "not", "in", "between", "like", "matches", "is", "null", "case", "when", "then", "else", "end", "true", "false"},
+		strings.ToLower(word))
+}
+
+// comparison is the operator that s begins with, and its length.
+func comparison(s string) (name string, n int) {
+	for _, c := range []string{"<>", "<=", ">=", "!=", "=", "<", ">"} {
+		if strings.HasPrefix(s, c) {
+			if c == "<>" {
+				return "!=", 2
+			}
+			return c, len(c)
+		}
+	}
+	return "", 0
+}
