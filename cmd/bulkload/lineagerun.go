@@ -83,13 +83,17 @@ func lineageName(w subject) string {
 }
 
 func documentation(w subject) string {
+	text := "Loads exports into the HBase table " + w.table() + ". Row key: " + w.spec.Key
 	switch w.command {
 	case "build":
-		return "Builds HFiles of exports. Row key: " + w.spec.Key
+		text = "Builds HFiles of exports. Row key: " + w.spec.Key
 	case "load":
 		return "Loads HFiles into the HBase table " + w.table() + "."
 	}
-	return "Loads exports into the HBase table " + w.table() + ". Row key: " + w.spec.Key
+	if w.spec.Filter != "" {
+		text += ". Filter: " + w.spec.Filter
+	}
+	return text
 }
 
 // inputDatasets are the inputs as they were given; of a pattern, the directory that it is looked for in.

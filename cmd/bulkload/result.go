@@ -35,6 +35,7 @@ type resultObject struct {
 	Phases    []resultPhase `json:"phases"`
 	Warnings  int           `json:"warnings"`
 	Rejected  int64         `json:"rejected"`
+	Filtered  int64         `json:"filtered,omitempty"`
 	Rates     *resultRates  `json:"rates,omitempty"`
 	Report    string        `json:"report,omitempty"`
 
@@ -124,13 +125,13 @@ func (s *session) result() *resultObject {
 		r.Job = abs // the reader may be elsewhere
 	}
 	if r.Share != nil {
-		r.Rejected = r.Share.Rejected
+		r.Rejected, r.Filtered = r.Share.Rejected, r.Share.Filtered
 	}
 	m := r.Result.Manifest
 	if m == nil {
 		return r
 	}
-	r.Rejected = m.Rejected
+	r.Rejected, r.Filtered = m.Rejected, m.Filtered
 	if s.cmd.Name() == "build" {
 		r.Manifest = m
 	}

@@ -55,7 +55,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	made, err := share.Build(ctx, env, p, of, o.out, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
 	if made != nil {
-		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Bytes: made.Bytes, RejectFile: made.RejectFile}
+		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Filtered: made.Filtered, Bytes: made.Bytes, RejectFile: made.RejectFile}
 	}
 	if err := s.end(r, err); err != nil {
 		return err
@@ -63,7 +63,11 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if g.json() || g.logs.quiet {
 		return nil
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %s read, %d rejected, %s in %s\n", of, setting.Count(made.Records, "record"), made.Rejected, ui.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
+	filtered := ""
+	if p.Job.Filter != "" {
+		filtered = fmt.Sprintf("%d filtered, ", made.Filtered)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %s read, %d rejected, %s%s in %s\n", of, setting.Count(made.Records, "record"), made.Rejected, filtered, ui.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
 	return err
 }
 

@@ -73,6 +73,9 @@ func summary(r *result.Result, s *session) string {
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %s left out because another row has the same key", setting.Count(m.Duplicates, "row"))
 	}
+	if m != nil && m.Filtered > 0 {
+		fmt.Fprintf(&b, "; %s left out by the filter", setting.Count(m.Filtered, "record"))
+	}
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {
 			fmt.Fprintf(&b, "; table %s, %s in %s of %s", t.Table, setting.Count(m.Digest.Rows, "row"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))

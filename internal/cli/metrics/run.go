@@ -47,6 +47,7 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", tell: one(func(r *Run) float64 { return float64(r.Input.Bytes) })},
 	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", tell: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
 	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", tell: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
+	{name: "bulkload_last_run_records_filtered", help: "Records that the filter of the last run left out.", tell: one(func(r *Run) float64 { return float64(r.manifest().Filtered) })},
 	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", tell: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
 	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
 	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},

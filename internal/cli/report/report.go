@@ -82,6 +82,7 @@ type Counts struct {
 	Rows       int64
 	Cells      int64
 	Rejected   int64
+	Filtered   int64 // left out by the filter
 	Duplicates int64
 	HFiles     int
 	Bytes      int64 // of the HFiles

@@ -61,6 +61,7 @@ func fieldsOfASpec() map[string]specField {
 		"Expect":         {"free", func(s *spec.Spec) { n := int64(1); s.Expect = &n }, "", "it counts records, and changes none"},
 		"AllowEmpty":     {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":          {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
+		"Filter":         {"plan", func(s *spec.Spec) { s.Filter = "id <> ''" }, "filter was not given, it is id != ''", ""},
 		"Regions":        {"plan", func(s *spec.Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
 		"Empty":          {"plan", func(s *spec.Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
 		"Duplicates":     {"plan", func(s *spec.Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},

@@ -187,6 +187,11 @@ func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
 	if w.Key, err = keygen.Parse(p.Key); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
+	if p.Reading != nil && p.Reading.Filter != "" {
+		if w.Filter, err = keygen.ParseValue(p.Reading.Filter); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
 	if p.Mapping != nil {
 		w.Mapping = *p.Mapping
 		return w, w.MapCells(w.Mapping, p.MapFamily, p.Families)

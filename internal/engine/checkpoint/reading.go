@@ -28,6 +28,7 @@ type readingRecord struct {
 	Where      string `json:"where,omitempty"`
 	Parse      string `json:"parse,omitempty"` // key spec of a table
 	BadRecords string `json:"bad_records,omitempty"`
+	Filter     string `json:"filter,omitempty"` // of records
 }
 
 // readingOf is how a spec, with its defaults, reads files of these formats.
@@ -56,6 +57,9 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	}
 	if e, err := keygen.Parse(s.Parse); err == nil {
 		r.Parse = e.String()
+	}
+	if e := s.RowFilter(); e != nil {
+		r.Filter = e.String()
 	}
 	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")

@@ -262,7 +262,7 @@ func (p *parts) tell(i int, status result.PartStatus, r *result.Result) {
 	}
 	if m := r.Manifest; m != nil {
 		part.Records, part.Rows, part.Cells, part.HFiles, part.Written = m.Records, m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes
-		part.Rejected, part.RejectFile = m.Rejected, m.RejectFile
+		part.Rejected, part.Filtered, part.RejectFile = m.Rejected, m.Filtered, m.RejectFile
 	}
 }
 

@@ -28,9 +28,10 @@ type Manifest struct {
 	Family     string          `json:"family"`
 	Timestamp  int64           `json:"timestamp"`
 	Columns    []string        `json:"columns"`
-	Cells      []spec.CellName `json:"cells,omitempty"` // what rows can have, if the job has a mapping
-	Records    int64           `json:"records"`         // read, good and bad
-	Rejected   int64           `json:"rejected"`        // bad records that were set aside
+	Cells      []spec.CellName `json:"cells,omitempty"`    // what rows can have, if the job has a mapping
+	Records    int64           `json:"records"`            // read, good and bad
+	Rejected   int64           `json:"rejected"`           // bad records that were set aside
+	Filtered   int64           `json:"filtered,omitempty"` // records that the filter left out
 	RejectFile string          `json:"reject_file,omitempty"`
 	Duplicates int64           `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
 	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
@@ -183,6 +184,7 @@ func (m *Manifest) Add(o *Manifest) {
 	}
 	m.Records += o.Records
 	m.Rejected += o.Rejected
+	m.Filtered += o.Filtered
 	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
 	m.Duplicates += o.Duplicates
 	m.Joined += o.Joined

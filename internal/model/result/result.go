@@ -71,6 +71,7 @@ type Share struct {
 	Of         int    `json:"of"`
 	Records    int64  `json:"records,omitempty"` // that a build read
 	Rejected   int64  `json:"-"`                 // of them; it stands with the result of every command
+	Filtered   int64  `json:"-"`                 // likewise
 	Bytes      int64  `json:"bytes,omitempty"`   // of its sorted rows
 	RejectFile string `json:"reject_file,omitempty"`
 	Pending    int    `json:"pending,omitempty"` // merges that are still to be done
@@ -132,6 +133,7 @@ type Part struct {
 	HFiles     int           `json:"hfiles"`
 	Written    int64         `json:"bytes"` // of its HFiles
 	Rejected   int64         `json:"rejected,omitempty"`
+	Filtered   int64         `json:"filtered,omitempty"` // left out by the filter
 	RejectFile string        `json:"reject_file,omitempty"`
 	Elapsed    time.Duration `json:"elapsed_ns"`
 }

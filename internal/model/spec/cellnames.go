@@ -28,7 +28,7 @@ func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, co
 		}
 	}
 	for _, c := range s.Entries() {
-		if c.JSON || c.Value != nil || c.RowKey || c.QualifierFrom != "" {
+		if c.JSON || c.Value != nil || c.Expr != "" || c.RowKey || c.QualifierFrom != "" {
 			continue
 		}
 		convert, err := c.CellType().Converter()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/celltype"
+	"bulkload/internal/formats/expression"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 )
@@ -22,11 +23,12 @@ type Mapping struct {
 }
 
 // CellSpec is one cell of a record, or several alike. Exactly one of Column,
-// Columns without JSON, Value, JSON and Rest says where its value comes from.
+// Columns without JSON, Value, Expr, JSON and Rest says where its value comes from.
 type CellSpec struct {
 	Column    string   `yaml:"column" json:"column,omitempty"`
 	Columns   []string `yaml:"columns" json:"columns,omitempty"` // a cell of each; with JSON: the object's members
 	Value     *string  `yaml:"value" json:"value,omitempty"`     // the same in every row
+	Expr      string   `yaml:"expr" json:"expr,omitempty"`       // computed, see package expression
 	JSON      bool     `yaml:"json" json:"json,omitempty"`       // the record as a JSON object of texts
 	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell and no skip names, as text
 	Family    string   `yaml:"family" json:"family,omitempty"`   // default: the job's
@@ -135,9 +137,15 @@ func (j Job) mentioned(names []string, more ...string) []string {
 	if j.rowKey != nil {
 		add(keygen.Columns(j.rowKey)...)
 	}
+	if j.rowFilter != nil {
+		add(keygen.Columns(j.rowFilter)...)
+	}
 	for _, c := range j.Entries() {
 		add(c.ColumnNames()...)
 		add(c.QualifierFrom)
+		if e, err := c.Expression(); err == nil && e != nil {
+			add(keygen.Columns(e)...)
+		}
 	}
 	if t := j.CellTimestamp; t != nil {
 		add(t.Column)
@@ -171,6 +179,8 @@ func (c CellSpec) Label(i int) string {
 		what = " (rest)"
 	case c.Value != nil:
 		what = " (value)"
+	case c.Expr != "":
+		what = " (expr)"
 	case c.RowKey:
 		what = " (row key)"
 	}
@@ -181,13 +191,13 @@ func (c CellSpec) validate() []error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	sources := 0
-	for _, given := range []bool{c.Column != "", len(c.Columns) > 0 && !c.JSON, c.Value != nil, c.JSON, c.Rest, c.RowKey} {
+	for _, given := range []bool{c.Column != "", len(c.Columns) > 0 && !c.JSON, c.Value != nil, c.Expr != "", c.JSON, c.Rest, c.RowKey} {
 		if given {
 			sources++
 		}
 	}
 	if sources != 1 {
-		bad("say one of column, columns, value, json and rest")
+		bad("say one of column, columns, value, expr, json and rest")
 	}
 	seen := nameSet{}
 	for i, column := range c.Columns {
@@ -203,7 +213,7 @@ func (c CellSpec) validate() []error {
 	switch {
 	case c.QualifierFrom != "" && (c.Qualifier != "" || c.Rest || len(c.Columns) > 0 && !c.JSON):
 		bad("qualifier_from is for one cell without a qualifier")
-	case (c.JSON || c.Value != nil) && c.Qualifier == "" && c.QualifierFrom == "":
+	case (c.JSON || c.Value != nil || c.Expr != "") && c.Qualifier == "" && c.QualifierFrom == "":
 		bad("it needs a qualifier")
 	case c.Qualifier != "" && (c.Rest || len(c.Columns) > 0 && !c.JSON):
 		bad("a qualifier is of one cell: their qualifiers are the columns' names")
@@ -213,6 +223,11 @@ func (c CellSpec) validate() []error {
 	}
 	if c.JSON && c.Type != "" && c.Type != "text" {
 		bad("type %s: JSON is text", c.Type)
+	}
+	if e, err := c.Expression(); err != nil {
+		errs = append(errs, err)
+	} else if e != nil && keygen.KindOf(e) == keygen.KindBoolean && c.Type != "" && c.Type != "text" && c.Type != "boolean" {
+		bad("type %s: the expression is a condition, which is text or boolean", c.Type)
 	}
 	c.validateEmpty(bad)
 	convert, err := c.CellType().Converter()
@@ -242,6 +257,21 @@ func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
 	if c.Empty == "skip" && c.Nulls == "store" {
 		bad("nulls store and empty skip: NULL would be a cell where an empty text is none")
 	}
+}
+
+// Expression is the parsed Expr, nil if there is none.
+func (c CellSpec) Expression() (keygen.Expr, error) {
+	if c.Expr == "" {
+		return nil, nil
+	}
+	e, err := keygen.ParseValue(c.Expr)
+	if err == nil {
+		_, err = expression.Compile(e, expression.Options{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("expr: %w", err)
+	}
+	return e, nil
 }
 
 // CellType is the type of the cell's values.

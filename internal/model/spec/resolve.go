@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/formats/expression"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
@@ -24,6 +25,7 @@ type Job struct {
 	asked
 	rowKey     keygen.Expr
 	parse      keygen.Expr
+	rowFilter  keygen.Expr
 	policy     extsort.Policy
 	separators Separators
 	text       *dialect.Dialect
@@ -47,6 +49,9 @@ func (j Job) Key() string { return j.asked.Key }
 
 // RowKey is the parsed Key, nil if there is none.
 func (j Job) RowKey() keygen.Expr { return j.rowKey }
+
+// RowFilter is the parsed Filter, nil if there is none.
+func (j Job) RowFilter() keygen.Expr { return j.rowFilter }
 
 // KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
 func (j Job) KeyParser() (*keygen.KeyParser, error) {
@@ -88,6 +93,24 @@ func (s Spec) Resolve() (Job, error) { return s.resolve(true) }
 // may be missing.
 func (s Spec) ResolveTable() (Job, error) { return s.resolve(s.Key != "") }
 
+// parseFilter reads the condition of the records that are loaded.
+func (s Spec) parseFilter() (keygen.Expr, error) {
+	if s.Filter == "" {
+		return nil, nil
+	}
+	e, err := keygen.ParseValue(s.Filter)
+	if err == nil {
+		_, err = expression.Compile(e, expression.Options{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if k := keygen.KindOf(e); k != keygen.KindBoolean {
+		return nil, fmt.Errorf("it is %s, not a condition such as del_flag != '1'", k)
+	}
+	return e, nil
+}
+
 func (s Spec) resolve(needKey bool) (Job, error) {
 	errs := s.complete()
 	faulty := nameSet{}
@@ -123,6 +146,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		}
 		bad("parse", err)
 	}
+	j.rowFilter, err = s.parseFilter()
+	bad("filter", err)
 	switch {
 	case s.InputsFrom != "" && len(s.Inputs) > 0:
 		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))

@@ -32,6 +32,7 @@ type Spec struct {
 	Key     string   `yaml:"key"`          // key spec, see package keygen
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
+	Filter  string   `yaml:"filter"`       // which records are loaded: a condition, see package expression
 
 	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
 	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first, last or versions
@@ -199,6 +200,8 @@ func allFields() []SpecField {
 		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Commas: true, Part: OfTable, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
+		{Name: "filter", Type: FieldText, Dated: true, Usage: "which records are loaded, such as \"del_flag != '1'\"; the others are counted apart from bad ones",
+			Doc: "Which records are loaded: a condition, such as del_flag != '1'. Records for which it is not true are left out, and counted apart from bad ones."},
 
 		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL as well, else skip", Doc: "What an empty value becomes: no cell, or an empty one."},
 		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last", "versions"}, Usage: "rows with the same key: fail (default), first, last or versions (each by its cell_timestamp)",
@@ -242,6 +245,7 @@ func mappingFields() []SpecField {
 			{Name: "column", Type: FieldText, Doc: "One cell of this column."},
 			{Name: "columns", Type: FieldTexts, Doc: "A cell of each of these columns; with json: the members of the object."},
 			{Name: "value", Type: FieldScalar, Doc: "The same cell in every row. It needs a qualifier."},
+			{Name: "expr", Type: FieldText, Doc: "A cell that is computed, such as upper(trim(name)). It needs a qualifier."},
 			{Name: "json", Type: FieldBool, Default: "false", Doc: "The record as one JSON object of texts. It needs a qualifier."},
 			{Name: "rest", Type: FieldBool, Default: "false", Doc: "A text cell of each column that no other cell and no skip names."},
 			{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of these cells."},

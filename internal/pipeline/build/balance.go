@@ -56,14 +56,14 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	if m.Wide {
 		dups = 0 // cells
 	}
-	expected := m.Records - m.Rejected - dups - m.Joined - m.NoCells
+	expected := m.Records - m.Rejected - m.Filtered - dups - m.Joined - m.NoCells
 	var err error
 	switch {
-	case w.counts.records != m.Records-m.Rejected:
-		err = fmt.Errorf("%s were read and %d of them rejected, but %d were sorted", setting.Count(m.Records, "record"), m.Rejected, w.counts.records)
+	case w.counts.records != m.Records-m.Rejected-m.Filtered:
+		err = fmt.Errorf("%s were read, %d of them rejected and %d filtered, but %d were sorted", setting.Count(m.Records, "record"), m.Rejected, m.Filtered, w.counts.records)
 	case expected != m.Digest.Rows:
-		err = fmt.Errorf("%s − %d rejected − %d duplicates − %d joined − %d without cells = %s, but %d were written",
-			setting.Count(m.Records, "record"), m.Rejected, dups, m.Joined, m.NoCells, setting.Count(expected, "row"), m.Digest.Rows)
+		err = fmt.Errorf("%s − %d rejected − %d filtered − %d duplicates − %d joined − %d without cells = %s, but %d were written",
+			setting.Count(m.Records, "record"), m.Rejected, m.Filtered, dups, m.Joined, m.NoCells, setting.Count(expected, "row"), m.Digest.Rows)
 	case len(w.plan.Families) == 1 && rows != m.Digest.Rows:
 		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Rows, "row"), rows)
 	case cells != m.Digest.Cells:
@@ -75,12 +75,15 @@ func (w *writers) balance(m *manifest.Manifest) error {
 }
 
 // someRecords refuses an input without records that are loaded: an export that failed looks like that.
-func someRecords(records, rejected int64, o Options) error {
+func someRecords(records, rejected, filtered int64, o Options) error {
 	switch {
-	case records > rejected || o.AllowEmpty:
+	case records > rejected+filtered || o.AllowEmpty:
 		return nil
 	case records == 0:
 		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint())
+	}
+	if filtered > 0 {
+		return fail.Errorf(fail.Input, "the filter leaves out all records of the input (%d of %d, the others are bad); nothing was loaded (%s)", filtered, records, source.AllowEmptyHint())
 	}
 	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
 }

@@ -242,7 +242,7 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, o.ReadError(r.explainSpill(err))
 	}
 	records := in.Records() + o.Budget.Extra()
-	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect)),
+	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), r.left.Load(), o), fail.With(fail.Input, expected(records, o.Expect)),
 		o.AllColumns(in.Lacking(), records-o.Budget.Bad())); err != nil {
 		return t, err
 	}
@@ -251,7 +251,7 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
-	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), Filtered: r.left.Load(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
 	if f := o.Budget.File; f != nil {
 		if o.Budget.Bad() > 0 {
 			if err := o.allowed(); err != nil {

@@ -27,6 +27,7 @@ type slot struct {
 	convert     celltype.Converter // nil: the column's bytes as they are
 	constant    []byte             // for every row, if members is nil too
 	members     []member           // of a JSON object
+	expr        keygen.Expr        // a value that is computed
 	rowKey      bool               // the key of the record's row in the first table
 	empty       string             // what an empty text becomes, as in a plan
 	nulls       bool               // NULL becomes an empty cell
@@ -96,6 +97,16 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 					bad(i, c, err)
 				}
 			}
+			p.slots = append(p.slots, s)
+			continue
+		case c.Expr != "":
+			if s.expr, err = c.Expression(); err == nil {
+				err = keygen.CheckValue(s.expr, p.Columns)
+			}
+			if err != nil {
+				bad(i, c, err)
+			}
+			s.convert = convert
 			p.slots = append(p.slots, s)
 			continue
 		case c.RowKey:
@@ -198,6 +209,11 @@ func (p *Plan) Carries() []bool {
 		hold(s.column)
 		for _, m := range s.members {
 			hold(m.column)
+		}
+		if s.expr != nil {
+			for _, name := range keygen.Columns(s.expr) {
+				hold(slices.Index(p.Columns, name))
+			}
 		}
 	}
 	for _, c := range append([]int{p.timing.stamp, p.timing.ttl}, p.wide...) {

@@ -38,6 +38,10 @@ func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
 			if data, err = m.object(data, s.members, m.kept[i], b, row); err != nil {
 				return err
 			}
+		case s.expr != nil:
+			if data, empty, err = m.computed[i].append(data, s, m.kept[i], b, row); err != nil {
+				return err
+			}
 		case s.rowKey:
 			data = append(data, m.first.key...)
 		default:

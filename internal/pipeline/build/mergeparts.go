@@ -97,7 +97,7 @@ func Judge(parts []*PartRead, s spec.Spec) error {
 		return fail.With(fail.BadRows, err)
 	}
 	o := Options{AllowEmpty: s.AllowEmpty, Missing: source.Missing(s.Missing)}
-	return errors.Join(someRecords(t.Records, t.Rejected, o), fail.With(fail.Input, expected(t.Records, s.Expect)),
+	return errors.Join(someRecords(t.Records, t.Rejected, t.Filtered, o), fail.With(fail.Input, expected(t.Records, s.Expect)),
 		o.AllColumns(lackingOf(parts), t.Records-t.Rejected))
 }
 
@@ -174,6 +174,7 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 	for _, p := range parts {
 		t.Records += p.Records
 		t.Rejected += p.Rejected
+		t.Filtered += p.Filtered
 		t.RejectFile = cmp.Or(t.RejectFile, p.RejectFile)
 		t.SpillBytes += p.SpillBytes
 		t.SpillRuns += p.SpillRuns

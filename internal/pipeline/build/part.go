@@ -23,8 +23,9 @@ type Part struct {
 
 // PartRead is what pass 1 came to on a part.
 type PartRead struct {
-	Records    int64         `json:"records"`  // good and bad
-	Rejected   int64         `json:"rejected"` // of them
+	Records    int64         `json:"records"`            // good and bad
+	Rejected   int64         `json:"rejected"`           // of them
+	Filtered   int64         `json:"filtered,omitempty"` // of them, left out by the filter
 	RejectFile string        `json:"reject_file,omitempty"`
 	SpillBytes int64         `json:"spill_bytes"`
 	SpillRuns  int64         `json:"spill_runs"`
@@ -99,7 +100,7 @@ func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTota
 		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
-	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
+	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), Filtered: r.left.Load(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
 }
 
 // readPart sorts the rows of a part, and gives those of each region to the sink.
@@ -118,7 +119,7 @@ func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, 
 	if err != nil {
 		return nil, err
 	}
-	p = &PartRead{Records: t.Records, Rejected: t.Rejected, RejectFile: t.RejectFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, RejectFile: t.RejectFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, rows.locate(ctx, err)
@@ -185,9 +186,9 @@ func (p *PartRead) balance(plans []*Plan) error {
 		rows[t], left[t] = rows[t]+r.Rows, left[t]+r.LeftOut
 	}
 	for t := range plans {
-		if p.Records-p.Rejected != rows[t]+left[t] {
-			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s read, %d rejected, %s written, %d left out as duplicates (a fault of bulkload or of this machine: report it)",
-				setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows[t], "row"), left[t]))
+		if p.Records-p.Rejected-p.Filtered != rows[t]+left[t] {
+			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s read, %d rejected, %d filtered, %s written, %d left out as duplicates (a fault of bulkload or of this machine: report it)",
+				setting.Count(p.Records, "record"), p.Rejected, p.Filtered, setting.Count(rows[t], "row"), left[t]))
 		}
 	}
 	return nil

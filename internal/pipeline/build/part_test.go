@@ -160,11 +160,18 @@ func partCases(t *testing.T) map[string]partCase {
 		s.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Column: "name", Family: "a"}, {Column: "n", Family: "b"}, {Column: "id"}}}
 		cases["families, "+policy] = oneTable(s, points)
 	}
+	s := jobtest.CSVSpec(input)
+	s.Duplicates, s.BadRecords, s.Filter = "last", "2%", "n < 7 and name not like '%00 of %'"
+	s.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(name)", Qualifier: "u"}, {Expr: "add(n, length(name))", Qualifier: "l", Type: "long", Family: "g"}}}
+	cases["filter and expressions"] = oneTable(s, points)
 	several := func(s spec.Spec) partCase {
 		return partCase{s, tablesShapes(t, jobtest.Resolve(t, s), map[string][][]byte{
 			"ns:check": {[]byte("R2"), []byte("R5")}, "by_day": {[]byte("20171010")}, "typed": {[]byte("1"), []byte("2")}})}
 	}
 	cases["several tables"] = several(tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 3, true), "fail"))
+	some := tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 5, true), "fail")
+	some.Filter = "rule in ('R1', 'R2', 'R5') and note != ''"
+	cases["several tables, filter"] = several(some)
 	doubled := tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 4, false), "first")
 	doubled.Tables = slices.DeleteFunc(doubled.Tables, func(e spec.TableSpec) bool { return e.Index != "" })
 	cases["several tables, first"] = several(doubled)

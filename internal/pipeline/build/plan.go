@@ -26,7 +26,8 @@ type Plan struct {
 	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL as well
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
-	Tables     []string // inputs that are tables, as they were given; a run does not say
+	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table counts for all of them
+	Tables     []string    // inputs that are tables, as they were given; a run does not say
 
 	slots  []slot // what a record becomes
 	order  []int  // columns of the slots, for records that only need to be put in order
@@ -55,6 +56,11 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 	}
 	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
 		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key(), err))
+	}
+	if p.Filter = s.RowFilter(); p.Filter != nil {
+		if err := keygen.CheckValue(p.Filter, columns); err != nil {
+			return nil, fail.With(fail.Config, fmt.Errorf("filter: %w", err))
+		}
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {

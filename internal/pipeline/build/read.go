@@ -49,6 +49,7 @@ type readers struct {
 	next   atomic.Int64          // the split to be read next
 	end    int                   // after the last one to be read; 0: all are
 	got    readCount
+	left   atomic.Int64 // records that the filter leaves out
 }
 
 // run reads all splits with the given number of workers.
@@ -70,6 +71,9 @@ type readWorker struct {
 	reader *source.Reader
 	out    *extsort.Writer
 	nulls  bool // the file has NULL as well as empty texts
+
+	filter *Filter // nil: every record has rows
+	passed int64   // records of the batch that it leaves out
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
@@ -86,6 +90,9 @@ func (r *readers) newWorker() (*readWorker, error) {
 	}
 	findSources(w.tables)
 	var err error
+	if w.filter, err = r.plans[0].NewFilter(); err != nil {
+		return nil, err
+	}
 	w.out, err = r.sort.Writer()
 	return w, err
 }
@@ -126,6 +133,10 @@ func (w *readWorker) batch(b *source.Batch) error {
 			return err
 		}
 	}
+	if w.filter != nil {
+		w.left.Add(w.passed)
+		w.passed = 0
+	}
 	w.budget.Count(int64(b.Rows))
 	w.events.Rows(int64(b.Rows), b.Bytes)
 	return nil
@@ -133,6 +144,14 @@ func (w *readWorker) batch(b *source.Batch) error {
 
 // row adds the rows of a record, to all tables or to none.
 func (w *readWorker) row(b *source.Batch, row int) error {
+	if w.filter != nil {
+		if keep, err := w.filter.Keeps(b, row); err != nil {
+			return w.bad(b, row, err)
+		} else if !keep {
+			w.passed++
+			return nil
+		}
+	}
 	for _, m := range w.tables {
 		if err := m.make(b, row); err != nil {
 			return w.bad(b, row, err)

@@ -209,9 +209,9 @@ func (r *Resume) manifest(w *writers, b *manifest.Manifest) (*manifest.Manifest,
 	var took time.Duration
 	if b != nil {
 		// Regions without cells have no record of their own.
-		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum}
+		t = sortTotals{Records: b.Records, Rejected: b.Rejected, Filtered: b.Filtered, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
-		w.counts.records = t.Records - t.Rejected
+		w.counts.records = t.Records - t.Rejected - t.Filtered
 		w.uncounted = w.uncounted || len(w.files) == 0
 	}
 	m, err := w.manifest(t)

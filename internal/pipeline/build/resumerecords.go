@@ -21,6 +21,7 @@ type SortedRecord struct {
 type sortTotals struct {
 	Records    int64         `json:"records"`
 	Rejected   int64         `json:"rejected"`
+	Filtered   int64         `json:"filtered,omitempty"`
 	RejectFile string        `json:"reject_file,omitempty"` // absolute; if there are rejected ones
 	SpillBytes int64         `json:"spill_bytes"`
 	SpillRuns  int64         `json:"spill_runs"`
@@ -32,6 +33,7 @@ type sortTotals struct {
 
 // addTo puts the totals into a manifest.
 func (t sortTotals) addTo(m *manifest.Manifest) {
+	m.Filtered = t.Filtered
 	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
 }
 

@@ -23,7 +23,11 @@ func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take 
 			return err
 		}
 		m.first = m
-		w := keyWorker{maker: m, take: take(), o: o}
+		filter, err := plan.NewFilter()
+		if err != nil {
+			return err
+		}
+		w := keyWorker{maker: m, filter: filter, take: take(), o: o}
 		reader := in.NewReader()
 		for split := int(next.Add(1) - 1); split < len(in.Splits()) && ctx.Err() == nil; split = int(next.Add(1) - 1) {
 			if err := reader.Read(ctx, split, w.batch); err != nil {
@@ -44,10 +48,11 @@ func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take 
 
 // keyWorker takes the keys of batches. It belongs to one goroutine.
 type keyWorker struct {
-	maker *rowMaker
-	take  func(key []byte) error
-	o     Options
-	nulls bool // the file has NULL as well as empty texts
+	maker  *rowMaker
+	filter *Filter
+	take   func(key []byte) error
+	o      Options
+	nulls  bool // the file has NULL as well as empty texts
 }
 
 func (w *keyWorker) batch(b *source.Batch) error {
@@ -56,8 +61,12 @@ func (w *keyWorker) batch(b *source.Batch) error {
 		w.maker.kept = w.maker.plan.kept(w.maker.kept[:0], nulls)
 	}
 	for row := range b.Rows {
-		err := w.maker.make(b, row)
+		keep, err := w.filter.Keeps(b, row)
+		if err == nil && keep {
+			err = w.maker.make(b, row)
+		}
 		switch {
+		case err == nil && !keep:
 		case err != nil:
 			err = w.o.Budget.Reject(RowError(b, row, err))
 		case w.maker.anyCell():

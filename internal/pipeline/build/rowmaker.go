@@ -23,6 +23,8 @@ type rowMaker struct {
 	values  []byte   // those of a mapped record
 	kept    []kept   // by slot, what becomes a cell without a byte
 
+	computed []*computed // by slot, of those that are; nil if none is
+
 	// the row made last
 	key    []byte
 	data   []byte // the batch's, or values
@@ -40,7 +42,8 @@ func newRowMaker(p *Plan, from int) (*rowMaker, error) {
 	}
 	m.fields = make([][]byte, len(m.keyCols))
 	m.source = m
-	return m, nil
+	m.computed, err = p.computedSlots()
+	return m, err
 }
 
 // make makes the row of a record. What it makes is valid until the next call, as far as the batch is. The error says why the

@@ -43,7 +43,7 @@ type Sample struct {
 	Sort    extsort.Options // of the real build
 
 	sampleCounts
-	TotalRows    int64   // rows of the whole input
+	TotalRows    int64   // rows that the whole input makes in one table
 	SortedBytes  int64   // of rows in the sort
 	stored       int64   // rows in the sort
 	regions      []int64 // and of each region
@@ -64,6 +64,7 @@ type Sample struct {
 type sampleCounts struct {
 	Places     int
 	Rows       int64
+	filtered   int64         // among them, those that the filter leaves out
 	counted    int64         // among them, those of files that say how many they have
 	TextBytes  int64         // bytes of the others
 	ValueBytes int64         // bytes of all
@@ -124,9 +125,15 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	if s.TextBytes > 0 {
 		s.TotalRows += int64(float64(s.Extent.Text) * float64(s.Rows-s.counted) / float64(s.TextBytes))
 	}
+	if s.filtered > 0 {
+		s.TotalRows = int64(float64(s.TotalRows) * float64(s.Kept()) / float64(s.Rows))
+	}
 	s.Foresee()
 	return s.encode(ctx, sorter)
 }
+
+// Kept is how many of the records that were read the filter leaves.
+func (c *sampleCounts) Kept() int64 { return c.Rows - c.filtered }
 
 // readParts reads runs of splits that are spread evenly over the input.
 func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
@@ -140,6 +147,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	limit := text / int64(s.Places)
 	r := &readers{plans: s.plans(), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
 	var next atomic.Int64
+	defer func() { s.filtered = r.left.Load() }()
 	return workers.Run(ctx, s.Readers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {

@@ -179,6 +179,7 @@ type countWorker struct {
 	query   []byte // the query key's values, each but the first after querySep
 	t       *tally
 	store   bool // empty texts of the current file are cells
+	filter  *build.Filter
 }
 
 // querySep stands between the values of a query key. No UTF-8 has it.
@@ -194,7 +195,8 @@ func (c *counting) newWorker() (*countWorker, error) {
 		w.keyCols = append(w.keyCols, slices.Index(c.plan.Columns, name))
 	}
 	w.fields = make([][]byte, len(w.keyCols))
-	return w, nil
+	w.filter, err = c.plan.NewFilter()
+	return w, err
 }
 
 // place counts the i-th place.
@@ -245,6 +247,11 @@ func (w *countWorker) batch(b *source.Batch) error {
 }
 
 func (w *countWorker) row(b *source.Batch, row int) error {
+	if keep, err := w.filter.Keeps(b, row); err != nil {
+		return w.bad(b, row, err)
+	} else if !keep {
+		return nil
+	}
 	for i, c := range w.keyCols {
 		w.fields[i] = b.Field(row, c)
 	}

@@ -182,10 +182,10 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	}
 	e.tell(s.Plan, t)
 	s.count(t)
-	if s.Rows == 0 || t.rows == 0 {
+	if s.Kept() == 0 || t.rows == 0 {
 		return e
 	}
-	scale := float64(s.TotalRows) / float64(s.Rows)
+	scale := float64(s.TotalRows) / float64(s.Kept())
 	times := func(n int64) int64 { return int64(float64(n) * scale) }
 	e.Cells = times(s.Cells)
 	sizes := e.divide(s.Plan, t, float64(s.HFileBytes)*t.input/float64(max(s.ValueBytes, 1)))
@@ -202,7 +202,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {
 		whole = memoryFactor
-		deeper = math.Log2(float64(max(s.TotalRows, 2))) / math.Log2(float64(max(s.Rows, 2)))
+		deeper = math.Log2(float64(max(s.TotalRows, 2))) / math.Log2(float64(max(s.Kept(), 2)))
 	}
 	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.SpillTime.Seconds())*scale/parallel(s.splitSizes(), s.Options.Workers) + s.SortTime.Seconds()*scale*deeper))
 	// A file is made durable, and its directory when it gets its name.

@@ -56,6 +56,7 @@ class _Manifest(TypedDict):
 class Manifest(_Manifest, total=False):
     cell_timestamp: bool  # a column gives the timestamp of the cells
     cells: list[ManifestCell]  # that rows can have, of a job with a mapping
+    filtered: int
     input_tables: list[str]  # inputs that are tables
     joined: int
     modulus: int
@@ -88,6 +89,7 @@ class _Part(TypedDict):
 class Part(_Part, total=False):
     began: str
     error: str
+    filtered: int
     job: str
     reject_file: str
     rejected: int
@@ -265,6 +267,7 @@ class Result(_Result, total=False):
     elapsed_ns: int
     error: str  # why it is not done, for people
     error_kind: Literal["unexpected", "config", "check", "bad_rows", "input", "hdfs", "load", "verify", "busy", "state", "stopped"]
+    filtered: int  # records that the filter left out
     fresh: Fresh
     load_ns: int
     manifest: Optional[Manifest]
