@@ -98,11 +98,11 @@ func TestComputedErrors(t *testing.T) {
 		"filter: n =":                         "filter: expression, position 4 (the end)",
 		"cells: [{expr: n}]":                  "cell 1 (expr): it needs a qualifier",
 		"cells: [{expr: n + , qualifier: q}]": "cell 1 (expr): expr: expression, position 4",
-		"cells: [{expr: n = '1', qualifier: q, type: int}]":   "type int: the expression is a condition",
-		"cells: [{expr: n, column: n, qualifier: q}]":         "say one of column, columns, value, expr, json and rest",
-		"cells: [{expr: 'json(n, ''a'')', qualifier: q}]":     "is not a place in JSON",
-		"cells: [{expr: n, qualifier: q, empty: maybe}]":      "empty: \"maybe\" is invalid",
-		"filter: json(n, '$.a[') = 'x'":                       "is not a place in JSON",
+		"cells: [{expr: n = '1', qualifier: q, type: int}]": "type int: the expression is a condition",
+		"cells: [{expr: n, column: n, qualifier: q}]":       "say one of column, columns, value, expr, json and rest",
+		"cells: [{expr: 'json(n, ''a'')', qualifier: q}]":   "is not a place in JSON",
+		"cells: [{expr: n, qualifier: q, empty: maybe}]":    "empty: \"maybe\" is invalid",
+		"filter: json(n, '$.a[') = 'x'":                     "is not a place in JSON",
 	} {
 		s, err := spec.ParseSpec("x", []byte("table: t\nkey: id\n"+text))
 		if err == nil {

@@ -33,7 +33,7 @@ func BenchmarkMapped(b *testing.B) {
 		{"json", spec.Mapping{Cells: []spec.CellSpec{{JSON: true, Qualifier: "j"}}}},
 		{"timed", spec.Mapping{Cells: typed, CellTimestamp: &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss"}, CellTTL: &spec.TTLColumn{Column: "ttl"}}},
 		{"wide", spec.Mapping{Cells: []spec.CellSpec{{Column: "n", QualifierFrom: "text"}, {Rest: true}}}},
-		{"computed", spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(text)", Qualifier: "u"}, {Expr: "multiply(n, 2)", Qualifier: "n", Type: "long"}, {Rest: true}}}},
+		{"computed", spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(text)", Qualifier: "u"}, {Expr: "multiply(n, 2)", Qualifier: "m", Type: "long"}, {Rest: true}}}},
 		{"filtered", spec.Mapping{}}, // half of the rows
 	} {
 		b.Run(c.name, func(b *testing.B) {
