@@ -94,6 +94,7 @@ func TestYARN(t *testing.T) {
 		}
 	})
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
+	t.Run("expressions", func(t *testing.T) { s.in(t).expressions() })
 	t.Run("a million rows", func(t *testing.T) {
 		s := s.in(t)
 		input, want := s.export(1_000_000)
