@@ -19,7 +19,7 @@ type decimal struct {
 	big   big.Int
 }
 
-// errDigits is why a number is none of ours.
+// errDigits is why a number is refused.
 var errDigits = errors.New("a number has more than 1000 digits")
 
 // arith computes. It belongs to one node: what it computes with stays for the next record.

@@ -98,7 +98,14 @@ func (s *site) expressions() {
 	loading := func(table, input string, more ...string) []string {
 		return append([]string{"run", "--job", job, "--table", table, "--input", input, "--timestamp", timestamp}, more...)
 	}
-	counted(s.must(loading(here, jobtest.Export(s.T, "check.parquet"))...))
+	local := loading(here, jobtest.Export(s.T, "check.parquet"))
+	for _, event := range []string{"sorted", "written:3", "built"} {
+		if e := s.with("BULKLOAD_TEST_STOP_AFTER=" + event).do(local...); e.code != -1 {
+			s.Fatalf("%s: it ends with %d: %s", event, e.code, e.said)
+		}
+	}
+	counted(s.must(local...))
+	counted(s.must(local...)) // it was done before
 	s.holds(here, want)
 	onYARN := loading(there, s.put(export), "--engine", "yarn", "--maps", "2", "--reduces", "3")
 	if e := s.with("BULKLOAD_TEST_STOP_AFTER=submitted").do(onYARN...); e.code != -1 {
