@@ -62,7 +62,7 @@ test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, an
 test-yarn: ## tests on a real YARN, with and without Kerberos (needs a JDK, Maven and a KDC)
 	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/test/testcluster ./internal/hadoop/yarn ./internal/test/onyarn
 
-test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.0, one after the other; up to 20 minutes: VERSIONS=2.4.18,…
+test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.0, one after the other; up to 20 minutes: VERSIONS=2.4.18,2.6.4@3.3.6,…
 	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/test/versions
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour

@@ -207,18 +207,26 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 				return err
 			}
 			defer env.Close()
-			bad := 0
+			damaged, unsupported := 0, 0
 			for _, name := range args {
-				ok, err := checkFile(cmd, env, name, probes)
-				if err != nil {
+				res, err := checkFile(cmd, env, name, probes)
+				switch {
+				case err != nil:
 					return err
-				}
-				if !ok {
-					bad++
+				case res.Unsupported:
+					unsupported++
+				case !res.OK:
+					damaged++
 				}
 			}
-			if bad > 0 {
-				return fmt.Errorf("%d of %s are damaged", bad, setting.Count(len(args), "file"))
+			files := setting.Count(len(args), "file")
+			switch {
+			case damaged > 0 && unsupported > 0:
+				return fmt.Errorf("%d of %s are damaged, and %d cannot be checked: they are encrypted, or of a version that is not supported", damaged, files, unsupported)
+			case damaged > 0:
+				return fmt.Errorf("%d of %s are damaged", damaged, files)
+			case unsupported > 0:
+				return fmt.Errorf("%d of %s cannot be checked: they are encrypted, or of a version or with settings that are not supported", unsupported, files)
 			}
 			return nil
 		},
@@ -227,28 +235,28 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return cmd
 }
 
-func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (bool, error) {
+func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (res hfile.CheckResult, err error) {
 	fsys, p, err := env.Resolve(strings.TrimPrefix(name, "hfile://"))
 	if err != nil {
-		return false, err
+		return res, err
 	}
 	f, err := fsys.Open(cmd.Context(), p)
 	if err != nil {
-		return false, err
+		return res, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return false, err
+		return res, err
 	}
 	at, ok := f.(io.ReaderAt)
 	if !ok {
-		return false, fmt.Errorf("%s cannot be read at an offset", name)
+		return res, fmt.Errorf("%s cannot be read at an offset", name)
 	}
-	res := hfile.Check(at, info.Size(), hfile.CheckOptions{Name: name, Probes: probes})
+	res = hfile.Check(at, info.Size(), hfile.CheckOptions{Name: name, Probes: probes})
 	b, err := json.Marshal(res)
 	if err == nil {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", b)
 	}
-	return res.OK, err
+	return res, err
 }

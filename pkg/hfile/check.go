@@ -28,7 +28,8 @@ type CheckResult struct {
 	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`     // there is a filter of rows with family markers
 	Seeks                int      `json:"seeks"`                   // cells that were sought one by one
 	ReaderChecksumErrors int      `json:"reader_checksum_failures"`
-	Errors               []string `json:"errors"` // what is wrong, at most ten; never nil
+	Unsupported          bool     `json:"unsupported,omitempty"` // the file is of a version or has settings that are not read: it may be sound
+	Errors               []string `json:"errors"`                // what is wrong, at most ten; never nil
 }
 
 // CheckOptions say how [Check] goes about it. The zero value reads the file
@@ -98,6 +99,7 @@ func (c *checker) fail(err error) {
 	if errors.Is(err, ErrCorrupt) && strings.Contains(err.Error(), "checksum of") {
 		c.res.ReaderChecksumErrors++
 	}
+	c.res.Unsupported = c.res.Unsupported || errors.Is(err, ErrUnsupported)
 	c.failf("%v", err)
 }
 

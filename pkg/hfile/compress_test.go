@@ -139,9 +139,17 @@ func TestRefusedByName(t *testing.T) {
 			b[len(b)-1] = 2
 			return b
 		}(),
+		"hfile version 4": func() []byte {
+			b := file(func(*forged) {})
+			b[len(b)-1] = 4
+			return b
+		}(),
 	} {
 		if _, err := Open(bytes.NewReader(b), int64(len(b)), ReaderOptions{}); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if res := Check(bytes.NewReader(b), int64(len(b)), CheckOptions{}); res.OK || !res.Unsupported {
+			t.Errorf("check of %s: %+v", name, res)
 		}
 	}
 }

@@ -187,6 +187,9 @@ func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, e
 	if r.err != nil {
 		return 0, r.err
 	}
+	if res.Unsupported {
+		return 0, fmt.Errorf("%s: %s", f.Path, strings.Join(withoutValues(res.Errors), "; "))
+	}
 	found := res.Errors
 	if res.OK && res.Entries != f.Cells {
 		found = append(found, fmt.Sprintf("it has %d cells, not %d", res.Entries, f.Cells))

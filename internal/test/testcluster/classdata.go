@@ -60,7 +60,7 @@ func listing(file string) string { return "-XX:DumpLoadedClassList=" + file }
 // archiveClasses makes the archives of the cluster's jars, where there is none, of the classes that its JVMs have loaded. There is none for
 // a cluster whose HBase and HDFS have different jars, and none of YARN's for one with Kerberos.
 func (c *Cluster) archiveClasses(ctx context.Context) (err error) {
-	if c.lib == c.hadoopLib {
+	if c.lib == c.hdfsLib {
 		err = c.archive(ctx, c.lib, func() error { return nil })
 	}
 	if c.hasYARN() && !c.state.Security.Kerberos {

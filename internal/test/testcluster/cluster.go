@@ -17,15 +17,15 @@ import (
 type Cluster struct {
 	layout layout
 	lib    string // HBase's jars and its clients'
-	// hadoopLib has the jars of HDFS and ZooKeeper, while the cluster is started.
-	hadoopLib string
-	yarnLib   string // those of YARN and of Streaming, empty without
-	kmsLib    string // those of the KMS, empty without
-	classes   string
-	java      string
-	log       *slog.Logger
-	timeout   time.Duration
-	spawner   *spawner
+	// hadoopLib has the jars of ZooKeeper and of HDFS of the default version, hdfsLib those of the cluster's HDFS, while the cluster is started.
+	hadoopLib, hdfsLib string
+	yarnLib            string // those of YARN and of Streaming, empty without
+	kmsLib             string // those of the KMS, empty without
+	classes            string
+	java               string
+	log                *slog.Logger
+	timeout            time.Duration
+	spawner            *spawner
 	// temporary is the directory to remove at the end, with the lock that shows others that it is in
 	// use; empty and nil when the caller gave the directory.
 	temporary string
@@ -59,6 +59,9 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	if c.hadoopLib, err = Jars(ctx); err != nil {
+		return nil, err
+	}
+	if c.hdfsLib, err = hdfsJars(ctx, o.Hadoop); err != nil {
 		return nil, err
 	}
 	if o.YARN {
@@ -180,6 +183,8 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 			lib = c.lib
 		} else if role.ofYARN() {
 			lib = c.yarnLib
+		} else if role.ofHDFS() {
+			lib = c.hdfsLib
 		}
 		argv := daemonCommand(c.java, lib, c.layout, ports, role, o)
 		switch role {

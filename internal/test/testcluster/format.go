@@ -30,7 +30,7 @@ func (c *Cluster) format(ctx context.Context) error {
 		return err
 	}
 	// The root directory is that of the user as whom the NameNode runs.
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s kerberos %t", c.hadoopLib, c.state.Security.Kerberos))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s kerberos %t", c.hdfsLib, c.state.Security.Kerberos))
 	blank := filepath.Join(root, fmt.Sprintf("blank-%x", sum[:6]))
 	err = fillOnce(ctx, blank, func(part string) error {
 		return c.formatBy(ctx, "-D", "dfs.namenode.name.dir=file://"+filepath.Join(part, "name"))

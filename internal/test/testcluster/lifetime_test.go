@@ -187,7 +187,7 @@ func TestSlowDataNode(t *testing.T) {
 	testcheck.Must(t, err)
 	c, err := newCluster(t.Context(), lib)
 	testcheck.Must(t, err)
-	c.hadoopLib = lib
+	c.hadoopLib, c.hdfsLib = lib, lib
 	unlock, err := startLock(t.Context())
 	testcheck.Must(t, err)
 	defer unlock()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,6 +50,9 @@ type Options struct {
 
 	// HBase is the version of HBase, one of [Versions]. Default: [DefaultHBase].
 	HBase string
+
+	// Hadoop is the version of HDFS, one of [Hadoops]. Default: [DefaultHadoop].
+	Hadoop string
 
 	// Security says how clients authenticate and what is encrypted. Default: neither.
 	Security Security
@@ -103,6 +108,7 @@ func (o Options) withDefaults() Options {
 		o.NodeManagers = cmp.Or(o.NodeManagers, 2)
 	}
 	o.HBase = cmp.Or(o.HBase, DefaultHBase)
+	o.Hadoop = cmp.Or(o.Hadoop, DefaultHadoop)
 	o.Security = o.Security.withDefaults()
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = startTimeout(o.Security, o.YARN)
@@ -157,6 +163,9 @@ func (o Options) Validate() error {
 		if err := validVersion(o.HBase); err != nil {
 			return err
 		}
+	}
+	if o.Hadoop != "" && !slices.Contains(Hadoops(), o.Hadoop) {
+		return fmt.Errorf("test cluster: no jars are known of Hadoop %s; there are %s", o.Hadoop, strings.Join(Hadoops(), ", "))
 	}
 	return o.Security.validate()
 }

@@ -49,6 +49,15 @@ func (r Role) ofHBase() bool {
 	return false
 }
 
+// ofHDFS says that a role is part of HDFS.
+func (r Role) ofHDFS() bool {
+	switch r.base() {
+	case JournalNode, NameNode, DataNode:
+		return true
+	}
+	return false
+}
+
 // index counts from 0.
 func (r Role) index() int {
 	_, number, ok := strings.Cut(string(r), "-")

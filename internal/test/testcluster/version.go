@@ -11,8 +11,15 @@ import (
 // DefaultHBase is the version of HBase of a cluster for which no other is asked: that of testdata/cluster/pom.xml.
 const DefaultHBase = "2.6.4"
 
+// DefaultHadoop is the version of HDFS of a cluster for which no other is asked: that of testdata/cluster/pom.xml.
+const DefaultHadoop = "3.4.3"
+
+// Hadoops are the versions of HDFS that a cluster can be of. HBase and the clients keep the jars of Hadoop that their version has.
+func Hadoops() []string { return []string{DefaultHadoop, "3.3.6", "3.5.0"} }
+
 // Versions are the versions of HBase that a cluster can be of: DefaultHBase first, then the profiles of
-// testdata/cluster/versions.xml. All run on the same HDFS and ZooKeeper, those of testdata/cluster/pom.xml.
+// testdata/cluster/versions.xml. All run on the same ZooKeeper, and on the same HDFS unless Options.Hadoop names another: those of
+// testdata/cluster/pom.xml.
 func Versions() []string {
 	return []string{DefaultHBase, "2.4.18", "2.5.13-hadoop3", "3.0.0-alpha-4", "3.0.0-beta-1"}
 }
@@ -45,6 +52,19 @@ func JarsOf(ctx context.Context, version string) (string, error) {
 		profiles += ",hadoop3"
 	}
 	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-P", profiles) })
+}
+
+// hdfsJars is the directory of the jars of HDFS of one of the [Hadoops]; see [Jars].
+func hdfsJars(ctx context.Context, version string) (string, error) {
+	if version == DefaultHadoop {
+		return Jars(ctx)
+	}
+	pom, root, sum, err := cachedPom("hadoop.xml")
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(root, "hadoop-"+sum+"-"+version)
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-Dhadoop.version="+version) })
 }
 
 // Version is the cluster's version of HBase, one of [Versions].

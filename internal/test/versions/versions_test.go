@@ -17,8 +17,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// proven are the versions of "all". The jars of 3.0.0-beta-1 are not in every repository.
-var proven = []string{"2.4.18", "2.5.13-hadoop3", testcluster.DefaultHBase, "3.0.0-alpha-4"}
+// proven are the versions of "all", of HBase and after "@" of HDFS. The jars of 3.0.0-beta-1 are not in every repository.
+var proven = []string{"2.4.18", "2.5.13-hadoop3", testcluster.DefaultHBase, "3.0.0-alpha-4", testcluster.DefaultHBase + "@3.3.6", testcluster.DefaultHBase + "@3.5.0"}
 
 // TestVersions runs the program on each version of HBase.
 func TestVersions(t *testing.T) {
@@ -35,7 +35,8 @@ func TestVersions(t *testing.T) {
 	program := jobtest.Program(t)
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			c, err := testcluster.Start(t.Context(), testcluster.Options{HBase: version, StartTimeout: 8 * time.Minute})
+			hbase, hadoop, _ := strings.Cut(version, "@")
+			c, err := testcluster.Start(t.Context(), testcluster.Options{HBase: hbase, Hadoop: hadoop, StartTimeout: 8 * time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

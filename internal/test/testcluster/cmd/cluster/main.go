@@ -41,7 +41,7 @@ type options struct {
 	kms           bool
 	zones         []string
 	measured      bool
-	hbase         string
+	hbase, hadoop string
 	secure        secureOptions
 	verbose       bool
 }
@@ -76,6 +76,7 @@ func newCommand() *cobra.Command {
 	up.Flags().BoolVar(&o.kms, "kms", false, "a key management server, with the keys k1 and k2 of encryption zones")
 	up.Flags().StringSliceVar(&o.zones, "zone", nil, "an encryption zone: root (/hbase), inputs (/inputs), staging (/staging) or DIR=KEY; starts a KMS")
 	up.Flags().BoolVar(&o.measured, "measured", false, "for measurements: region servers compile as those of sites do, and are fast later")
+	up.Flags().StringVar(&o.hadoop, "hadoop", testcluster.DefaultHadoop, "version of HDFS: "+strings.Join(testcluster.Hadoops(), ", "))
 	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
 	o.secure.register(up.Flags())
 	root.AddCommand(up,
@@ -172,7 +173,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, KMS: o.kms || len(o.zones) > 0, Zones: zonesOf(o.zones), Measured: o.measured, HBase: o.hbase, Security: security,
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, KMS: o.kms || len(o.zones) > 0, Zones: zonesOf(o.zones), Measured: o.measured, HBase: o.hbase, Hadoop: o.hadoop, Security: security,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
