@@ -90,7 +90,7 @@ func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, er
 	if c.shared != nil {
 		defer c.shared.Close()
 	}
-	return c.result, errors.Join(c.states(ctx), c.stagings(ctx))
+	return c.result, errors.Join(c.states(ctx), c.stagings(ctx), c.unclaimed(ctx))
 }
 
 // cleaner is one Clean.
@@ -98,7 +98,7 @@ type cleaner struct {
 	env    *cluster.Env
 	o      CleanOptions
 	now    time.Time
-	seen   map[string]bool // staging directories of jobs of this machine, by URI
+	seen   map[string]bool // directories on HDFS of jobs that are known here, by URI
 	shared *loader.Cluster // that has the jobs' state, nil: none
 	result *Cleaning
 }

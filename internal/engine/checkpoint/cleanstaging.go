@@ -160,6 +160,7 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 	if err != nil {
 		return nil, err
 	}
+	c.seen[l.URI()] = true
 	fsys, err := c.env.FS(l)
 	if err != nil {
 		return nil, err
