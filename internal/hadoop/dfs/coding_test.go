@@ -68,7 +68,7 @@ func TestCoderIsHadoops(t *testing.T) {
 	if *update {
 		lib, err := testcluster.Jars(t.Context())
 		testcheck.Must(t, err)
-		testcheck.Must(t, os.WriteFile(file, testcheck.Java(t, nil, "-cp", filepath.Join(lib, "*"), "../../../testdata/cluster/java/CoderVectors.java"), 0o644))
+		testcheck.Must(t, os.WriteFile(file, testcheck.Java(t, nil, "-cp", filepath.Join(lib, "*"), "../../../testdata/cluster/java3/CoderVectors.java"), 0o644))
 	}
 	text, err := os.ReadFile(file)
 	testcheck.Must(t, err)

@@ -100,7 +100,7 @@ func Jars(ctx context.Context) (string, error) {
 	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
 }
 
-// classes is the directory of the compiled Java tools.
+// classes is the directory of the compiled Java tools. Those of java3 need the clients of Hadoop 3.
 func classes(ctx context.Context, lib string) (string, error) {
 	src, err := sourceDir()
 	if err != nil {
@@ -109,6 +109,13 @@ func classes(ctx context.Context, lib string) (string, error) {
 	sources, err := filepath.Glob(filepath.Join(src, "java", "*.java"))
 	if err != nil {
 		return "", err
+	}
+	if old, _ := filepath.Glob(filepath.Join(lib, "hadoop-common-2.*.jar")); len(old) == 0 {
+		more, err := filepath.Glob(filepath.Join(src, "java3", "*.java"))
+		if err != nil {
+			return "", err
+		}
+		sources = append(sources, more...)
 	}
 	if len(sources) == 0 {
 		return "", fmt.Errorf("no Java sources in %s: the checkout is incomplete", filepath.Join(src, "java"))

@@ -336,7 +336,7 @@ public final class Adm {
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
           return "limited " + table;
         case "tracker":
-          admin.modifyTableStoreFileTracker(table, a[2]);
+          Admin.class.getMethod("modifyTableStoreFileTracker", TableName.class, String.class).invoke(admin, table, a[2]); // not in 2.4
           return a[2] + " " + table;
         case "restore":
           admin.disableTable(table);
