@@ -128,6 +128,12 @@ func (p *profile) read(path string) error {
 				continue
 			}
 		}
+		if section != "libdefaults" && section != "domain_realm" {
+			line = needed(line)
+		}
+		if key, value, _ := strings.Cut(line, "="); strings.Contains(value, "=") && depends(section, key) {
+			return at("a value of %s has the character =, which is not supported", strings.TrimSpace(key))
+		}
 		begins := depth
 		depth += strings.Count(line, "{") - strings.Count(line, "}")
 		if depth < 0 {
@@ -139,6 +145,9 @@ func (p *profile) read(path string) error {
 				p.libdefault(line)
 			}
 		case "realms":
+			if max(begins, depth) > 1 {
+				continue // a section within a realm, which gokrb5 does not read
+			}
 			p.realms = append(p.realms, strings.Split(strings.NewReplacer("{", "{\n", "}", "\n}\n").Replace(line), "\n")...)
 		case "domain_realm":
 			p.domains = append(p.domains, line)
@@ -148,6 +157,36 @@ func (p *profile) read(path string) error {
 		return fmt.Errorf("kerberos configuration %s: a brace is opened and not closed", path)
 	}
 	return nil
+}
+
+// depends reports whether a login depends on the value of a key.
+func depends(section, key string) bool {
+	switch key = strings.ToLower(strings.TrimSpace(key)); section {
+	case "libdefaults":
+		return key == "default_realm"
+	case "realms":
+		return ofRealm(key)
+	}
+	return section == "domain_realm"
+}
+
+// ofRealm reports whether a key is one of those that gokrb5 reads of a realm.
+func ofRealm(key string) bool {
+	switch strings.ToLower(strings.TrimSpace(key)) {
+	case "kdc", "master_kdc", "admin_server", "kpasswd_server", "default_domain":
+		return true
+	}
+	return false
+}
+
+// needed leaves out of a line what no login depends on: values of other keys, such as the rules of auth_to_local and of certificates, may have
+// braces and other signs that are not those of the file. What is left are braces that the value closes and has not opened.
+func needed(line string) string {
+	key, value, ok := strings.Cut(line, "=")
+	if !ok || ofRealm(key) || strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return line
+	}
+	return strings.Repeat("}", max(strings.Count(value, "}")-strings.Count(value, "{"), 0))
 }
 
 // includable are the names that includedir takes.

@@ -59,6 +59,12 @@ include DIR/more.conf
      kdc = kdc2.example.com:1088
      admin_server = kdc1.example.com
      auth_to_local = RULE:[2:$1@$0](nn@.*)s/.*/hdfs/
+     auth_to_local = RULE:[1:$1@$0](.{2,8}@EXAMPLE[.]COM)s/@.*=//
+     pkinit_cert_match = &&<SUBJECT>.*CN=[a-z]{3}.*<KU>digitalSignature
+     auth_to_local_names = {
+         joe = jane
+     }
+     master_kdc = kdc1.example.com
  }
 [domain_realm]
  .example.com = EXAMPLE.COM
@@ -109,6 +115,8 @@ func TestConfigRefusals(t *testing.T) {
 		"a brace too many":              {"[realms]\n}\n", "line 2: a brace is closed and was not opened"},
 		"an open section":               {"[realms\n", "line 1: a section's name is not closed"},
 		"a KDC behind HTTPS":            {"[realms]\nA = {\n kdc = https://kdc.example.com/KdcProxy\n}\n", "HTTPS proxy"},
+		"a KDC with =":                  {"[realms]\nA = {\n kdc = a=b\n}\n", "line 3: a value of kdc has the character ="},
+		"a realm with =":                {"[libdefaults]\ndefault_realm = C=DE/O=X\n", "line 2: a value of default_realm"},
 		"a duration":                    {"[libdefaults]\nticket_lifetime = soon\n", "ticket_lifetime"},
 	} {
 		dir := t.TempDir()

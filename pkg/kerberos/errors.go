@@ -3,6 +3,7 @@ package kerberos
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -34,9 +35,12 @@ var mistakes = []mistake{
 	{"KDC_ERR_KEY_EXPIRED", "the key of %s has expired: ask who runs the realm"},
 	{"KDC_ERR_ETYPE_NOSUPP", "the KDC has no encryption type in common with %s: compare the keytab's types with permitted_enctypes"},
 	{"KDC_ERR_POLICY", "the KDC's policy refuses %s"},
-	{"KDC_ERR_WRONG_REALM", "%s is of another realm than the KDC's"},
+	{"KDC_ERR_WRONG_REALM", "the KDC refers %s to another realm: name the account as user@REALM of its own realm, whose KDC is under [realms]"},
 	{"KDC_ERR_NEVER_VALID", "the KDC gives %s no ticket that would be valid: compare the clocks and ticket_lifetime"},
 }
+
+// noRealm finds the realm of which the library knows no KDC.
+var noRealm = regexp.MustCompile(`no KDC(?:s defined in configuration| SRV records found) for realm ([^\s.:)]+(?:\.[^\s.:)]+)*)`)
 
 // text finds the first mistake that an error is of.
 func find(err error) *mistake {
@@ -56,7 +60,7 @@ func loginError(principal string, o Options, err error) error {
 		return explained(err, "kerberos login of %s: %w", principal, ErrSkew)
 	case m != nil:
 		return explained(err, "kerberos login: %s", fmt.Sprintf(m.text, principal))
-	case strings.Contains(text, "no KDC SRV records found") || strings.Contains(text, "does not have any defined KDCs") || strings.Contains(text, "no KDCs"):
+	case noRealm.MatchString(text) || strings.Contains(text, "does not have any defined KDCs"):
 		return explained(err, "kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc", principal, o.Config.Path)
 	case away(text):
 		return explained(err, "kerberos login of %s: %w: see kdc in %s", principal, ErrNoKDC, o.Config.Path)
@@ -90,6 +94,11 @@ func ticketError(service string, o Options, err error) error {
 	switch m := find(err); {
 	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
 		return explained(err, "kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name", service, ErrUnknownService)
+	case noRealm.MatchString(text):
+		return explained(err, "kerberos ticket for %s: %s names no KDC of the realm %s: add it under [realms], or set dns_lookup_kdc", service, o.Config.Path,
+			noRealm.FindStringSubmatch(text)[1])
+	case strings.Contains(text, "maximum number of referrals"):
+		return explained(err, "kerberos ticket for %s: the KDCs refer from realm to realm: see domain_realm in %s", service, o.Config.Path)
 	case away(text):
 		return explained(err, "kerberos ticket for %s: %w: see kdc in %s", service, ErrNoKDC, o.Config.Path)
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):

@@ -95,6 +95,9 @@ func (c *Client) Close() {
 	}
 }
 
+// mostReferrals is how many the library follows.
+const mostReferrals = 5
+
 // loginKeytab makes a new login.
 func (o Options) loginKeytab() (*state, string, error) {
 	user, realm, err := ParsePrincipal(o.Principal, o.Config.Realm())
@@ -133,7 +136,8 @@ func (o Options) loginKeytab() (*state, string, error) {
 	if life := conf.LibDefaults.RenewLifetime; life > 0 {
 		request.ReqBody.RTime = request.ReqBody.Till.Add(life - conf.LibDefaults.TicketLifetime) // gokrb5 asks for 48 h whatever is configured
 	}
-	rep, err := krb.ASExchange(realm, request, 0)
+	// The library answers a KDC that refers the client to another realm by the same request again, which can only fail: no referral is taken.
+	rep, err := krb.ASExchange(realm, request, mostReferrals+1)
 	if err != nil {
 		return nil, "", loginError(name, o, err)
 	}
