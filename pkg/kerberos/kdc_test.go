@@ -14,7 +14,6 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 
-	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 )
 
