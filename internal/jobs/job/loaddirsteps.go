@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
@@ -87,6 +88,9 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 		}
 	}
 	if !d.at.Local() {
+		if err := preflight.OnHBase(ctx, d.env.Conf, d.at); err != nil {
+			return nil, hdfsio.Location{}, err
+		}
 		if err := d.list(ctx); err != nil {
 			return nil, hdfsio.Location{}, err
 		}

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 )
@@ -215,11 +216,31 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	if l.Local() {
 		return bad(name, "HBase on HDFS is needed", "%s is %s, a local directory", from, root)
 	}
-	if l.Authority != s.location.Authority && !sameAddresses(ctx, l.Addresses, s.location.Addresses) {
+	if !sameHDFS(ctx, l, s.location) {
 		return bad(name, setting.Textf("%s hdfs://%s%s", setting.Staging, l.Authority, s.location.Path),
 			"staging is on %s and HBase on %s: every file would be copied while its region is locked", s.location.Authority, l.Authority)
 	}
 	return good(name, "staging and HBase are both on %s", l.Authority)
+}
+
+// OnHBase refuses files on HDFS, to be loaded from where they are, that are on another HDFS than HBase's, or under another address, as that of
+// a router: HBase would copy each of them while its region is locked, and the file that stays would look as if it had not been loaded.
+func OnHBase(ctx context.Context, conf *hdfsio.Conf, files hdfsio.Location) error {
+	root := conf.Value(cluster.RootDirKey)
+	if root == "" {
+		return nil
+	}
+	l, err := conf.Resolve(root)
+	if err != nil || l.Local() || sameHDFS(ctx, l, files) {
+		return nil // what is wrong with the directory is said elsewhere
+	}
+	return fail.Errorf(fail.Check, "%s is on %s, HBase on %s: it would copy each file while its region is locked; copy them to hdfs://%s, or name them so",
+		files, files.Authority, l.Authority, l.Authority)
+}
+
+// sameHDFS reports whether two places are on one HDFS, as far as their addresses say.
+func sameHDFS(ctx context.Context, a, b hdfsio.Location) bool {
+	return a.Authority == b.Authority || sameAddresses(ctx, a.Addresses, b.Addresses)
 }
 
 // sameAddresses reports whether two lists of host:port have a server in common.

@@ -1,0 +1,98 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// mostMountTries is how often a router that starts is asked for a mount point.
+const mostMountTries = 20
+
+// Router starts a router of router-based federation over the NameNode of a cluster without Kerberos, and gives its address, host:port. Paths
+// that no mount point has are those of the NameNode. It ends with the test; it serves some seconds after the call. mounts are paths of the
+// router with the directories that they stand for.
+func (c *Cluster) Router(t testing.TB, mounts map[string]string) string {
+	t.Helper()
+	address, err := c.router(t, mounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+func (c *Cluster) router(t testing.TB, mounts map[string]string) (address string, err error) {
+	pom, root, sum, err := cachedPom("router.xml")
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(root, "router-"+sum)
+	if err := fillOnce(t.Context(), lib, func(part string) error { return fetchJars(t.Context(), pom, part) }); err != nil {
+		return "", err
+	}
+	ports, err := pickPorts(0, 1, 1, 0)
+	if err != nil {
+		return "", err
+	}
+	dir := t.TempDir()
+	const federation, space = "dfs.federation.router.", "ns0"
+	address = local(ports.NameNode)
+	for name, site := range map[string]map[string]string{
+		"core-site.xml": {"fs.defaultFS": "hdfs://" + address, "ipc.client.connect.retry.interval": "200", "ipc.client.connect.max.retries": "100"},
+		"hdfs-site.xml": {
+			"dfs.nameservices":                          space,
+			"dfs.namenode.rpc-address." + space:         local(c.state.Ports.NameNode),
+			federation + "monitor.namenode":             space,
+			federation + "monitor.localnamenode.enable": "false",
+			federation + "default.nameserviceId":        space,
+			federation + "rpc-address":                  address,
+			federation + "admin-address":                local(ports.Standby),
+			federation + "http.enable":                  "false",
+			federation + "safemode.enable":              "false",
+			federation + "heartbeat.interval":           "1000",
+			federation + "cache.ttl":                    "1s",
+			federation + "store.driver.class":           "org.apache.hadoop.hdfs.server.federation.store.driver.impl.StateStoreFileImpl",
+			federation + "store.driver.file.directory":  filepath.Join(dir, "store"),
+		},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(siteXML(site, nil)), 0o600); err != nil {
+			return "", err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "log4j.properties"), []byte(log4jProperties), 0o600); err != nil {
+		return "", err
+	}
+	java := func(class string, args ...string) []string {
+		argv := append([]string{c.java}, javaFlags(192)...)
+		argv = append(argv, "-XX:TieredStopAtLevel=1", "-Djava.io.tmpdir="+dir, "-cp", classPath(jarPath(c.lib), jarPath(lib), dir), class)
+		return append(argv, args...)
+	}
+	// Not the test's context, which ends before its cleanup.
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		out, err := c.spawner.output(ctx, nil, java("org.apache.hadoop.hdfs.server.federation.router.DFSRouter"), environment("HADOOP_USER_NAME="+daemonUser))
+		if ctx.Err() == nil {
+			t.Logf("the router has ended: %v\n%s", err, lastLines(out, 20))
+		}
+		ended <- err
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	for _, mount := range slices.Sorted(maps.Keys(mounts)) {
+		argv := java("org.apache.hadoop.hdfs.tools.federation.RouterAdmin", "-add", mount, space, mounts[mount])
+		for tries := 1; ; tries++ { // the router may not have its store yet
+			_, err := c.spawner.output(t.Context(), nil, argv, environment("HADOOP_USER_NAME="+daemonUser))
+			if err == nil {
+				break
+			}
+			if tries == mostMountTries {
+				return "", fmt.Errorf("mount point %s of the router: %w", mount, err)
+			}
+		}
+	}
+	return address, nil
+}
