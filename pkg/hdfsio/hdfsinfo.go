@@ -69,8 +69,11 @@ var passing = []string{
 	"org.apache.hadoop.hdfs.server.namenode.SafeModeException",
 	"org.apache.hadoop.ipc.RetriableException",
 	"org.apache.hadoop.ipc.StandbyException",
-	"org.apache.hadoop.ipc.ObserverRetryOnActiveException",
+	observing,
 }
+
+// observing is the answer of an observer NameNode to a call that is the active one's: the library does not go on to the next NameNode.
+const observing = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 
 // noNewKey is in what a NameNode says that cannot get a new data key from the KMS.
 const noNewKey = "Exception while contacting value generator"
@@ -92,7 +95,8 @@ func javaClass(err error) string {
 
 // answered reports whether err is an answer of the NameNode: then the connection is good and the operation was decided.
 func answered(err error) bool {
-	return err == nil || javaClass(err) != "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
+	class := javaClass(err)
+	return err == nil || class != "" && class != observing || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
 		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, ErrQuota)
 }
 

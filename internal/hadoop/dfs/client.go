@@ -90,7 +90,7 @@ type idleCaller struct {
 	since  time.Time
 }
 
-// Call makes one call of ClientProtocol. NameNodes that are in standby or cannot be reached are passed over. sent is false
+// Call makes one call of ClientProtocol. NameNodes that are in standby or observe, or cannot be reached are passed over. sent is false
 // when no NameNode can have acted. An exception is a [RemoteError], or what Go has for it.
 func (c *Client) Call(ctx context.Context, method string, request []byte) (response []byte, sent bool, err error) {
 	sent, err = c.With(ctx, func(ctx context.Context, caller *hadooprpc.Caller) (err error) {
@@ -106,6 +106,9 @@ func (c *Client) Call(ctx context.Context, method string, request []byte) (respo
 	return response, sent, err
 }
 
+// notActive are the answers of NameNodes that are in standby, and of observers to calls that are the active one's.
+var notActive = []string{"org.apache.hadoop.ipc.StandbyException", "org.apache.hadoop.ipc.ObserverRetryOnActiveException"}
+
 // With makes calls on a connection to a NameNode, as [Client.Call] makes one.
 func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.Caller) error) (sent bool, err error) {
 	var errs []error
@@ -119,7 +122,7 @@ func (c *Client) With(ctx context.Context, do func(context.Context, *hadooprpc.C
 			continue
 		}
 		err = c.on(ctx, conn, do)
-		if e, ok := errors.AsType[*hadooprpc.Error](err); !ok || e.Class != "org.apache.hadoop.ipc.StandbyException" {
+		if e, ok := errors.AsType[*hadooprpc.Error](err); !ok || !slices.Contains(notActive, e.Class) {
 			return true, err
 		}
 		c.PassOver(conn.server)

@@ -98,6 +98,18 @@ func (c *Cluster) activate(ctx context.Context, role Role) error {
 	return err
 }
 
+// Observe makes a standby NameNode an observer, which answers reads of clients that tell the state they have seen.
+func (c *Cluster) Observe(ctx context.Context, role Role) error {
+	_, err := c.haadmin(ctx, "-transitionToObserver", nameNodeID(role))
+	return err
+}
+
+// EndObserving makes an observer a standby NameNode again.
+func (c *Cluster) EndObserving(ctx context.Context, role Role) error {
+	_, err := c.haadmin(ctx, "-transitionToStandby", nameNodeID(role))
+	return err
+}
+
 func (c *Cluster) haadmin(ctx context.Context, args ...string) (string, error) {
 	argv := c.javaCommandAs(HDFSAdmin, "org.apache.hadoop.hdfs.tools.DFSHAAdmin", args...)
 	out, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment())
