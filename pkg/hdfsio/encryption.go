@@ -18,13 +18,13 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 )
 
-// Keys say how the key management servers (KMS) of encryption zones are asked for the data keys of files: by Token, else by the login
+// Keys say how the key management servers (KMS) of encryption zones are asked for the data keys of files: by one of Tokens, else by the login
 // of [Security], else by the user's name. The zero value does for most clusters: the NameNode says where its KMS is.
 type Keys struct {
 	// Provider is the address of the KMS as hadoop.security.key.provider.path has it, for NameNodes that do not say it.
 	Provider string
-	// Token is a delegation token of the KMS, of kind [KeyTokenKind].
-	Token *kerberos.Token
+	// Tokens are delegation tokens of kind [KeyTokenKind]. The one whose service is the KMS is taken; a single one always.
+	Tokens []*kerberos.Token
 	// TLS is asked once a KMS has https. Nil: the certificates that the system trusts.
 	TLS func() (*tls.Config, error)
 }
@@ -100,7 +100,11 @@ func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoKeyServer, err)
 	}
-	o := kms.Options{Servers: servers, Token: h.o.Keys.Token, User: h.o.User}
+	token, err := kms.TokenFor(ctx, address, h.o.Keys.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	o := kms.Options{Servers: servers, Token: token, User: h.o.User}
 	if h.o.Keys.TLS != nil && strings.HasPrefix(servers[0], "https:") {
 		if o.TLS, err = h.o.Keys.TLS(); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoKeyServer, err)

@@ -1,10 +1,13 @@
 package kms
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
+
+	"bulkload/pkg/kerberos"
 )
 
 // scheme begins the address of a KMS in Hadoop's configuration.
@@ -41,4 +44,38 @@ func ParseAddress(address string) (servers []string, err error) {
 		return servers, nil
 	}
 	return nil, fmt.Errorf("the key provider %q is not a KMS (kms://http@host:port/kms)", address)
+}
+
+// TokenFor is the token for a KMS among those of kind [TokenKind] that a container has, nil without any: the one whose service is the
+// address, or one of its servers as host:port, by name or by number, as older clients have it (KMSClientProvider, Hadoop 3.4); or else the
+// only one.
+func TokenFor(ctx context.Context, address string, tokens []*kerberos.Token) (*kerberos.Token, error) {
+	servers, err := ParseAddress(address)
+	if err != nil || len(tokens) == 0 {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for provider := range strings.SplitSeq(address, ",") {
+		names[strings.TrimSuffix(strings.TrimSpace(provider), "/")] = true
+	}
+	for _, server := range servers {
+		u, err := url.Parse(server)
+		if err != nil {
+			return nil, err
+		}
+		names[u.Host] = true
+		numbers, _ := net.DefaultResolver.LookupHost(ctx, u.Hostname()) // of a name that is not known the service is none
+		for _, number := range numbers {
+			names[net.JoinHostPort(number, u.Port())] = true
+		}
+	}
+	for _, t := range tokens {
+		if names[strings.TrimSuffix(t.Service, "/")] {
+			return t, nil
+		}
+	}
+	if len(tokens) == 1 {
+		return tokens[0], nil
+	}
+	return nil, fmt.Errorf("%w: none of %d tokens is for %s", ErrLogin, len(tokens), address)
 }

@@ -225,6 +225,29 @@ func TestToken(t *testing.T) {
 	wantKey(t, client(t, Options{User: "etl", Token: &kerberos.Token{Identifier: []byte("id"), Password: []byte("pw"), Kind: TokenKind, Service: "s"}}, s), sample)
 }
 
+// TestTokenFor: a container with the tokens of several KMSs has the one whose service is the KMS.
+func TestTokenFor(t *testing.T) {
+	const address = "kms://https@a.invalid;127.0.0.1:9600/kms"
+	token := func(service string) *kerberos.Token { return &kerberos.Token{Kind: TokenKind, Service: service} }
+	other, uri, server, single := token("kms://http@other:9600/kms"), token(address+"/"), token("127.0.0.1:9600"), token("anything")
+	for name, c := range map[string]struct {
+		tokens []*kerberos.Token
+		want   *kerberos.Token
+		fails  bool
+	}{
+		"none":            {},
+		"the only one":    {tokens: []*kerberos.Token{single}, want: single},
+		"by the address":  {tokens: []*kerberos.Token{other, uri}, want: uri},
+		"by a server":     {tokens: []*kerberos.Token{other, server}, want: server},
+		"of others alone": {tokens: []*kerberos.Token{other, single}, fails: true},
+	} {
+		got, err := TokenFor(t.Context(), address, c.tokens)
+		if got != c.want || c.fails != errors.Is(err, ErrLogin) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
 // TestSilentServer: a server that takes a connection and says nothing is given up after the timeout, and a context ends the wait.
 func TestSilentServer(t *testing.T) {
 	release := make(chan struct{})

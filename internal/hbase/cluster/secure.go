@@ -149,7 +149,7 @@ func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 func (e *Env) secureKeys(k *hdfsio.Keys) {
 	for _, t := range e.Tokens {
 		if t.Kind == hdfsio.KeyTokenKind {
-			k.Token = t
+			k.Tokens = append(k.Tokens, t)
 		}
 	}
 	k.TLS = func() (*tls.Config, error) {
