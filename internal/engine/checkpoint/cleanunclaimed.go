@@ -57,7 +57,9 @@ func (c *cleaner) unclaimed(ctx context.Context) error {
 		name := preparedName.FindStringSubmatch(x.Name())
 		return name == nil || name[1] != user && !ownedBy(info, user) || !x.IsDir() || c.now.Sub(x.ModTime()) < c.o.OlderThan || c.seen[l.Join(x.Name()).URI()]
 	})
-	slices.SortFunc(list, func(a, b fs.FileInfo) int { return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name())) })
+	slices.SortFunc(list, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
 	for i, x := range list[:min(len(list), mostUnclaimed)] {
 		more := 0
 		if i == mostUnclaimed-1 {
