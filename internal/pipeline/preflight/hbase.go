@@ -239,7 +239,7 @@ func checkHBaseStaging(b bulkFacts) Check {
 	mode := b.staging.Mode().Perm()
 	switch {
 	case mode&0o011 != 0o011:
-		return bad(name, fmt.Sprintf("hdfs dfs -chmod 711 %s as %s; HBase's servers make it so with fs.permissions.umask-mode 077: set 022 (HBASE-26985)", dir, b.owner), "%s has mode %04o: only its owner can pass", dir, mode)
+		return bad(name, fmt.Sprintf("hdfs dfs -chmod 711 %s as %s; older HBase makes it so with fs.permissions.umask-mode 077: set 022 (HBASE-26985)", dir, b.owner), "%s has mode %04o: only its owner can pass", dir, mode)
 	case mode&0o022 != 0:
 		return Doubtful(name, "chmod 711 it as "+b.owner, "%s has mode %04o: others may write in it", dir, mode)
 	}
