@@ -72,7 +72,7 @@ var passing = []string{
 	observing,
 }
 
-// observing is the answer of an observer NameNode to a call that is the active one's: the library does not go on to the next NameNode.
+// observing is the answer of an observer NameNode to a call that is the active one's: the library does not ask the next NameNode.
 const observing = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
 
 // noNewKey is in what a NameNode says that cannot get a new data key from the KMS.

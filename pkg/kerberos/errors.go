@@ -39,7 +39,7 @@ var mistakes = []mistake{
 	{"KDC_ERR_NEVER_VALID", "the KDC gives %s no ticket that would be valid: compare the clocks and ticket_lifetime"},
 }
 
-// noRealm finds the realm of which the library knows no KDC.
+// noRealm finds the realm whose KDC the library does not know.
 var noRealm = regexp.MustCompile(`no KDC(?:s defined in configuration| SRV records found) for realm ([^\s.:)]+(?:\.[^\s.:)]+)*)`)
 
 // text finds the first mistake that an error is of.

@@ -98,7 +98,7 @@ func (c *Cluster) activate(ctx context.Context, role Role) error {
 	return err
 }
 
-// Observe makes a standby NameNode an observer, which answers reads of clients that tell the state they have seen.
+// Observe makes a standby NameNode an observer, which answers reads of clients that send the state they have seen.
 func (c *Cluster) Observe(ctx context.Context, role Role) error {
 	_, err := c.haadmin(ctx, "-transitionToObserver", nameNodeID(role))
 	return err
