@@ -88,6 +88,9 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 	if string(b[:8]) != trailerMagic {
 		return fmt.Errorf("%w, or its end is missing: it has no trailer", errNotHFile)
 	}
+	if t.major < 1 || t.major > likelyMajor {
+		return fmt.Errorf("%w: hfile version %d.%d", ErrCorrupt, t.major, t.minor)
+	}
 	if t.major != majorVersion {
 		return fmt.Errorf("hfile version %d.%d: %w (known: 3)", t.major, t.minor, ErrUnsupported)
 	}

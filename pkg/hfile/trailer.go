@@ -11,6 +11,7 @@ const (
 	trailerMagic   = "TRABLK\"$"
 	majorVersion   = 3
 	minorVersion   = 3
+	likelyMajor    = 9                                               // versions above are damage
 	cellComparator = "org.apache.hadoop.hbase.KeyValue$KVComparator" // 2.x and 3.0 write the 1.x name on purpose
 )
 
