@@ -32,6 +32,13 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s", e.Path, strings.Join(e.Found, "; "))
 }
 
+// unsupportedError is an HFile that is not read: one that is encrypted, or of another version. It may be sound.
+type unsupportedError struct{ of DamagedError }
+
+func (e *unsupportedError) Error() string { return e.of.Path + ": " + strings.Join(e.of.Found, "; ") }
+
+func (e *unsupportedError) Unwrap() error { return hfile.ErrUnsupported }
+
 // Target is a file to be checked, and what is known of it.
 type Target struct {
 	manifest.File
@@ -144,6 +151,8 @@ func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint
 	_, err := (&Checker{FS: p.FS}).check(ctx, file, f)
 	if d, ok := errors.AsType[*DamagedError](err); ok {
 		found = append(found, d.Found...)
+	} else if u, ok := errors.AsType[*unsupportedError](err); ok {
+		found = append(found, u.of.Found...)
 	} else if err == nil {
 		found = append(found, "it is a valid HFile, but not the one that was written")
 	}
@@ -188,7 +197,7 @@ func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, e
 		return 0, r.err
 	}
 	if res.Unsupported {
-		return 0, fmt.Errorf("%s: %s", f.Path, strings.Join(withoutValues(res.Errors), "; "))
+		return 0, &unsupportedError{DamagedError{f.Path, withoutValues(res.Errors)}}
 	}
 	found := res.Errors
 	if res.OK && res.Entries != f.Cells {
