@@ -16,6 +16,7 @@ type Expr interface {
 // Column is the bytes of a field.
 type Column struct {
 	Name string
+	word bool // of the language of values: there it is in back quotes
 }
 
 // Literal is constant bytes.
@@ -71,7 +72,7 @@ func (c Call) columns(names []string) []string {
 }
 
 func (c Column) String() string {
-	if isIdentifier(c.Name) && !reserved(c.Name) {
+	if isIdentifier(c.Name) && !c.word {
 		return c.Name
 	}
 	return "`" + c.Name + "`"

@@ -192,7 +192,7 @@ func (p *parser) column(name string, start int) (Expr, error) {
 		err.(*SyntaxError).err = ErrUnknownColumn
 		return nil, err
 	}
-	return Column{Name: name}, nil
+	return Column{Name: name, word: p.value && reserved(name)}, nil
 }
 
 func (p *parser) name() string {

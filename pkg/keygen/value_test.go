@@ -75,8 +75,8 @@ func TestKeysRefuseValues(t *testing.T) {
 			t.Errorf("%s: %v", spec, err)
 			continue
 		}
-		if again, err := Parse(e.String()); err != nil || !reflect.DeepEqual(again, e) {
-			t.Errorf("%s is written %s, which reads as %v, %v", spec, e, again, err)
+		if e.String() != spec {
+			t.Errorf("%s is written %s", spec, e)
 		}
 	}
 }
