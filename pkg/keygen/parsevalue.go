@@ -221,33 +221,6 @@ func (p *parser) conditional(depth int) (Expr, error) {
 	return o, nil
 }
 
-// decimal reads a number.
-func (p *parser) decimal() (Expr, error) {
-	from := p.at
-	p.at++ // the sign or the first digit
-	digits := func() (n int) {
-		for ; p.at < len(p.s) && isDigit(p.s[p.at]); p.at++ {
-			n++
-		}
-		return n
-	}
-	digits()
-	ok := true
-	if p.at < len(p.s) && p.s[p.at] == '.' {
-		p.at++
-		ok = digits() > 0
-	}
-	if !ok || p.at < len(p.s) && isLetter(p.s[p.at]) {
-		p.at = from
-		return nil, p.fail("not a number: it is written as 12 or -12.50")
-	}
-	if p.at-from > 1000 {
-		p.at = from
-		return nil, p.fail("a number of more than 1000 digits")
-	}
-	return Number{Digits: p.s[from:p.at]}, nil
-}
-
 // take passes over a word of the language, in any case, if it is the next one.
 func (p *parser) take(word string) bool {
 	p.peek()
