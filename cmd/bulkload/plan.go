@@ -146,12 +146,12 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	w := o.options(o.workOptions(logEvents(env.Log)))
 	w.TableSplits = further
 	if auto {
-		_, now, _, err := estimate.Regions(cmd.Context(), env, spec, nil)
+		now, _, err := estimate.Regions(cmd.Context(), env, spec, nil)
 		if err != nil {
 			return err
 		}
-		if w.Suggest == 0 && len(now) > 0 {
-			w.Suggest = len(now) + 1
+		if n := len(now.Splits); w.Suggest == 0 && n > 0 {
+			w.Suggest = n + 1
 		}
 	} else if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points

@@ -56,6 +56,9 @@ type CreateOptions struct {
 	BlockSize int64
 	// Replication is the number of copies. Only HDFS looks at it. Default: the server's.
 	Replication int
+	// Near is the server, host:port, whose host gets the first copy if it has a DataNode. Only HDFS looks at it. Default: the NameNode
+	// chooses.
+	Near string
 	// Interim says that the file is renamed once it is finished: Finish makes its bytes durable, and its name is durable when
 	// Rename returns. A crash may leave a partial file of that name. On a Local disk such files have their names from the first
 	// byte; on HDFS a small one is made by Finish, which says then what Create would have said.

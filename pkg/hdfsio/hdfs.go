@@ -74,6 +74,7 @@ type HDFS struct {
 
 	buffers sync.Pool // *[]byte, for the bytes of small files
 	keys    keyServers
+	near    favored
 	late    atomic.Int64 // how long, in ns, DataNodes take to report a block that they have acknowledged
 }
 

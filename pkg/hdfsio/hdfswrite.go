@@ -65,7 +65,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 
 // writerOf is the writer of a file that was made. The key of one in an encryption zone is asked for; without it the file is removed.
 func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
-	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file}
+	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
 	key, err := h.cipherOf(ctx, "create", name, file.Encryption)
 	if err != nil {
 		return nil, errors.Join(err, w.Abort())
@@ -81,6 +81,7 @@ type hdfsWriter struct {
 	name string
 	perm fs.FileMode
 	file *dfs.File
+	near string // where the first replica of a block is to be
 
 	given  dfs.Block        // the last block that was given out
 	block  *dfs.BlockWriter // of it; nil when it is complete
@@ -134,7 +135,7 @@ func (w *hdfsWriter) nextBlock() (err error) {
 	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		given, err := w.file.AddBlock(w.ctx, w.last, w.h.avoided())
+		given, err := w.file.AddBlock(w.ctx, w.last, w.h.avoided(), w.near)
 		if err == nil {
 			w.given = given
 			break

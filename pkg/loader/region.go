@@ -54,6 +54,14 @@ func find(regions []Region, row []byte) int {
 	return sort.Search(len(regions), func(i int) bool { return bytes.Compare(regions[i].Start, row) > 0 }) - 1
 }
 
+// ServerOf is the server of the region that has a row, empty while it is on none. The regions are all of a table, in order.
+func ServerOf(regions []Region, row []byte) string {
+	if i := find(regions, row); i >= 0 {
+		return regions[i].Server
+	}
+	return ""
+}
+
 // HoleError is a region map that does not cover each row once. Between two regions that is seen for a moment during a
 // split or merge; when it stays, HBase needs repair (hbck2).
 type HoleError struct {

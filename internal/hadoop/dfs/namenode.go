@@ -214,8 +214,9 @@ func (f *File) Release() {
 }
 
 // AddBlock asks for the next block of the file, without the DataNodes to leave out. previous is the block before it, with its
-// length. The call may be repeated.
-func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode) (Block, error) {
+// length. The first replica is to be on the DataNode of the address favored, host:port of data transfer, or on another of its host;
+// without one there, or if it is empty, the NameNode chooses. The call may be repeated.
+func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode, favored string) (Block, error) {
 	r := frames.AppendBytes(frames.AppendBytes(nil, 1, f.Name), 2, f.holder) // AddBlockRequestProto
 	if previous != nil {
 		r = frames.AppendBytes(r, 3, previous.id)
@@ -223,7 +224,11 @@ func (f *File) AddBlock(ctx context.Context, previous *Block, without []DataNode
 	for _, n := range without {
 		r = frames.AppendBytes(r, 4, n.info)
 	}
-	answer, _, err := f.c.Call(ctx, "addBlock", frames.AppendNumber(r, 5, f.ID))
+	r = frames.AppendNumber(r, 5, f.ID)
+	if favored != "" {
+		r = frames.AppendBytes(r, 6, favored)
+	}
+	answer, _, err := f.c.Call(ctx, "addBlock", r)
 	if err != nil {
 		return Block{}, err
 	}

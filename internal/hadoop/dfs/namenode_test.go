@@ -109,7 +109,7 @@ func TestAddBlock(t *testing.T) {
 			infos = append(infos, nodeInfo(string(rune('a'+i)), uint64(9000+i)))
 		}
 		answer = frames.AppendBytes(nil, 1, located(blockID(7, 1001), infos...))
-		b, err := f.AddBlock(t.Context(), nil, nil)
+		b, err := f.AddBlock(t.Context(), nil, nil, "")
 		if err != nil || b.String() != "blk_7_1001" || len(b.Nodes) != n || string(b.token) != "token" {
 			t.Fatalf("%+v, %v", b, err)
 		}
@@ -120,10 +120,16 @@ func TestAddBlock(t *testing.T) {
 		if _, found := frames.Bytes(asked, 4); found {
 			t.Error("a DataNode was left out without need")
 		}
-		_, err = f.AddBlock(t.Context(), b.WithSize(99), b.Nodes[n-1:])
+		if _, found := frames.Bytes(asked, 6); found {
+			t.Error("a DataNode was favored without need")
+		}
+		_, err = f.AddBlock(t.Context(), b.WithSize(99), b.Nodes[n-1:], "127.0.0.2:9866")
 		testcheck.Must(t, err)
 		left, _ := frames.Bytes(asked, 4)
 		previous, _ := frames.Bytes(asked, 3)
+		if favored, _ := frames.Bytes(asked, 6); string(favored) != "127.0.0.2:9866" {
+			t.Errorf("favored %q", favored)
+		}
 		if name, _ := frames.Bytes(asked, 1); string(name) != "/name" || !slices.Equal(left, last.info) || frames.Number(previous, 4) != 99 || frames.Number(asked, 5) != 4711 {
 			t.Errorf("asked %q", asked)
 		}
@@ -133,7 +139,7 @@ func TestAddBlock(t *testing.T) {
 		"on a DataNode without a port": frames.AppendBytes(nil, 1, located(blockID(7, 1001), nodeInfo("a", 0))), "no block": frames.AppendBytes(nil, 1, located(nil, nodeInfo("a", 9000))),
 	} {
 		answer = bad
-		if b, err := f.AddBlock(t.Context(), nil, nil); err == nil {
+		if b, err := f.AddBlock(t.Context(), nil, nil, ""); err == nil {
 			t.Errorf("%s: %+v", what, b)
 		}
 	}

@@ -60,7 +60,12 @@ type Facts struct {
 	Families []spec.Family // all of them
 	Splits   [][]byte
 	Regions  []loader.Region
+	// Near is the server of the region that has a row. It is nil where files are not to be on the hosts of their regions.
+	Near func(row []byte) string
 }
+
+// localityKey is HBase's switch of HFiles that are written on the host of their region (HFileOutputFormat2, HBase 2.6); by default they are.
+const localityKey = "hbase.bulkload.locality.sensitive.enabled"
 
 // SpecFacts is [TableFacts] of a spec's table, by a connection of its own.
 func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
@@ -113,6 +118,9 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	f.Regions = read.list
 	for _, r := range f.Regions[1:] {
 		f.Splits = append(f.Splits, r.Start)
+	}
+	if !strings.EqualFold(strings.TrimSpace(env.Conf.Value(localityKey)), "false") {
+		f.Near = func(row []byte) string { return loader.ServerOf(f.Regions, row) }
 	}
 	return f, nil
 }

@@ -136,7 +136,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	}
 	shapes := make([]build.Shape, len(j.targets))
 	for i, t := range j.targets {
-		shapes[i] = build.Shape{Families: t.families, Splits: t.plan.Ranges.Splits()}
+		shapes[i] = build.Shape{Families: t.families, Splits: t.plan.Ranges.Splits(), Near: t.facts.Near}
 	}
 	p, err := share.Make(ctx, j.env, s, shapes, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
 	if err != nil {

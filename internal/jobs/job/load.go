@@ -68,7 +68,7 @@ func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o Loa
 // copying copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in. What an
 // earlier attempt has left there goes first.
-func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
+func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, near build.Near, o LoadOptions) (st *stage, err error) {
 	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 				return nil, err
 			}
 		}
-		if err := copyFile(ctx, st.out, from, f, o); err != nil {
+		if err := copyFile(ctx, st.out, from, f, near, o); err != nil {
 			if d, ok := errors.AsType[*filecheck.DamagedError](err); ok {
 				return nil, refuse(from.Dir, []*filecheck.DamagedError{d})
 			}
@@ -107,7 +107,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 
 // copyFile copies one file of another output into this one. The bytes that are
 // sent are those that were proven, and those that are read back.
-func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, load LoadOptions) error {
+func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near build.Near, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)
 	if err != nil {
@@ -115,7 +115,7 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, load 
 	}
 	defer src.Close()
 	writing := path.Join(o.Dir, build.WritingDir, path.Base(f.Name))
-	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
+	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20, Near: near.Of(f.FirstRow)})
 	if err != nil {
 		return err
 	}

@@ -141,6 +141,7 @@ func (j *run) stageTables(ctx context.Context) error {
 func (j *run) buildTables() []build.Table {
 	list := make([]build.Table, len(j.targets))
 	for i, t := range j.targets {
+		t.plan.Near = t.facts.Near
 		list[i] = build.Table{Plan: t.plan}
 		if t.stage != nil {
 			list[i].Out = t.stage.out

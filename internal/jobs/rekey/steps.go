@@ -47,7 +47,11 @@ func (j *run) planned() (*newkeys.Plan, error) {
 	for _, s := range j.st.Plan.Splits {
 		splits = append(splits, s)
 	}
-	return j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+	if err == nil {
+		p.Near = j.facts.Near
+	}
+	return p, err
 }
 
 // build makes the files, or those that are missing.

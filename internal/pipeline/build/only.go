@@ -41,6 +41,18 @@ func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family,
 type Shape struct {
 	Families []spec.Family // settings; of those that are not there the first's
 	Splits   [][]byte
+	Near     Near
+}
+
+// Near gives the server, host:port, of the region that has a row: its files are written on that host. nil: anywhere.
+type Near func(row []byte) string
+
+// Of is the server of a row, empty if it is not known.
+func (n Near) Of(row []byte) string {
+	if n == nil {
+		return ""
+	}
+	return n(row)
 }
 
 // Directories is [Directory] for all tables of a job, which has a shape for each of its targets. If there are several, each has
@@ -110,6 +122,7 @@ func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*Plan,
 			}
 			return nil, err
 		}
+		plans[i].Near = shapes[i].Near
 	}
 	return plans, nil
 }

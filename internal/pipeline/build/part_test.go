@@ -29,7 +29,7 @@ type partCase struct {
 
 // oneTable is a case of a job of one table.
 func oneTable(s spec.Spec, splits [][]byte) partCase {
-	return partCase{s, []Shape{{[]spec.Family{jobtest.Family}, splits}}}
+	return partCase{s, []Shape{{Families: []spec.Family{jobtest.Family}, Splits: splits}}}
 }
 
 // whole is what one process builds, with the digests of all files below the directory.

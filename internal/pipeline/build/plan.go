@@ -27,6 +27,7 @@ type Plan struct {
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
 	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table counts for all of them
+	Near       Near        // where the files are to be
 	Tables     []string    // inputs that are tables, as they were given; a run does not say
 
 	slots  []slot // what a record becomes

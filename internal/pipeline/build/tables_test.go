@@ -74,7 +74,7 @@ func tablesShapes(t testing.TB, j spec.Job, splits map[string][][]byte) []Shape 
 		if err != nil {
 			t.Fatal(err)
 		}
-		shapes = append(shapes, Shape{[]spec.Family{f}, splits[target.Table]})
+		shapes = append(shapes, Shape{Families: []spec.Family{f}, Splits: splits[target.Table]})
 	}
 	return shapes
 }

@@ -248,7 +248,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 		p.writing += "." + strconv.Itoa(attempt)
 	}
 	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
-	o := hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size), Interim: true}
+	o := hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size), Near: w.plan.Near.Of(w.plan.Ranges.Start(r.i)), Interim: true}
 	p.sink = &lateWriter{create: func() (hdfsio.Writer, error) { return w.out.Create(ctx, p.writing, o) }}
 	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
 	return p

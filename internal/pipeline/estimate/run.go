@@ -25,21 +25,21 @@ type Options struct {
 	MaxRegion   spec.Size // at which a region splits; default the table's, else that of the configuration
 }
 
-// Regions are the families' settings and the split points that a build of a spec has: the table's, or with split points given
-// [spec.DefaultFamily]'s. maxSize is at which a region splits, 0 if no table says.
-func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte) (families []spec.Family, points [][]byte, maxSize int64, err error) {
-	families = spec.DefaultFamilies(s.Families())
+// Regions are the families' settings, the split points and the servers that a build of a spec has: the table's, or with split points
+// given [spec.DefaultFamily]'s and none. maxSize is at which a region splits, 0 if no table says.
+func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte) (shape build.Shape, maxSize int64, err error) {
+	shape.Families = spec.DefaultFamilies(s.Families())
 	if splits != nil {
-		points = *splits
+		shape.Splits = *splits
 	} else {
 		facts, err := cluster.SpecFacts(ctx, env, s)
 		if err != nil {
-			return nil, nil, 0, err
+			return shape, 0, err
 		}
-		families, points, maxSize = facts.Families, facts.Splits, facts.Table.MaxFileSize
+		shape, maxSize = build.Shape{Families: facts.Families, Splits: facts.Splits, Near: facts.Near}, facts.Table.MaxFileSize
 	}
-	families, err = s.ApplyToAll(families)
-	return families, points, maxSize, err
+	shape.Families, err = s.ApplyToAll(shape.Families)
+	return shape, maxSize, err
 }
 
 // Shapes are those of all targets of a job, as [Regions] has them, and the sizes at which their regions split.
@@ -53,7 +53,7 @@ func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]bui
 			splits = &own
 		}
 		var err error
-		if shapes[i].Families, shapes[i].Splits, maxSizes[i], err = Regions(ctx, env, t.Job, splits); err != nil {
+		if shapes[i], maxSizes[i], err = Regions(ctx, env, t.Job, splits); err != nil {
 			return nil, nil, err
 		}
 	}

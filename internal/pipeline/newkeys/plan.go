@@ -24,6 +24,7 @@ type Plan struct {
 	Now        time.Time // by which cells of the snapshot have expired
 	Since      int64     // cells of earlier timestamps are left out, in milliseconds; 0: none
 	Duplicates extsort.Policy
+	Near       build.Near // where the files are to be
 
 	// Divided says what processes that read a part of the rows each have in common; nil: one reads all.
 	Divided *Divided

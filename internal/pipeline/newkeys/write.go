@@ -12,7 +12,7 @@ import (
 
 // Build is the plan as the build's writers see it.
 func (p *Plan) Build(s *snapshot.Snapshot) *build.Plan {
-	return build.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, build.Packed{FileName: p.fileName,
+	b := build.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, build.Packed{FileName: p.fileName,
 		Decoder: func(notes string) build.RowDecoder {
 			if p.Divided != nil {
 				notes = p.Divided.Columns
@@ -20,6 +20,8 @@ func (p *Plan) Build(s *snapshot.Snapshot) *build.Plan {
 			return newDecoder(s.Families, notes)
 		},
 		Locate: (&reader{snap: s, view: p.view(), plan: p, parts: p.parts(s)}).locate})
+	b.Near = p.Near
+	return b
 }
 
 func newDecoder(families []snapshot.Family, notes string) *decoder {

@@ -63,8 +63,8 @@ func excluded(m hfile.Meta) bool {
 	return len(v) == 1 && v[0] != 0
 }
 
-// create starts a file. The size is about that of the file to come, or more.
-func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64) (*rewritten, error) {
+// create starts a file, near the region of a row of it. The size is about that of the file to come, or more.
+func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64, row []byte) (*rewritten, error) {
 	out := a.w.Output
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
@@ -75,7 +75,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 		return nil, err
 	}
 	var err error
-	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size)}); err != nil {
+	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size), Near: a.w.Near.Of(row)}); err != nil {
 		a.scratch = append(a.scratch, r.writing) // it may be there all the same
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, at
 func (w *Rewriter) Make(ctx context.Context, prefix, family, name string, size int64, fill func(ctx context.Context, add func(*hfile.Cell) error) error) (loader.HFile, error) {
 	var made []loader.HFile
 	err := w.attempts(ctx, family, func(a *rewriting) error {
-		r, err := a.create(ctx, family, name, w.options(family, hfile.Meta{}), size)
+		r, err := a.create(ctx, family, name, w.options(family, hfile.Meta{}), size, nil)
 		if err != nil {
 			return err
 		}

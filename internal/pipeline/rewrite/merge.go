@@ -128,7 +128,7 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 	if cells == 0 {
 		return nil, errors.New("they have no cells")
 	}
-	if r, err = a.create(ctx, family, name, options, size); err != nil {
+	if r, err = a.create(ctx, family, name, options, size, cursors[0].Cell().Row); err != nil {
 		return nil, err
 	}
 	if err := cursors.drain(ctx, r.hw.Append); err != nil {

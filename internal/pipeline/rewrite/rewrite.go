@@ -31,6 +31,7 @@ type Rewriter struct {
 	family    func(name string) spec.Family
 	timestamp int64
 	Gate      progress.Gate // before each file
+	Near      build.Near    // where the files are to be
 
 	mu   sync.Mutex
 	busy int // rewritings under way
@@ -91,7 +92,7 @@ func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loa
 			child = nil
 		}
 		if child == nil {
-			if child, err = a.create(ctx, f.Family, childName(path.Base(name), start), options, meta.Bytes); err != nil {
+			if child, err = a.create(ctx, f.Family, childName(path.Base(name), start), options, meta.Bytes, cell.Row); err != nil {
 				return nil, err
 			}
 		}

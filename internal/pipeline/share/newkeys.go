@@ -46,7 +46,7 @@ func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snaps
 	if err != nil {
 		return nil, err
 	}
-	return plan(ctx, files, j, []build.Shape{{Families: p.Families, Splits: p.Ranges.Splits()}}, keys, w)
+	return plan(ctx, files, j, []build.Shape{{Families: p.Families, Splits: p.Ranges.Splits(), Near: p.Near}}, keys, w)
 }
 
 // key is how the keys of the first table are made.
@@ -69,7 +69,7 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 	if len(shape.Families) != len(s.Families) {
 		return nil, nil, fail.Errorf(fail.Config, "the plan has %d families, snapshot %s has %d", len(shape.Families), s.Name, len(s.Families))
 	}
-	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Now: time.UnixMilli(p.Timestamp), Since: p.NewKeys.Since, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
+	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Near: shape.Near, Now: time.UnixMilli(p.Timestamp), Since: p.NewKeys.Since, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
 	byName := map[string]tablesource.Part{}
 	for _, part := range parts {
 		byName[part.Name] = part

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
+	"sort"
 	"time"
 
 	"bulkload/internal/base/abilities"
@@ -27,8 +28,9 @@ type Plan struct {
 	Job       spec.Spec     `json:"job"`
 	Columns   []string      `json:"columns"`
 	Families  []spec.Family `json:"families"`
-	Timestamp int64         `json:"timestamp"` // of every cell, milliseconds
-	Points    []rowkey.Key  `json:"splits"`    // of the table; of further ones see Tables
+	Timestamp int64         `json:"timestamp"`         // of every cell, milliseconds
+	Points    []rowkey.Key  `json:"splits"`            // of the table; of further ones see Tables
+	Servers   []string      `json:"servers,omitempty"` // host:port, near which the files of each region are written; none: anywhere
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
 	// Weights are the estimated bytes of each region, by which they are divided; none: not known. Here, and wherever regions of several
@@ -50,6 +52,35 @@ type Plan struct {
 type PlanTable struct {
 	Families []spec.Family `json:"families"`
 	Points   []rowkey.Key  `json:"splits"`
+	Servers  []string      `json:"servers,omitempty"`
+}
+
+// planTable is a table of a plan.
+func planTable(shape build.Shape) PlanTable {
+	t := PlanTable{Families: shape.Families}
+	for _, point := range shape.Splits {
+		t.Points = append(t.Points, point)
+	}
+	if shape.Near != nil {
+		for _, start := range append([]rowkey.Key{nil}, t.Points...) {
+			t.Servers = append(t.Servers, shape.Near(start))
+		}
+	}
+	return t
+}
+
+// shape is what a build needs of the table.
+func (t PlanTable) shape() build.Shape {
+	shape := build.Shape{Families: t.Families}
+	for _, point := range t.Points {
+		shape.Splits = append(shape.Splits, point)
+	}
+	if len(t.Servers) == len(t.Points)+1 {
+		shape.Near = func(row []byte) string {
+			return t.Servers[sort.Search(len(t.Points), func(i int) bool { return bytes.Compare(t.Points[i], row) > 0 })]
+		}
+	}
+	return shape
 }
 
 // InputFile is an input file as it was when the plan was made.
@@ -135,12 +166,8 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli()), Snapshots: snapshots, NewKeys: keys, files: table}
 	p.Job.Options = nil
 	for i, shape := range shapes {
-		t := PlanTable{Families: shape.Families}
-		for _, point := range shape.Splits {
-			t.Points = append(t.Points, point)
-		}
-		if i == 0 {
-			p.Families, p.Points = t.Families, t.Points
+		if t := planTable(shape); i == 0 {
+			p.Families, p.Points, p.Servers = t.Families, t.Points, t.Servers
 		} else {
 			p.Tables = append(p.Tables, t)
 		}
@@ -178,15 +205,11 @@ func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*build.Plan, error) {
 		return j, nil, err
 	}
 	var shapes []build.Shape
-	for _, t := range append([]PlanTable{{p.Families, p.Points}}, p.Tables...) {
+	for _, t := range append([]PlanTable{{p.Families, p.Points, p.Servers}}, p.Tables...) {
 		if len(t.Families) == 0 {
 			return j, nil, fail.Errorf(fail.Config, "the plan has no families")
 		}
-		shape := build.Shape{Families: t.Families}
-		for _, point := range t.Points {
-			shape.Splits = append(shape.Splits, point)
-		}
-		shapes = append(shapes, shape)
+		shapes = append(shapes, t.shape())
 	}
 	if p.NewKeys != nil {
 		_, plan, err := p.newKeys(ctx, shapes[0])
@@ -210,7 +233,7 @@ func (p *Plan) Regions() int {
 	return n
 }
 
-// Write gives the plan its name, in an existing directory. A plan of that name that is the same but for its timestamp stays, so that the
+// Write gives the plan its name, in an existing directory. A plan of that name that is the same but for its timestamp and for where regions are stays, so that the
 // same command can be given again; another one is refused.
 func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan, error) {
 	fsys, file, err := files.Resolve(name)
@@ -232,6 +255,10 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan
 	same := *old
 	if p.Job.Timestamp == 0 {
 		same.Timestamp = p.Timestamp
+	}
+	same.Servers, same.Tables = p.Servers, slices.Clone(old.Tables)
+	for i := range min(len(same.Tables), len(p.Tables)) {
+		same.Tables[i].Servers = p.Tables[i].Servers
 	}
 	was, err := seal(&same, &same.Checksum)
 	if err != nil || !bytes.Equal(was, b) {

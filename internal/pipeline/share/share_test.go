@@ -1,11 +1,16 @@
 package share
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/source"
 )
 
@@ -77,6 +82,43 @@ func TestSealed(t *testing.T) {
 		var back small
 		if err := unseal([]byte(text), &back, &back.Checksum); err == nil {
 			t.Errorf("%s is read", fmt.Sprintf("%.60s", text))
+		}
+	}
+}
+
+// TestServers: the server of a row comes back from a plan's text as it is in the plain list of regions, and a plan without servers knows none.
+func TestServers(t *testing.T) {
+	random := testcheck.Rand(t)
+	for range 100 {
+		shape := build.Shape{}
+		for range random.IntN(6) {
+			shape.Splits = append(shape.Splits, fmt.Appendf(nil, "%02d", random.IntN(100)))
+		}
+		slices.SortFunc(shape.Splits, bytes.Compare)
+		shape.Splits = slices.CompactFunc(shape.Splits, bytes.Equal)
+		plain := func(row []byte) string {
+			n := 0
+			for _, s := range shape.Splits {
+				if bytes.Compare(row, s) >= 0 {
+					n++
+				}
+			}
+			return fmt.Sprintf("host%d:16020", n)
+		}
+		shape.Near = plain
+		text, err := json.Marshal(planTable(shape))
+		testcheck.Must(t, err)
+		var back PlanTable
+		testcheck.Must(t, json.Unmarshal(text, &back))
+		for range 20 {
+			row := fmt.Appendf(nil, "%02d", random.IntN(100))[:random.IntN(3)]
+			if got, want := back.shape().Near.Of(row), plain(row); got != want {
+				t.Fatalf("row %q of %q is on %q, want %q", row, shape.Splits, got, want)
+			}
+		}
+		shape.Near = nil
+		if near := planTable(shape).shape().Near; near.Of(nil) != "" {
+			t.Fatal("a server out of nothing")
 		}
 	}
 }

@@ -186,7 +186,7 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 		} else if role.ofHDFS() {
 			lib = c.hdfsLib
 		}
-		argv := daemonCommand(c.java, lib, c.layout, ports, role, o)
+		argv := daemonCommand(c.java, lib, c.classes, c.layout, ports, role, o)
 		switch role {
 		case KDC:
 			if argv, err = kdcCommand(c.layout); err != nil {

@@ -2,9 +2,11 @@ package testcluster
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -47,7 +49,7 @@ func javaFlags(heapMB int) []string {
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
 // daemonCommand is the argument vector of one daemon, java itself first.
-func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options) []string {
+func daemonCommand(java, lib, classes string, l layout, ports Ports, role Role, o Options) []string {
 	argv := append([]string{java}, javaFlags(o.HeapMB[role.base()])...)
 	if o.Security.Kerberos {
 		argv = append(argv, javaKerberos(l)...)
@@ -60,6 +62,10 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
 	path := classPath(jarPath(lib), l.daemonConf(), l.web())
+	if o.Hosts && role.base() == DataNode {
+		path = classPath(path, classes) // SourceAddress
+		argv = append(argv, "-Dbulkload.source="+o.host(role))
+	}
 	if role.ofYARN() && o.Security.Kerberos {
 		path = classPath(l.yarnClasses(), path) // some classes replace Hadoop's
 	} else {
@@ -71,25 +77,29 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 			argv = append(argv, "-D", kv[0]+"="+kv[1])
 		}
 	}
-	return append(argv, daemonArgs(l, ports, role, o.HA)...)
+	return append(argv, daemonArgs(l, ports, role, o)...)
 }
 
-func daemonArgs(l layout, ports Ports, role Role, ha bool) []string {
+func daemonArgs(l layout, ports Ports, role Role, o Options) []string {
 	define := func(name, value string) []string { return []string{"-D", name + "=" + value} }
 	switch role.base() {
 	case NameNode:
-		if ha {
+		if o.HA {
 			return slices.Concat(define("dfs.ha.namenode.id", nameNodeID(role)), define("dfs.namenode.name.dir", "file://"+l.name(role)))
 		}
 	case ZooKeeper:
 		return []string{l.zooCfg()}
 	case DataNode:
 		p := ports.DataNode[role.index()]
-		return slices.Concat(
-			define("dfs.datanode.data.dir", "file://"+filepath.Join(l.data(), string(role))),
-			define("dfs.datanode.address", local(p.Data)),
+		args := slices.Concat(
+			define("dfs.datanode.data.dir", dataDirs(filepath.Join(l.data(), string(role)), o.Storages)),
+			define("dfs.datanode.address", net.JoinHostPort(o.host(role), strconv.Itoa(p.Data))),
 			define("dfs.datanode.ipc.address", local(p.IPC)),
 			define("dfs.datanode.http.address", local(p.HTTP)))
+		if o.Hosts { // the NameNode knows a DataNode by the address that it is called from
+			args = append(args, slices.Concat(define("dfs.datanode.hostname", o.host(role)), define("hadoop.rpc.socket.factory.class.default", "SourceAddress"))...)
+		}
+		return args
 	case NodeManager:
 		var args []string
 		for _, kv := range nodeManagerSettings(l, ports.YARN.NodeManager[role.index()], role) {
@@ -99,9 +109,38 @@ func daemonArgs(l layout, ports Ports, role Role, ha bool) []string {
 	case Master:
 		return []string{"start"}
 	case RegionServer:
-		return append(define("hbase.regionserver.port", fmt.Sprint(ports.RegionServer[role.index()])), "start")
+		return append(slices.Concat(define("hbase.regionserver.port", fmt.Sprint(ports.RegionServer[role.index()])),
+			o.onHost(role)), "start")
 	}
 	return nil
+}
+
+// onHost are the settings of a region server that has an address of its own. It listens on all: probes call localhost.
+func (o Options) onHost(role Role) []string {
+	if !o.Hosts {
+		return nil
+	}
+	return []string{"-D", "hbase.regionserver.hostname=" + o.host(role), "-D", "hbase.regionserver.ipc.address=0.0.0.0"}
+}
+
+// host is that of a DataNode or region server.
+func (o Options) host(role Role) string {
+	if o.Hosts {
+		return fmt.Sprintf("127.0.0.%d", role.index()+1)
+	}
+	return "localhost"
+}
+
+// dataDirs are the directories of a DataNode, below dir where they are several.
+func dataDirs(dir string, storages []string) string {
+	if len(storages) == 0 {
+		return "file://" + dir
+	}
+	var dirs []string
+	for _, s := range storages {
+		dirs = append(dirs, "["+s+"]file://"+filepath.Join(dir, strings.ToLower(s)))
+	}
+	return strings.Join(dirs, ",")
 }
 
 // environment is this process's, less what would change the JVMs' ways, plus set.

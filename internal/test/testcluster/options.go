@@ -29,6 +29,12 @@ type Options struct {
 	// Default 1.
 	DataNodes int
 
+	// Hosts puts the n-th DataNode and the n-th region server on the address 127.0.0.n, as if each were a host of its own.
+	Hosts bool
+
+	// Storages are the types of each DataNode's directories: SSD, DISK, ARCHIVE. Default: one DISK.
+	Storages []string
+
 	// HA starts a second NameNode, which shares the edit log with the first by a JournalNode. Clients and
 	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool

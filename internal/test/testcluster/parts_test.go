@@ -54,7 +54,7 @@ func TestYARNClassPath(t *testing.T) {
 	l, lib := layout{t.TempDir()}, t.TempDir()
 	for _, role := range []Role{ResourceManager, NodeManager, HistoryServer} {
 		for first, security := range map[string]Security{l.yarnClasses(): {Kerberos: true}, jarPath(lib): {}} {
-			argv := daemonCommand("java", lib, l, Ports{YARN: &YARNPorts{NodeManager: make([]NodeManagerPort, 1)}}, role, Options{YARN: true, Security: security})
+			argv := daemonCommand("java", lib, "classes", l, Ports{YARN: &YARNPorts{NodeManager: make([]NodeManagerPort, 1)}}, role, Options{YARN: true, Security: security})
 			path := argv[slices.Index(argv, "-cp")+1]
 			if got := filepath.SplitList(path)[0]; got != first {
 				t.Errorf("%s: the class path begins with %s, want %s", role, got, first)

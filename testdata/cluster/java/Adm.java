@@ -86,6 +86,7 @@ public final class Adm {
       "versions TABLE                   the same of all versions that a scan gives",
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
       "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
+      "locality TABLE                   server and share of local bytes of each region; tabs between",
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
       "tracker TABLE KIND               the store-file tracker from now on: DEFAULT, FILE or MIGRATION",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
@@ -332,6 +333,7 @@ public final class Adm {
         case "versions": return scan(table, new Scan().readAllVersions());
         case "delete": return delete(table, a);
         case "put": return put(table, a);
+        case "locality": return locality(admin, table);
         case "quota":
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
           return "limited " + table;
@@ -510,6 +512,16 @@ public final class Adm {
     waitFor("the region open on " + to,
         () -> target.equals(connection.getRegionLocator(name).getRegionLocation(key, true).getServerName()) && allOpen(name));
     return "moved " + r.getEncodedName() + " to " + to;
+  }
+
+  private String locality(Admin admin, TableName name) throws Exception {
+    List<String> lines = new ArrayList<>();
+    for (ServerName s : admin.getRegionServers()) {
+      for (RegionMetrics m : admin.getRegionMetrics(s, name)) {
+        lines.add(s.getAddress() + "\t" + m.getDataLocality());
+      }
+    }
+    return String.join("\n", lines);
   }
 
   private List<HRegionLocation> locations(TableName name) throws IOException {

@@ -1,0 +1,66 @@
+package hdfsio
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// favored are the addresses of servers near which files are written, by host. The NameNode gets addresses, as from Hadoop's own client:
+// it would look names up under its lock. Safe for concurrent use.
+type favored struct {
+	lookup func(ctx context.Context, host string) ([]net.IP, error) // nil: the system's
+
+	mu    sync.Mutex
+	hosts map[string]string // addresses; empty: not known
+	off   bool              // look-ups take too long
+}
+
+// slowLookup is how long the look-up of a name may take. After one that takes longer none is made: where blocks are is never worth a wait.
+const slowLookup = 2 * time.Second
+
+// address is that of a server host:port, empty if its host is not known. Each host is looked up once.
+func (f *favored) address(ctx context.Context, server string) string {
+	host, port, err := net.SplitHostPort(server)
+	if err != nil {
+		return ""
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ip, known := f.hosts[host]
+	if !known && !f.off {
+		if ip = f.find(ctx, host); ctx.Err() != nil {
+			return ""
+		}
+		if f.hosts == nil {
+			f.hosts = map[string]string{}
+		}
+		f.hosts[host] = ip
+	}
+	if ip == "" {
+		return ""
+	}
+	return net.JoinHostPort(ip, port)
+}
+
+// find looks a host up. Of several addresses the first of IPv4 counts: the NameNode knows DataNodes by it.
+func (f *favored) find(ctx context.Context, host string) string {
+	if net.ParseIP(host) != nil {
+		return host
+	}
+	look := f.lookup
+	if look == nil {
+		look = func(ctx context.Context, host string) ([]net.IP, error) {
+			return net.DefaultResolver.LookupIP(ctx, "ip4", host)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, slowLookup)
+	defer cancel()
+	list, err := look(ctx, host)
+	f.off = ctx.Err() == context.DeadlineExceeded
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	return list[0].String()
+}
