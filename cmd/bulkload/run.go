@@ -26,6 +26,7 @@ type runOptions struct {
 	stage    string
 	maxFiles int
 	snapshot string
+	quiet    bool
 	compact  string // compactions that are asked for at the end
 	state    checkpoint.Options
 	skipCode bool
@@ -77,7 +78,7 @@ loading calls and hours below.`,
 	o.watchFlags.add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
 	o.freshFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "compact-after": &o.compact})
+	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "compact-after": &o.compact, "quiet-table": &o.quiet})
 	addState(cmd.Flags(), &o.state.Dir)
 	settings.Bind(cmd.Flags(), settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode, "keep-staging": &o.keep})
 	return cmd
@@ -127,7 +128,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	work := o.workOptions(s.events())
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := o.runner()(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, State: o.state, YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}

@@ -45,6 +45,11 @@ func TestRightsToCreate(t *testing.T) {
 			t.Errorf("%v, want %q", err, what)
 		}
 	}
+	split := func(map[string]string) map[string]string { return map[string]string{"SPLIT_ENABLED": "false"} }
+	if err := nobody.ChangeAttributes(t.Context(), TableName{team, "second"}, split); err == nil || !strings.Contains(err.Error(), "user nobody needs the right CREATE: grant 'nobody', 'RWC', '"+team+":second'") {
+		t.Errorf("change: %v", err)
+	}
+	testcheck.Must(t, tina.ChangeAttributes(t.Context(), TableName{team, "second"}, split))
 	if _, err := nobody.Prepare(t.Context(), TableName{team, "second"}); err == nil || !strings.Contains(err.Error(), "grant 'nobody', 'RWC', '"+team+":second'") {
 		t.Errorf("prepare: %v", err)
 	}

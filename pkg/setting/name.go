@@ -50,6 +50,7 @@ const (
 	ParseKey       Name = "parse"
 	PhoenixIndexes Name = "phoenix_indexes"
 	Prefix         Name = "prefix"
+	QuietTable     Name = "quiet_table"
 	ReadBy         Name = "read_by"
 	RecordSep      Name = "record_sep"
 	ReduceMemory   Name = "reduce_memory"
@@ -89,7 +90,7 @@ func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
 		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
-		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
+		Prefix, QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

@@ -49,6 +49,7 @@ const (
 	Clean
 	Kerberos
 	Unreplicated
+	Quiet
 	columns
 )
 
@@ -114,7 +115,7 @@ func (r Row) Command() string {
 
 func (c Column) String() string {
 	return [columns]string{"this process", "several tables", "shares", "YARN", "a job for each directory", "resume", "another host", "verify sample", "verify files", "verify full", "plan",
-		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication"}[c]
+		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table"}[c]
 }
 
 // mode is what a verification is called.
@@ -146,6 +147,8 @@ func (c Column) Setting() (name setting.Name, value string) {
 		return setting.OpenLineage, "events.jsonl"
 	case Unreplicated:
 		return setting.Replicate, "no"
+	case Quiet:
+		return setting.QuietTable, "true"
 	}
 	return "", ""
 }

@@ -22,6 +22,7 @@ func rekeyCells() [columns]Cell {
 		Status:       seen(),
 		Clean:        by("internal/jobs/rekey: TestCleanDropsSnapshot"),
 		Unreplicated: no("where the new table's families are replicated, rekey loads for peers too: set REPLICATION_SCOPE to 0 for the load"),
+		Quiet:        no("only run and load keep a table quiet: set SPLIT_ENABLED and MERGE_ENABLED of the new table to false while rekey works"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 	}
 }
@@ -47,6 +48,7 @@ func undoCells() [columns]Cell {
 		Clean:   by("cmd/bulkload: TestScripts/undo"),
 
 		Unreplicated: no("an undo reaches the peers that its load reached, as the journal says"),
+		Quiet:        no("an undo keeps no table quiet: its files are cut where regions have split"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 	}
 }
@@ -70,6 +72,7 @@ func loadCells() [columns]Cell {
 		Lineage: seen(),
 		Status:  seen(),
 		Clean:   seen(),
+		Quiet:   by("internal/jobs/job: TestQuietKinds/load"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 	}
@@ -97,6 +100,7 @@ func exportCells() [columns]Cell {
 		Clean:   no("an export has no state: the same command removes what a killed one has left"),
 
 		Unreplicated: no("an export changes no table: peers get nothing"),
+		Quiet:        no("an export changes no table: regions may split and merge while it reads a snapshot"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 	}
 }

@@ -21,6 +21,7 @@ func runCells() [columns]Cell {
 		Lineage: by("cmd/bulkload: TestClusterScripts/telemetry"),
 		Status:  by("cmd/bulkload: TestClusterScripts/result"),
 		Clean:   by("internal/jobs/job: TestCleanKilled"),
+		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels"),
 	}
@@ -46,6 +47,7 @@ func tablesCells() [columns]Cell {
 		Lineage: by("cmd/bulkload: TestLineageOfTables"),
 		Status:  seen(),
 		Clean:   seen(),
+		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 	}
@@ -70,6 +72,7 @@ func replaceCells() [columns]Cell {
 		Lineage: seen(),
 		Status:  seen(),
 		Clean:   seen(),
+		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 	}
@@ -93,6 +96,7 @@ func intoCells() [columns]Cell {
 		Metrics: seen(),
 		Lineage: by("cmd/bulkload: TestLineageOfTables"),
 		Clean:   seen(),
+		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
@@ -118,6 +122,7 @@ func inputCells() [columns]Cell {
 		Lineage: seen(),
 		Status:  seen(),
 		Clean:   seen(),
+		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 	}

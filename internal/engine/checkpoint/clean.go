@@ -225,6 +225,13 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 		return build.RemoveSpill(dir, r.Name)
 	case ResourceSnapshot:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) }, 1)
+	case ResourceQuiet:
+		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
+			if err := giveBack(ctx, hbase, r.quiet); err != nil {
+				return fmt.Errorf("%w (%s)", err, shellLine(r.quiet))
+			}
+			return nil
+		}, 1)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ const (
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
 	EventChecking     Event = "checking"
+	EventQuiet        Event = "quiet"
 	EventSpill        Event = "spill"
 	EventSorted       Event = "sorted"
 	EventSubmitting   Event = "submitting"
@@ -80,6 +81,7 @@ func EventInfos() []EventInfo {
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
 		{EventChecking, CheckingRecord{}, true, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
+		{EventQuiet, QuietRecord{}, true, "before splits, merges and normalization of a table are switched off, with the attributes as they were; with over, after it has them again"},
 		{EventSpill, build.SpillRecord{}, false, "before a directory for sorted runs is made; without one, after it is gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
 		{EventSubmitting, SubmissionRecord{}, true, "before a job is handed to YARN: the tag and the directory that it alone has"},

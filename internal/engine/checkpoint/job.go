@@ -127,6 +127,16 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 		return err
 	}
 	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // what stays is noted again
+	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error {
+		for _, q := range st.Quiet {
+			if err := giveBack(ctx, c, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, len(st.Quiet)); err != nil {
+		return err
+	}
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}

@@ -39,6 +39,7 @@ type History struct {
 	Snapshot     string                        // that was taken
 	Snapshotting SnapshotRecord                // that was asked for
 	OwnSnapshots map[string]ReadSnapshotRecord // that the job takes for itself and that are not known to be gone, by place
+	Quiet        map[string]QuietRecord        // tables that the job keeps quiet, or may keep so
 	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
 	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
 	Drop         DropRecord                    // of that other table; no table: it is kept
@@ -262,6 +263,10 @@ func (h *History) apply(r journal.Record) (err error) {
 			c.Table = ""
 		}
 		h.prepare(c.Token, c.Table)
+		return err
+	case EventQuiet:
+		q, err := Decode[QuietRecord](r)
+		h.quiet(q)
 		return err
 	case EventSending:
 		s, err := Decode[SendingRecord](r)

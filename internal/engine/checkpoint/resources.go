@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A Resource is something outside its directory that a job has made and has not removed: status lists it, and clean removes it
@@ -13,6 +14,7 @@ type Resource struct {
 	Table string       `json:"table,omitempty"` // that the resource is for or of
 
 	snapshot ReadSnapshotRecord
+	quiet    QuietRecord
 }
 
 // ResourceKind is what a resource is.
@@ -27,6 +29,7 @@ const (
 	ResourceStream   ResourceKind = "stream"   // local copy of a stream
 	ResourceYARN     ResourceKind = "yarn"     // job on YARN whose output is not taken yet
 	ResourceTable    ResourceKind = "table"    // table that the job makes, while it is not done
+	ResourceQuiet    ResourceKind = "quiet"    // attributes of a table that are false while the job runs
 )
 
 // Resources are those that the journal knows.
@@ -51,6 +54,10 @@ func (h *History) Resources() []Resource {
 	}
 	for _, token := range slices.Sorted(maps.Keys(h.Prepared)) {
 		add(ResourcePrepared, token, h.Prepared[token])
+	}
+	for _, table := range slices.Sorted(maps.Keys(h.Quiet)) {
+		q := h.Quiet[table]
+		all = append(all, Resource{Kind: ResourceQuiet, Name: strings.Join(slices.Sorted(maps.Keys(q.Was)), ", "), Table: table, quiet: q})
 	}
 	add(ResourceSpill, h.Spill, "")
 	for _, place := range slices.Sorted(maps.Keys(h.Streams)) {

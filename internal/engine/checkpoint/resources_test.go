@@ -33,6 +33,8 @@ func TestResources(t *testing.T) {
 	step(EventSubmitting, SubmissionRecord{Tag: "tag"}, "snapshot r y", staging, spill, stream, "yarn tag ", table)
 	step(EventEnded, EndedRecord{Tag: "tag"}, "snapshot r y", staging, spill, stream, table)
 	step(EventReadSnapshot, ReadSnapshotRecord{Place: "y"}, staging, spill, stream, table)
+	step(EventQuiet, QuietRecord{Table: "t", Was: map[string]string{"SPLIT_ENABLED": "", "MERGE_ENABLED": "true"}}, staging, "quiet MERGE_ENABLED, SPLIT_ENABLED t", spill, stream, table)
+	step(EventQuiet, QuietRecord{Table: "t", Over: true}, staging, spill, stream, table)
 	step(EventSpill, build.SpillRecord{}, staging, stream, table)
 	step(EventStream, build.StreamRecord{Place: "-"}, staging, table)
 	step(EventPrepared, TokenRecord{"/hbase/staging/1"}, staging, prepared, table)

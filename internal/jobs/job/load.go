@@ -34,7 +34,9 @@ type LoadOptions struct {
 	LoadConcurrency int
 	// CompactAfter is that of [RunOptions].
 	CompactAfter string
-	Uploads      upload.Options
+	// Quiet is that of [RunOptions].
+	Quiet   bool
+	Uploads upload.Options
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
 	TrustFiles bool
 	// Unreplicated has peers of replication leave the load out.

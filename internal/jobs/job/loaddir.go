@@ -76,6 +76,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	}
 	ctx, end := d.st.Work(ctx)
 	defer end(&err)
+	defer func() { d.st.GiveBackTables(ctx, d.c, o.Events) }()
 	d.result.Job = d.st.Dir
 	if !d.st.Finished || o.State.Restart {
 		if err := progress.Pass(ctx, o.Gate); err != nil {

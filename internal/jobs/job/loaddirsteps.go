@@ -66,6 +66,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "check the files", Done: begun, Run: func(ctx context.Context) error { return d.prove(ctx, staged) }},
 		{Name: "record the plan", Done: begun, Run: func(context.Context) error { return d.st.Record(checkpoint.EventPlan, *p) }},
 		{Name: "begin the attempt", Run: func(context.Context) error { _, err := d.st.Begin(d.o.State.Version); return err }},
+		{Name: "keep the table quiet", Run: func(ctx context.Context) error { return d.keepQuiet(ctx, d.o.Quiet) }},
 		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) (err error) { files, err = d.compared(ctx, staged); return err }},
@@ -76,6 +77,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 			compactLoaded(ctx, d.c, d.facts, d.o.CompactAfter, d.o.Events)
 			return nil
 		}},
+		{Name: "give the table back", Run: d.giveBack},
 		{Name: "end the job", Run: d.end},
 	}
 }

@@ -35,6 +35,9 @@ type RunOptions struct {
 	// CompactAfter is minor or major to ask for compactions of the tables once they are loaded and verified. Default: none.
 	CompactAfter string
 
+	// Quiet has HBase neither split nor merge nor normalize regions of the job's tables while it runs.
+	Quiet bool
+
 	// Into is the table that a job with Replace makes to take the place of its own, which is left as it is. Empty: it replaces in place.
 	Into   string
 	Splits fresh.Splits // of that table; nil: those of the job's own
@@ -109,6 +112,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
+	defer func() { st.GiveBackTables(ctx, c, o.Events) }()
 	if err := undone(st, o.State.Restart); err != nil {
 		return known, err
 	}

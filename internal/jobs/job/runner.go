@@ -160,6 +160,7 @@ func (j *run) steps() []checkpoint.Step {
 	done := make([]*verified, len(j.targets))
 	steps := []checkpoint.Step{
 		{Name: "begin the attempt", Run: func(context.Context) (err error) { j.result.Attempt, err = j.st.Begin(j.o.State.Version); return err }},
+		{Name: "keep the tables quiet", Run: func(ctx context.Context) error { return j.keepQuiet(ctx, j.o.Quiet) }},
 		{Name: "build the files", Run: func(ctx context.Context) (err error) { files, err = j.buildPublished(ctx); return err }},
 		{Name: "take the snapshot", Gate: true, Run: j.snapshot},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) error { return j.replace(ctx, files[0]) }},
@@ -176,6 +177,7 @@ func (j *run) steps() []checkpoint.Step {
 			return nil
 		}})
 	}
+	steps = append(steps, checkpoint.Step{Name: "give the tables back", Run: j.giveBack})
 	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
 }
 

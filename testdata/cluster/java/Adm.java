@@ -20,6 +20,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -88,6 +90,8 @@ public final class Adm {
       "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
       "locality TABLE                   server and share of local bytes of each region; tabs between",
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
+      "ask-split TABLE KEY | ask-merge TABLE KEY KEY   what HBase answers, and how many regions there are then",
+      "attribute TABLE KEY=VALUE        an attribute of the table, empty: none",
       "tracker TABLE KIND               the store-file tracker from now on: DEFAULT, FILE or MIGRATION",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "grant TABLE|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had",
@@ -333,6 +337,12 @@ public final class Adm {
         case "versions": return scan(table, new Scan().readAllVersions());
         case "delete": return delete(table, a);
         case "put": return put(table, a);
+        case "ask-split":
+          return asked(table, () -> admin.splitRegionAsync(region(table, key(a, 2)).getRegionName(), key(a, 2)));
+        case "ask-merge":
+          return asked(table, () -> admin.mergeRegionsAsync(
+              new byte[][] {region(table, key(a, 2)).getRegionName(), region(table, key(a, 3)).getRegionName()}, false));
+        case "attribute": return attribute(admin, table, a[2].split("=", 2));
         case "locality": return locality(admin, table);
         case "quota":
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
@@ -512,6 +522,22 @@ public final class Adm {
     waitFor("the region open on " + to,
         () -> target.equals(connection.getRegionLocator(name).getRegionLocation(key, true).getServerName()) && allOpen(name));
     return "moved " + r.getEncodedName() + " to " + to;
+  }
+
+  private String asked(TableName name, Callable<Future<Void>> call) throws Exception {
+    String answer = "done";
+    try {
+      call.call().get(1, TimeUnit.MINUTES);
+    } catch (IOException | ExecutionException e) {
+      answer = e.toString();
+    }
+    return locations(name).size() + " regions: " + answer;
+  }
+
+  private String attribute(Admin admin, TableName name, String[] kv) throws IOException {
+    TableDescriptorBuilder b = TableDescriptorBuilder.newBuilder(admin.getDescriptor(name));
+    admin.modifyTable((kv[1].isEmpty() ? b.removeValue(Bytes.toBytes(kv[0])) : b.setValue(kv[0], kv[1])).build());
+    return "changed " + name;
   }
 
   private String locality(Admin admin, TableName name) throws Exception {

@@ -1,0 +1,52 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/pkg/loader"
+)
+
+// keepQuiet has HBase neither split nor merge nor normalize regions of the job's tables, if that is asked for.
+func (j *run) keepQuiet(ctx context.Context, asked bool) error {
+	if !asked {
+		return nil
+	}
+	names := []loader.TableName{j.facts.Name}
+	if len(j.targets) > 0 {
+		names = names[:0]
+		for _, t := range j.targets {
+			names = append(names, t.facts.Name)
+		}
+	}
+	s, err := j.c.Status(ctx)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	for _, name := range names {
+		if !keepsOpen(s.Version) {
+			j.o.Events.Note("this version of HBase may open all regions of the table again, now and at the end", "table", name, "version", s.Version)
+		}
+		if err := j.st.KeepQuiet(ctx, j.c, name); err != nil {
+			return err
+		}
+		j.o.Events.Note("splits, merges and normalization are switched off until the job ends", "table", name)
+	}
+	return nil
+}
+
+// giveBack gives the tables back before the job is done.
+func (j *run) giveBack(ctx context.Context) error {
+	j.st.GiveBackTables(ctx, j.c, j.o.Events)
+	return nil
+}
+
+// keepsOpen says that a version of HBase is known to change a table without opening its regions again.
+func keepsOpen(version string) bool {
+	var major, minor, patch int
+	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 3 {
+		return false
+	}
+	return major > 2 || major == 2 && (minor > 5 || minor == 5 && patch >= 13)
+}
