@@ -26,3 +26,12 @@ func (h *HDFS) UserRights(ctx context.Context, name string, info fs.FileInfo) (r
 	})
 	return rights, err
 }
+
+// SetStoragePolicy implements [PolicySetter].
+func (h *HDFS) SetStoragePolicy(ctx context.Context, name, policy string) error {
+	name, err := cleanName("set storage policy", name)
+	if err != nil {
+		return err
+	}
+	return h.repeat(ctx, "set storage policy", name, func() error { return h.dfs.SetStoragePolicy(ctx, name, policy) })
+}

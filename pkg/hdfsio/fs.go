@@ -77,6 +77,12 @@ type Reopener interface {
 	Reopen(ctx context.Context) (fs.File, error)
 }
 
+// PolicySetter is an FS whose files are on disks of several types.
+type PolicySetter interface {
+	// SetStoragePolicy has files that are made below a directory from now on go to the disks of a storage policy, such as ONE_SSD.
+	SetStoragePolicy(ctx context.Context, name, policy string) error
+}
+
 // Renamer is an FS that can rename a file whose identity the caller knows, with fewer calls than Rename.
 type Renamer interface {
 	// RenameFile is Rename of the file with that [FileID].

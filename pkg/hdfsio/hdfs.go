@@ -78,7 +78,10 @@ type HDFS struct {
 	late    atomic.Int64 // how long, in ns, DataNodes take to report a block that they have acknowledged
 }
 
-var _ FS = (*HDFS)(nil)
+var _ interface {
+	FS
+	PolicySetter
+} = (*HDFS)(nil)
 
 // NewHDFS makes a client. It does not connect. Close it after use.
 func NewHDFS(o HDFSOptions) (*HDFS, error) {

@@ -82,6 +82,12 @@ func (c *Client) Zone(ctx context.Context, name string) (root, key string, err e
 	return string(at), string(by), nil
 }
 
+// SetStoragePolicy gives a directory or file a storage policy (SetStoragePolicyRequestProto of ClientNamenodeProtocol.proto, Hadoop 3.4).
+func (c *Client) SetStoragePolicy(ctx context.Context, name, policy string) error {
+	_, _, err := c.Call(ctx, "setStoragePolicy", frames.AppendBytes(frames.AppendBytes(nil, 1, name), 2, policy))
+	return err
+}
+
 // status is of an HdfsFileStatusProto what is used here.
 type status struct {
 	id     uint64
@@ -263,8 +269,9 @@ type Block struct {
 	Size   int64
 	Nodes  []DataNode
 
-	id    []byte // ExtendedBlockProto
-	token []byte // TokenProto
+	id    []byte   // ExtendedBlockProto
+	token []byte   // TokenProto
+	disks []uint64 // StorageTypeProto: the type of the disk, on each of Nodes; none: not known
 
 	// Of a group of an erasure coded file, of each of Nodes: the index of its internal block, and the token that opens that. Others
 	// have no indices.
@@ -314,6 +321,8 @@ func parseBlock(m []byte) (b Block, err error) {
 			}
 		case field == 5 && data != nil:
 			b.token = data
+		case field == 7 && data == nil:
+			b.disks = append(b.disks, number)
 		case field == 9 && data != nil:
 			b.indices = data
 		case field == 10 && data != nil:

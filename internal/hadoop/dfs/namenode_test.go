@@ -145,6 +145,28 @@ func TestAddBlock(t *testing.T) {
 	}
 }
 
+// TestStorageTypes: a DataNode gets the type of disk that the NameNode has chosen for it, and none where that does not say.
+func TestStorageTypes(t *testing.T) {
+	const disk, targets, ssd, usual = 11, 12, 2, 1
+	block := located(blockID(7, 1001), nodeInfo("a", 9000), nodeInfo("b", 9001))
+	for _, types := range [][]uint64{nil, {ssd}, {ssd, usual}} {
+		m := block
+		for _, n := range types {
+			m = frames.AppendNumber(m, 7, n)
+		}
+		b, err := parseBlock(m)
+		testcheck.Must(t, err)
+		op := (&BlockWriter{block: b, chunk: 512}).request("client")
+		var first, rest uint64
+		if len(types) == 2 {
+			first, rest = ssd, usual
+		}
+		if frames.Number(op, disk) != first || frames.Number(op, targets) != rest {
+			t.Errorf("%v: asked for %d, %d", types, frames.Number(op, disk), frames.Number(op, targets))
+		}
+	}
+}
+
 // TestComplete names the last block each time, and says what the NameNode says.
 func TestComplete(t *testing.T) {
 	said := uint64(0)

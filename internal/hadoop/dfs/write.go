@@ -84,7 +84,7 @@ func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
 
 // request is an OpWriteBlockProto for a new block.
 func (w *BlockWriter) request(client string) []byte {
-	const stage, checksums, setupCreate, crc32c = 4, 9, 6, 2
+	const stage, checksums, disk, disks, setupCreate, crc32c = 4, 9, 11, 12, 6, 2
 	op := frames.AppendBytes(nil, 1, clientHeader(w.block, client))
 	for _, n := range w.block.Nodes[1:] {
 		op = frames.AppendBytes(op, 2, n.info)
@@ -93,7 +93,14 @@ func (w *BlockWriter) request(client string) []byte {
 	for field, n := range []int{len(w.block.Nodes) - 1, 0, 0, 0} { // size of the pipeline, bytes received: least, most, stamp
 		op = frames.AppendNumber(op, protowire.Number(field+5), uint64(n))
 	}
-	return frames.AppendBytes(op, checksums, frames.AppendNumber(frames.AppendNumber(nil, 1, crc32c), 2, uint64(w.chunk)))
+	op = frames.AppendBytes(op, checksums, frames.AppendNumber(frames.AppendNumber(nil, 1, crc32c), 2, uint64(w.chunk)))
+	if len(w.block.disks) == len(w.block.Nodes) { // else a DataNode takes a disk of the usual type, whatever the storage policy
+		op = frames.AppendNumber(op, disk, w.block.disks[0])
+		for _, d := range w.block.disks[1:] {
+			op = frames.AppendNumber(op, disks, d)
+		}
+	}
+	return op
 }
 
 // Size is how many bytes were written.

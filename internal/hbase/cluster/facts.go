@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,19 @@ type Facts struct {
 	Regions  []loader.Region
 	// Near is the server of the region that has a row. It is nil where files are not to be on the hosts of their regions.
 	Near func(row []byte) string
+	// Policies are the storage policies of families that have another than HDFS gives without one.
+	Policies map[string]string
+}
+
+// StoragePolicy is the storage policy of a family's files: its own, or that of the table or the site; empty for that of HDFS itself
+// (HStore, HBase 2.6).
+func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) string {
+	const key = "hbase.hstore.block.storage.policy"
+	policy := strings.ToUpper(cmp.Or(cf.Attributes["STORAGE_POLICY"], cf.Configuration[key], cf.Attributes[key], t.Configuration[key], t.Attributes[key], site(key)))
+	if policy == "HOT" || policy == "NONE" {
+		return ""
+	}
+	return policy
 }
 
 // localityKey is HBase's switch of HFiles that are written on the host of their region (HFileOutputFormat2, HBase 2.6); by default they are.
@@ -110,7 +124,12 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	if f.Families, err = FamiliesOf(env, f.Table, families...); err != nil {
 		return nil, err
 	}
-	f.Family = f.Families[0]
+	f.Family, f.Policies = f.Families[0], map[string]string{}
+	for _, cf := range f.Table.Families {
+		if policy := StoragePolicy(f.Table, cf, env.Conf.Value); policy != "" {
+			f.Policies[cf.Name] = policy
+		}
+	}
 	read := <-regions
 	if read.err != nil {
 		return nil, Failure(read.err)

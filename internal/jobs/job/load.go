@@ -70,7 +70,7 @@ func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o Loa
 // copying copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in. What an
 // earlier attempt has left there goes first.
-func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, near build.Near, o LoadOptions) (st *stage, err error) {
+func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, facts *cluster.Facts, o LoadOptions) (st *stage, err error) {
 	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
 	}
-	st.out.Uploads = upload.NewLimiter(o.Uploads)
+	st.out.Uploads, st.out.Policies = upload.NewLimiter(o.Uploads), policies(facts, o.Events)
 	for i := range files {
 		f := &files[i]
 		if err := progress.Pass(ctx, o.Gate); err != nil {
@@ -97,7 +97,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 				return nil, err
 			}
 		}
-		if err := copyFile(ctx, st.out, from, f, near, o); err != nil {
+		if err := copyFile(ctx, st.out, from, f, facts.Near, o); err != nil {
 			if d, ok := errors.AsType[*filecheck.DamagedError](err); ok {
 				return nil, refuse(from.Dir, []*filecheck.DamagedError{d})
 			}
@@ -105,6 +105,14 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 		}
 	}
 	return st, nil
+}
+
+// policies are the storage policies of a table's families for files of a job. HDFS need not take them: the files are loaded all the same.
+func policies(facts *cluster.Facts, e progress.Events) build.Policies {
+	return build.Policies{Of: facts.Policies, Refused: func(_ context.Context, family, policy string, err error) {
+		e.Warn("the files do not get the storage policy of their family", "family", family, "policy", policy, "error", err,
+			"hint", "hdfs mover -p on the table's directory, once the policy can be met")
+	}}
 }
 
 // copyFile copies one file of another output into this one. The bytes that are
@@ -116,7 +124,7 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near 
 		return err
 	}
 	defer src.Close()
-	writing := path.Join(o.Dir, build.WritingDir, path.Base(f.Name))
+	writing := path.Join(o.Dir, o.WritingOf(f.Family), path.Base(f.Name))
 	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20, Near: near.Of(f.FirstRow)})
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (d *dirLoad) prove(ctx context.Context, staged hdfsio.Location) error {
 func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error) {
 	d.o.Events.Phase("upload")
 	d.o.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
-	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.facts.Near, d.o)
+	d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.facts, d.o)
 	return err
 }
 

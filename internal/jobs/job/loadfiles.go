@@ -66,7 +66,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	start := time.Now()
 	family := func(name string) spec.Family { return familyIn(facts, name) }
 	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), family, m.Timestamp)
-	rw.Near = facts.Near
+	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}

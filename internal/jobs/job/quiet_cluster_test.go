@@ -205,4 +205,3 @@ func (p *program) killedQuiet(t *testing.T, first string, run func(after string)
 	}
 	return tables
 }
-

@@ -145,6 +145,7 @@ func (j *run) buildTables() []build.Table {
 		list[i] = build.Table{Plan: t.plan}
 		if t.stage != nil {
 			list[i].Out = t.stage.out
+			list[i].Out.Policies = policies(t.facts, j.o.Events)
 		}
 	}
 	return list

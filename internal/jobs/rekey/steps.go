@@ -60,7 +60,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.o.Uploads)}
+	out := build.Output{FS: j.dir.FS, Dir: j.dir.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true, Uploads: upload.NewLimiter(j.o.Uploads), Policies: build.Policies{Of: j.facts.Policies}}
 	var resume *build.Resume
 	if j.st.Log != nil {
 		resume = j.st.Resume()

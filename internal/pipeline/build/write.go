@@ -40,6 +40,8 @@ type Output struct {
 	// what was written stays when the build fails.
 	Shared bool
 
+	Policies Policies // of the families
+
 	Uploads *upload.Limiter // bounds what is written, if it is on HDFS
 }
 
@@ -90,6 +92,7 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 			return err
 		}
 	}
+	outer := ctx
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atATime)
 	for _, d := range append([]string{o.writing()}, families...) {
@@ -97,7 +100,15 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 			return fail.With(fail.HDFS, o.Mkdir(ctx, d))
 		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, f := range families {
+		if err := o.SetPolicy(outer, f); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return nil
 }
 
 // Mkdir makes a directory below Dir, with its mode as it is, whatever the process's or the cluster's mask.
@@ -243,7 +254,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 // create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
 func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
 	name := w.plan.fileName(family.Name, r.i)
-	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.writing(), name)}
+	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.WritingOf(family.Name), name)}
 	if attempt > 0 {
 		p.writing += "." + strconv.Itoa(attempt)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/internal/hbase/cluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -33,15 +34,13 @@ func checkEngine(t *loader.Table, cf loader.Family, site func(string) string, ti
 	return Check{}
 }
 
-// checkStorage names a storage policy that the files of a load do not have: a renamed file stays where its blocks are.
-func checkStorage(t *loader.Table, cf loader.Family, site func(string) string, base string) Check {
-	const name = "storage policy"
-	policy := cmp.Or(cf.Attributes["STORAGE_POLICY"], configured(t, cf, site, "hbase.hstore.block.storage.policy"))
-	if policy == "" || policy == "HOT" || policy == "NONE" {
+// checkStorage names a storage policy that the files of a load get.
+func checkStorage(t *loader.Table, cf loader.Family, site func(string) string) Check {
+	policy := cluster.StoragePolicy(t, cf, site)
+	if policy == "" {
 		return Check{}
 	}
-	return Doubtful(name, fmt.Sprintf("hdfs storagepolicies -setStoragePolicy -path %s -policy %s; or hdfs mover -p on the table's directory afterwards", base, policy),
-		"family %s has %s: blocks of loaded files stay where the staging directory's policy puts them", cf.Name, policy)
+	return good("storage policy", "family %s has %s, which its files get in the staging directory", cf.Name, policy)
 }
 
 // usualBlocking is the default of hbase.hstore.blockingStoreFiles (HStore, HBase 2.6).
@@ -74,6 +73,6 @@ func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string
 // stores are the checks of how HBase keeps a family's files.
 func (f *checkFacts) stores(cf loader.Family) []Check {
 	site := f.env.Conf.Value
-	return []Check{checkEngine(f.table, cf, site, f.spec.CellTimestamp != nil || f.spec.Timestamp != 0), checkStorage(f.table, cf, site, f.staging.location.Path),
+	return []Check{checkEngine(f.table, cf, site, f.spec.CellTimestamp != nil || f.spec.Timestamp != 0), checkStorage(f.table, cf, site),
 		checkStoreFiles(f.table, cf, site, f.regions, f.status)}
 }

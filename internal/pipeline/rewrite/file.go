@@ -11,7 +11,6 @@ import (
 	"path"
 
 	"bulkload/internal/base/cleanup"
-	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -69,7 +68,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
 		// A write that failed may leave its name behind; the next one takes another.
-		writing: path.Join(out.Dir, build.WritingDir, fmt.Sprintf("%s-%d", name, a.attempt)),
+		writing: path.Join(out.Dir, out.WritingOf(family), fmt.Sprintf("%s-%d", name, a.attempt)),
 	}
 	if err := out.FS.Remove(ctx, r.writing); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -176,7 +176,7 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 
 // enter makes the directories. That of a family is there as a rule, and may
 // belong to another user, who built the files.
-func (w *Rewriter) enter(ctx context.Context, family string) error {
+func (w *Rewriter) enter(ctx context.Context, family string) (err error) {
 	if err := build.CheckFamily(family); err != nil {
 		return err
 	}
@@ -184,7 +184,19 @@ func (w *Rewriter) enter(ctx context.Context, family string) error {
 	defer w.mu.Unlock()
 	w.busy++
 	dirs := []string{build.WritingDir}
-	_, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, family))
+	if policy := w.Output.WritingOf(family); policy != build.WritingDir {
+		switch _, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, policy)); {
+		case errors.Is(err, fs.ErrNotExist):
+			defer func() {
+				if err == nil {
+					err = w.Output.SetPolicy(ctx, family)
+				}
+			}()
+		case err != nil:
+			return err
+		}
+	}
+	_, err = w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, family))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		dirs = append(dirs, family)
