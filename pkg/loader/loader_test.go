@@ -252,6 +252,14 @@ func TestRemote(t *testing.T) {
 			t.Errorf("%s: %d", class, got)
 		}
 	}
+	for message, want := range map[string]reaction{
+		`Cannot invoke "org.apache.hadoop.hbase.master.CachedClusterId.getFromCacheOrFetch()" because "this.cachedClusterId" is null`: backOff,
+		`Cannot invoke "org.apache.hadoop.hbase.regionserver.HRegion.getRegionInfo()" because "region" is null`:                       unclear,
+	} {
+		if got := (&RemoteError{Class: "java.io.IOException", Message: message}).reaction(); got != want {
+			t.Errorf("%s: %d", message, got)
+		}
+	}
 	if _, ok := parseRemote(errors.New("EOF")); ok {
 		t.Error("EOF is not an exception")
 	}

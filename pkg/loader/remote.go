@@ -67,12 +67,17 @@ func (e *RemoteError) reaction() reaction {
 	switch {
 	case slices.Contains(relocating, short):
 		return relocate
-	case slices.Contains(busy, short):
+	case slices.Contains(busy, short), e.unmade():
 		return backOff
 	case slices.Contains(final, short):
 		return giveUp
 	}
 	return unclear
+}
+
+// unmade says that a master answered before it had made what it answers from: HMaster of 2.6.4 serves calls while its fields are null.
+func (e *RemoteError) unmade() bool {
+	return strings.HasPrefix(e.Message, `Cannot invoke "org.apache.hadoop.hbase.master.`) && strings.HasSuffix(e.Message, ` is null`) && strings.Contains(e.Message, ` because "this.`)
 }
 
 // ConnectionError is a connection that could not be made or that broke before an answer came.

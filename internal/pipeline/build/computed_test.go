@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/source"
 )
@@ -191,7 +192,7 @@ func TestComputedRowsDoNotAllocate(t *testing.T) {
 			}
 		}
 		all()
-		if n := testing.AllocsPerRun(3, all); n != 0 {
+		if n := testing.AllocsPerRun(3, all); n != 0 && !race.Reduced(t) { // the detector has sync.Pool drop what regexp keeps there
 			t.Errorf("%v allocations of %d rows", n, b.Rows)
 		}
 		return nil
