@@ -58,7 +58,7 @@ that failed, or was killed, is built again by the same command.`,
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
-	o.clusterFlags.add(cmd.Flags())
+	o.clusterFlags.addReading(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
 	settings.Bind(cmd.Flags(), settings.To{"out": &o.out, "splits": &o.splits, "table-splits": &o.tables, "plan": &o.plan, "share": &o.share})

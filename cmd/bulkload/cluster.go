@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/objectstore"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 
@@ -20,12 +22,19 @@ type clusterFlags struct {
 	hdfs      string
 	user      string
 	identity  cluster.Identity
+	endpoints []string // of object stores
 }
 
 func (c *clusterFlags) add(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{
 		"zookeeper": &c.zookeeper, "znode": &c.znode, "hdfs": &c.hdfs, "principal": &c.identity.Principal, "keytab": &c.identity.Keytab, "ticket-cache": &c.identity.Cache, "user": &c.user,
 	})
+}
+
+// addReading registers the flags of a command that reads inputs.
+func (c *clusterFlags) addReading(f *pflag.FlagSet) {
+	c.add(f)
+	settings.Bind(f, settings.To{"endpoint": &c.endpoints})
 }
 
 // open reads the configuration; flags stand over it. The caller closes the result.
@@ -57,7 +66,10 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	if c.identity.Keytab != "" && c.identity.Cache != "" {
 		return nil, usageError{errors.New("--keytab and --ticket-cache are both given: give one of them")}
 	}
-	return &cluster.Env{Conf: conf, Log: g.logger(), Identity: c.identity}, nil
+	if _, err := objectstore.ParseEndpoints(c.endpoints); err != nil {
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--endpoint: %w", err), "endpoint")}
+	}
+	return &cluster.Env{Conf: conf, Log: g.logger(), Identity: c.identity, Endpoints: c.endpoints}, nil
 }
 
 // withCluster connects to HBase for the time of a call.

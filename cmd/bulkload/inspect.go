@@ -53,7 +53,7 @@ only. What is found holds for the sample.`,
 	f := cmd.Flags()
 	settings.AddField(f, "format", "columns")
 	settings.AddFields(f, spec.OfText)
-	o.clusterFlags.add(f)
+	o.clusterFlags.addReading(f)
 	o.sample, o.memory = 16<<20, 256<<20
 	settings.Bind(f, settings.To{"sample": &o.sample, "memory": &o.memory, "write": &o.write, "values": &o.values})
 	return cmd

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/objectstore"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
@@ -152,6 +153,10 @@ func hbaseNamespace(conf *hdfsio.Conf) string {
 }
 
 func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
+	if objectstore.IsName(name) {
+		p, err := objectstore.Parse(name)
+		return lineage.Dataset{Namespace: p.Root(), Name: strings.Trim(p.Path, "/")}, err == nil
+	}
 	l, err := conf.Resolve(name)
 	if err != nil {
 		return lineage.Dataset{}, false // the job says so

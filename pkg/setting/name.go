@@ -15,6 +15,7 @@ const (
 	DropOld        Name = "drop_old"
 	Duplicates     Name = "duplicates"
 	Empty          Name = "empty"
+	Endpoint       Name = "endpoint"
 	Engine         Name = "engine"
 	Exact          Name = "exact"
 	Expect         Name = "expect_records"
@@ -88,7 +89,7 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
+		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
 		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
 		Prefix, QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Versions, Workers, Znode, Zookeeper,

@@ -91,6 +91,9 @@ func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]F
 // shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
 // host, or without the directory that a relative path began in.
 func shown(input, name string) func(string) string {
+	if name == "/" && strings.Contains(input, "://") {
+		input += "/" // a bucket
+	}
 	if prefix, ok := strings.CutSuffix(input, name); ok {
 		return func(name string) string { return prefix + name }
 	}

@@ -17,12 +17,16 @@ type identity struct {
 	size         int64
 	modified     time.Time
 	changed      time.Time // content or attributes (ctime), which no program can set; zero: not known
+	tag          string    // of an object of a store, its ETag or generation, which is part of file too
 }
 
 func identityOf(info fs.FileInfo) identity {
 	i := identity{size: info.Size(), modified: info.ModTime()}
 	if f, ok := info.(interface{ FileID() (uint64, bool) }); ok {
 		i.file, _ = f.FileID()
+		if o, ok := info.(interface{ Tag() string }); ok {
+			i.tag = o.Tag()
+		}
 		return i
 	}
 	i.device, i.file, i.changed = sysIdentity(info.Sys())
@@ -33,7 +37,9 @@ func identityOf(info fs.FileInfo) identity {
 func (i identity) differs(now identity) string {
 	const layout = "2006-01-02T15:04:05.999999999Z"
 	var list []string
-	if i.device != now.device || i.file != now.file {
+	if i.tag != now.tag {
+		list = append(list, fmt.Sprintf("it is another object (tag %s, now %s)", i.tag, now.tag))
+	} else if i.device != now.device || i.file != now.file {
 		list = append(list, fmt.Sprintf("it is another file (inode %d, now %d)", i.file, now.file))
 	}
 	if i.size != now.size {

@@ -71,7 +71,7 @@ type FileInfo struct {
 	// Size is in bytes, as the file is there: of a packed file packed.
 	Size    int64
 	ModTime time.Time
-	// FileID is the inode of a local file, or the file id on HDFS; 0 if neither is known.
+	// FileID is the inode of a local file, the file id on HDFS, or of an object a digest of its name and ETag; 0 if none is known.
 	FileID uint64
 	// ChangeTime is when content or attributes last changed (ctime); zero if that is not known.
 	ChangeTime time.Time
@@ -162,6 +162,9 @@ func (in *Input) ReaderMemory() int64 {
 		m += f.content.memory(&in.opts)
 		if f.sequential() {
 			m += readAheadMemory + f.window
+		}
+		if a, ok := f.fs.(aheadFS); ok {
+			m += a.ReadAheadMemory()
 		}
 		most = max(most, m)
 	}

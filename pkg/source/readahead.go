@@ -79,3 +79,19 @@ func (a *readAhead) Stop() {
 	close(a.stop)
 	a.done.Wait()
 }
+
+// aheadFS is a file system whose files read ahead, and hold so much for it.
+type aheadFS interface{ ReadAheadMemory() int64 }
+
+// aheadFile is a file that takes some time to give its first byte, and can be asked before.
+type aheadFile interface {
+	// Within says that the bytes from start to end will be read in their order, and of what follows few.
+	Within(start, end int64)
+}
+
+// within says which bytes of the file will be read.
+func (s *textStream) within(start, end int64) {
+	if f, ok := s.f.(aheadFile); ok {
+		f.Within(start, end)
+	}
+}

@@ -33,6 +33,7 @@ func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *te
 		return s, nil
 	}
 	s.at = 0
+	s.within(0, f.info.Size())
 	if err := s.unpack(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

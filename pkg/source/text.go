@@ -31,6 +31,9 @@ func (r *Reader) readText(s Split) (err error) {
 		r.off--
 		src.at--
 	}
+	if !r.file.sequential() {
+		src.within(src.at, s.End-(s.Start-src.at))
+	}
 	chunk := r.in.opts.ChunkSize
 	want, n, eof := chunk, 0, false
 	for {

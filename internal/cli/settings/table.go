@@ -90,6 +90,7 @@ var table = []Entry{
 	{Flag: "zookeeper", Usage: "ZooKeeper of HBase, host:port with commas (default: from HBASE_CONF_DIR)"},
 	{Flag: "znode", Usage: "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)"},
 	{Flag: "hdfs", Usage: "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)"},
+	{Flag: "endpoint", Such: []string{"s3=https://"}, Usage: "object store of inputs: s3=https://host:port, with ?region=NAME&style=path&credentials=none as needed; gs=, abfs=, oss= and obs= too; may be repeated (default: the provider's)"},
 	{Flag: "principal", Usage: "Kerberos principal, USER@REALM (default: that of the ticket cache)"},
 	{Flag: "keytab", Usage: "keytab of the principal (default: the ticket cache)"},
 	{Flag: "ticket-cache", Usage: "Kerberos ticket cache, FILE:PATH or PATH (default: KRB5CCNAME, else /tmp/krb5cc_UID)"},

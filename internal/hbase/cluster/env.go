@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/objectstore"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
@@ -28,9 +29,13 @@ type Env struct {
 	Identity Identity // on secured clusters
 	// Tokens are delegation tokens of file systems. If there are some, there is no login: a container has these alone.
 	Tokens []*kerberos.Token
+	// Endpoints are the addresses of object stores, see [objectstore.ParseEndpoints]. Default: those of the providers.
+	Endpoints []string
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses
+
+	objects *objectstore.Stores // opened when the first is named
 
 	mounts map[string]mount // tables, by the input that names them
 
@@ -101,8 +106,25 @@ func (e *Env) Source(name string) (source.FS, string, error) {
 	if IsTable(name) {
 		return e.mounted(name)
 	}
+	if objectstore.IsName(name) {
+		fsys, p, err := e.stores().Open(name)
+		if err != nil {
+			return nil, "", fail.With(fail.Config, err)
+		}
+		return fsys, p, nil
+	}
 	fsys, p, err := e.Resolve(name)
 	return fsys, p, err
+}
+
+// stores are the buckets of object stores, which only inputs are in.
+func (e *Env) stores() *objectstore.Stores {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.objects == nil {
+		e.objects = &objectstore.Stores{Endpoints: e.Endpoints, Conf: e.Conf.Value, Log: e.Log}
+	}
+	return e.objects
 }
 
 // Places are, for each input, the one name of what is in its file system
@@ -116,6 +138,14 @@ func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 				return nil, err
 			}
 			all[i] = func(name string) string { return place + "/" + path.Base(name) }
+			continue
+		}
+		if objectstore.IsName(input) {
+			p, err := objectstore.Parse(input)
+			if err != nil {
+				return nil, fail.With(fail.Config, err)
+			}
+			all[i] = func(name string) string { return p.Root() + name }
 			continue
 		}
 		l, err := e.Conf.Resolve(input)
@@ -133,9 +163,9 @@ func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 // Close closes all connections, gives back the tokens that the environment was given, and ends its login.
 func (e *Env) Close() error {
 	e.closeSecrets()
+	errs := []error{e.stores().Close()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var errs []error
 	for _, h := range e.hdfs {
 		errs = append(errs, h.Close())
 	}
@@ -152,6 +182,7 @@ func (e *Env) Rest() {
 	for _, h := range open {
 		h.Rest()
 	}
+	e.stores().Rest()
 }
 
 // TableName is the table of a spec, as HBase writes it. No path is made of a

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/objectstore"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/source"
 )
@@ -78,6 +79,10 @@ func (e *Env) Place(input string) (string, error) {
 	}
 	if IsTable(input) {
 		return input, nil
+	}
+	if objectstore.IsName(input) {
+		p, err := objectstore.Parse(input)
+		return p.String(), fail.With(fail.Config, err)
 	}
 	l, err := e.Conf.Resolve(input)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/formats/expression"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/objectstore"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -153,6 +154,12 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))
 	case s.InputsFrom == "-":
 		bad("inputs_from", errors.New("- is standard input, which is for data: write the list into a file"))
+	}
+	for _, input := range s.Inputs {
+		if objectstore.IsName(input) {
+			_, err := objectstore.Parse(input)
+			bad("inputs", err)
+		}
 	}
 	j.policy, _ = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", s.checkVersions(j.policy == extsort.KeepAll))

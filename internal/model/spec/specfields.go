@@ -18,7 +18,7 @@ type Spec struct {
 	Table  string `yaml:"table"`  // namespace:name, or name in the default namespace
 	Family string `yaml:"family"` // default f
 
-	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local or hdfs://
+	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local, hdfs:// or of object stores
 	InputsFrom string   `yaml:"inputs_from"` // a list of inputs, instead of them
 	Format     string   `yaml:"format"`      // csv, dump, parquet, json, avro, rejects; default: by extension and content
 	Columns    []string `yaml:"columns"`     // names in the records' order; a CSV header and Parquet bring their own
@@ -158,7 +158,7 @@ func allFields() []SpecField {
 		{Name: "table", Type: FieldText, Dated: true, Part: OfTable, Usage: "table, namespace:name or name", Doc: "Table: namespace:name, or name in the default namespace."},
 		{Name: "family", Type: FieldText, Dated: true, Fill: true, Part: OfTable, Default: "f", Usage: "column family (default f)", Doc: "Column family of all cells that name none."},
 
-		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated", Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
+		{Name: "inputs", Type: FieldTexts, Dated: true, Usage: "file, directory or glob, local, hdfs:// or of an object store (s3://, gs://, abfs://, oss://, obs://), a pipe, or - for standard input; may be repeated", Doc: "Files, directories and globs, local paths, hdfs://, or s3://, gs://, abfs://, oss:// and obs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
 		{Name: "inputs_from", Type: FieldText, Dated: true, Usage: "file that lists the inputs, one a line, instead of `inputs`; relative paths are relative to the working directory",
 			Doc: "A file, local or hdfs://, that lists the inputs, one a line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # mean nothing."},
 		{Name: "format", Type: FieldText, Default: "by extension and content", Enum: formats, Usage: help + " (default: by extension and content)",

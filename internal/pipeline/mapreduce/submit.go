@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/objectstore"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/pipeline/tablesource"
@@ -203,6 +204,9 @@ func RefuseInputs(env *cluster.Env, s spec.Job) error {
 	for i, input := range s.Inputs {
 		if cluster.IsTable(input) && s.ReadBy == string(tablesource.ByScan) {
 			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))
+		}
+		if objectstore.IsName(input) {
+			return fail.With(fail.Config, setting.Errorf("%s is in an object store, whose credentials do not go to nodes with %s yarn: put it on HDFS, or build with %s local or in shares", input, setting.Engine, setting.Engine))
 		}
 		l, err := placeOf(env, input)
 		if err != nil && places[i] == "" {

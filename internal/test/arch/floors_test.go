@@ -26,7 +26,8 @@ var floors = []string{
 	"pkg/source/dialect",
 	"pkg/source/span",
 	"pkg/keygen",
-	"internal/hadoop", // protocols of Hadoop and HBase
+	"internal/objectstore", // protocols of object stores
+	"internal/hadoop",      // protocols of Hadoop and HBase
 	"pkg/kerberos",
 	"internal/base", // leaves that all floors share
 	"pkg/setting",

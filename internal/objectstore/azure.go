@@ -1,0 +1,129 @@
+package objectstore
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// azure is the protocol of Azure's blobs, which a Data Lake answers too.
+type azure struct {
+	base *url.URL // of the container
+	keys *azureKeys
+}
+
+// azureVersion is that of the protocol.
+const azureVersion = "2021-08-06"
+
+func (p *azure) request(method, key, action string, query url.Values) *request {
+	u := *p.base
+	if key != "" {
+		u.Path += "/" + key
+		u.RawPath = p.base.EscapedPath() + "/" + strings.ReplaceAll(url.PathEscape(key), "%2F", "/")
+	}
+	u.RawQuery = query.Encode()
+	return &request{method: method, url: &u, header: http.Header{"X-Ms-Version": {azureVersion}}, action: action}
+}
+
+func (p *azure) list(prefix, token string, most int) *request {
+	query := url.Values{"restype": {"container"}, "comp": {"list"}, "delimiter": {"/"}, "prefix": {prefix}, "maxresults": {strconv.Itoa(most)}}
+	if token != "" {
+		query.Set("marker", token)
+	}
+	return p.request(http.MethodGet, "", "the right to list (Storage Blob Data Reader)", query)
+}
+
+// azureName is a name in a list, with escapes where it is no text of XML.
+type azureName struct {
+	Encoded bool   `xml:"Encoded,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func (n azureName) key() (string, error) {
+	if n.Encoded {
+		return url.PathUnescape(n.Text)
+	}
+	return n.Text, nil
+}
+
+func (p *azure) page(body []byte) (page, error) {
+	var list struct {
+		Blobs []struct {
+			Name       azureName
+			Properties struct {
+				Modified string `xml:"Last-Modified"`
+				Etag     string
+				Size     int64 `xml:"Content-Length"`
+			}
+		} `xml:"Blobs>Blob"`
+		Prefixes []struct{ Name azureName } `xml:"Blobs>BlobPrefix"`
+		Next     string                     `xml:"NextMarker"`
+	}
+	if err := xml.Unmarshal(body, &list); err != nil {
+		return page{}, fmt.Errorf("a list that cannot be read: %w", err)
+	}
+	out := page{next: list.Next}
+	for _, b := range list.Blobs {
+		key, err := b.Name.key()
+		if err != nil {
+			return page{}, err
+		}
+		modified, err := http.ParseTime(b.Properties.Modified)
+		if err != nil {
+			return page{}, err
+		}
+		out.objects = append(out.objects, object{key: key, size: b.Properties.Size, modified: modified.UTC().Truncate(time.Second), tag: unquoted(b.Properties.Etag)})
+	}
+	for _, d := range list.Prefixes {
+		prefix, err := d.Name.key()
+		if err != nil {
+			return page{}, err
+		}
+		out.prefixes = append(out.prefixes, prefix)
+	}
+	return out, nil
+}
+
+func (p *azure) head(key string) *request {
+	return p.request(http.MethodHead, key, "the right to read (Storage Blob Data Reader)", nil)
+}
+
+func (p *azure) get(o object) *request {
+	q := p.request(http.MethodGet, o.key, "the right to read (Storage Blob Data Reader)", nil)
+	if o.tag != "" {
+		q.header.Set("If-Match", `"`+o.tag+`"`)
+	}
+	return q
+}
+
+// describe reads a description. A directory of a Data Lake is described as an empty blob; it is none.
+func (p *azure) describe(resp *http.Response) (object, error) {
+	if resp.Header.Get("X-Ms-Meta-Hdi_isfolder") == "true" {
+		return object{}, &answer{status: http.StatusNotFound, code: "BlobNotFound"}
+	}
+	return described(resp)
+}
+
+func (p *azure) tag(h http.Header) string { return unquoted(h.Get("ETag")) }
+
+func (p *azure) answer(resp *http.Response, body []byte) *answer {
+	var e struct{ Code string }
+	_ = xml.Unmarshal(body, &e) // HEAD has none
+	if code := resp.Header.Get("X-Ms-Error-Code"); code != "" {
+		e.Code = code
+	}
+	return &answer{code: e.Code}
+}
+
+func (p *azure) sign(ctx context.Context, h *http.Request) (*http.Request, error) {
+	return h, p.keys.sign(ctx, h)
+}
+
+func (p *azure) who() string { return p.keys.who }
+
+func (p *azure) redirect(string) bool { return false }

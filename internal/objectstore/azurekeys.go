@@ -1,0 +1,117 @@
+package objectstore
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+)
+
+// azureKeys are the credentials of an account: a key, a signature that was handed out (SAS), or an identity that gets tokens.
+type azureKeys struct {
+	who     string
+	account string
+	key     []byte
+	shared  url.Values
+	tokens  azcore.TokenCredential
+}
+
+// azureConnection is what AZURE_STORAGE_CONNECTION_STRING says.
+func azureConnection() map[string]string {
+	fields := map[string]string{}
+	for field := range strings.SplitSeq(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), ";") {
+		if name, value, ok := strings.Cut(field, "="); ok {
+			fields[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		}
+	}
+	return fields
+}
+
+// newAzureKeys looks in the environment, as Azure's tools do, and then for an identity.
+func newAzureKeys(account string) (*azureKeys, error) {
+	name, _, _ := strings.Cut(account, ".")
+	k := &azureKeys{account: name}
+	c := azureConnection()
+	var key, sas string
+	switch own := os.Getenv("AZURE_STORAGE_ACCOUNT"); {
+	case c["AccountName"] == name || c["AccountName"] == "" && c["SharedAccessSignature"] != "":
+		k.who, key, sas = "from AZURE_STORAGE_CONNECTION_STRING", c["AccountKey"], c["SharedAccessSignature"]
+	case own == "" || own == name:
+		if key = os.Getenv("AZURE_STORAGE_KEY"); key != "" {
+			k.who = "from AZURE_STORAGE_KEY"
+		} else if sas = os.Getenv("AZURE_STORAGE_SAS_TOKEN"); sas != "" {
+			k.who = "from AZURE_STORAGE_SAS_TOKEN"
+		}
+	}
+	var err error
+	switch {
+	case key != "":
+		if k.key, err = base64.StdEncoding.DecodeString(key); err != nil {
+			return nil, fmt.Errorf("the account's key (%s) is not in base64", k.who)
+		}
+	case sas != "":
+		if k.shared, err = url.ParseQuery(strings.TrimPrefix(sas, "?")); err != nil {
+			return nil, fmt.Errorf("the signature (%s) is not as Azure hands them out", k.who)
+		}
+	default:
+		k.who = "of the identity that Azure's library finds"
+		if k.tokens, err = azidentity.NewDefaultAzureCredential(nil); err != nil {
+			return nil, fmt.Errorf("no credentials of Azure were found: %w", bare(err))
+		}
+	}
+	return k, nil
+}
+
+// sign adds the credentials to a request.
+func (k *azureKeys) sign(ctx context.Context, h *http.Request) error {
+	h.Header.Set("X-Ms-Date", time.Now().UTC().Format(http.TimeFormat))
+	switch {
+	case k.key != nil:
+		sum := hmac.New(sha256.New, k.key)
+		sum.Write([]byte(k.text(h)))
+		h.Header.Set("Authorization", "SharedKey "+k.account+":"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	case k.shared != nil:
+		query := h.URL.Query()
+		maps.Copy(query, k.shared)
+		h.URL.RawQuery = query.Encode()
+	case k.tokens != nil:
+		t, err := k.tokens.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://storage.azure.com/.default"}})
+		if err != nil {
+			return finalf("no credentials of Azure: set AZURE_STORAGE_CONNECTION_STRING, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or an identity (%w)", bare(err))
+		}
+		h.Header.Set("Authorization", "Bearer "+t.Token)
+	}
+	return nil
+}
+
+// text is what is signed with an account's key (Authorize with Shared Key, in the documents of Azure's storage).
+func (k *azureKeys) text(h *http.Request) string {
+	lines := []string{h.Method}
+	for _, name := range []string{"Content-Encoding", "Content-Language", "Content-Length", "Content-MD5", "Content-Type", "Date", "If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range"} {
+		lines = append(lines, h.Header.Get(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Header)) {
+		if lower := strings.ToLower(name); strings.HasPrefix(lower, "x-ms-") {
+			lines = append(lines, lower+":"+strings.Join(h.Header[name], ","))
+		}
+	}
+	lines = append(lines, "/"+k.account+h.URL.EscapedPath())
+	query := h.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		values := slices.Sorted(slices.Values(query[name]))
+		lines = append(lines, strings.ToLower(name)+":"+strings.Join(values, ","))
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,293 @@
+package objectstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// How much of an object is asked for at a time.
+const (
+	firstRange = 128 << 10 // of a file that may be looked at only
+	mostRange  = 2 << 20
+	mostAhead  = 4  // ranges that a file holds or asks for at a time
+	mostFlows  = 64 // places from which a file is read on
+)
+
+// readAheadMemory is what reading a file holds, with what is asked for of the next part.
+const readAheadMemory = (mostAhead + 1) * mostRange
+
+// file reads an object by ranges. One that is read on from where it was read before has the next ranges asked for while the last is used.
+type file struct {
+	s      *Store
+	ctx    context.Context
+	cancel context.CancelFunc
+	o      object
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	pos    int64 // of Read
+	end    int64 // read-ahead ends here
+	flows  []*flow
+	ranges []*span // least recently used first
+	whole  bool    // a part is read from its beginning to its end
+}
+
+// flow is a place from which a file is read on.
+type flow struct {
+	next int64 // the first byte that was not asked for
+	size int   // of the next range
+}
+
+// span is bytes of an object: those that have come, once done is closed.
+type span struct {
+	off, end int64
+	done     chan struct{}
+	data     []byte
+	err      error
+	users    int // that wait for it or copy from it
+}
+
+func newFile(ctx context.Context, s *Store, o object) *file {
+	f := &file{s: s, o: o, end: o.size}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	return f
+}
+
+// Stat implements [fs.File]. No request is made: what is read later is of this object, or an error.
+func (f *file) Stat() (fs.FileInfo, error) { return info{f.s, f.o, false}, nil }
+
+// Close ends what is asked for.
+func (f *file) Close() error {
+	f.cancel()
+	f.work.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.ranges) > 0 {
+		f.drop(0)
+	}
+	return nil
+}
+
+// Read implements [io.Reader].
+func (f *file) Read(p []byte) (int, error) {
+	f.mu.Lock()
+	at := f.pos
+	f.mu.Unlock()
+	n, err := f.ReadAt(p, at)
+	f.mu.Lock()
+	f.pos += int64(n)
+	f.mu.Unlock()
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// Within says that the bytes from start to end will be read in their order, and of what follows few.
+func (f *file) Within(start, end int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end, f.whole = min(end, f.o.size), true
+	w := &flow{next: start, size: mostRange}
+	f.flows = []*flow{w}
+	if r := f.s.takeLead(f.o, start, f.end); r != nil {
+		f.ranges, w.next = append(f.ranges, r), r.end
+	}
+	f.ahead(w, start)
+}
+
+// ReadAt implements [io.ReaderAt].
+func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, &fs.PathError{Op: "readat", Path: f.s.name(f.o.key), Err: errors.New("negative offset")}
+	}
+	for n < len(p) {
+		if off >= f.o.size {
+			return n, io.EOF
+		}
+		r := f.at(off, int64(len(p)-n))
+		<-r.done
+		err := r.err
+		if err == nil {
+			m := copy(p[n:], r.data[off-r.off:])
+			n, off = n+m, off+int64(m)
+		}
+		f.release(r, off)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// at is the span that has a byte; it is asked for if there is none.
+func (f *file) at(off, want int64) *span {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.ranges, func(r *span) bool { return r.off <= off && off < r.end })
+	var r *span
+	if i >= 0 {
+		r = f.ranges[i]
+		f.ranges = append(slices.Delete(f.ranges, i, i+1), r)
+	} else {
+		w := f.flowAt(off)
+		w.next = off
+		r = f.ask(w, want)
+	}
+	r.users++
+	for _, w := range f.flows { // the one that goes on after the span
+		if w.next >= r.end && w.next-r.end < mostAhead*mostRange && (f.whole || w.size == mostRange && len(f.flows) <= 2) {
+			f.ahead(w, off)
+			break
+		}
+	}
+	return r
+}
+
+// flowAt is the flow that goes on at a place, or a new one.
+func (f *file) flowAt(off int64) *flow {
+	if i := slices.IndexFunc(f.flows, func(w *flow) bool { return w.next == off }); i >= 0 {
+		return f.flows[i]
+	}
+	if len(f.flows) == mostFlows {
+		f.flows = f.flows[1:]
+	}
+	w := &flow{next: off, size: firstRange}
+	f.flows = append(f.flows, w)
+	return w
+}
+
+// ahead asks for the next ranges of a flow that is read at a place.
+func (f *file) ahead(w *flow, at int64) {
+	for w.next < f.end && w.next-at < (mostAhead-1)*mostRange && len(f.ranges) < mostAhead {
+		f.ask(w, 0)
+	}
+	if f.whole && w.next >= f.end {
+		f.s.giveLead(f.o)
+	}
+}
+
+// ask begins to read the next range of a flow, of want bytes or more.
+func (f *file) ask(w *flow, want int64) *span {
+	n := min(int64(w.size), mostRange)
+	if end := f.end; w.next < end {
+		n = min(n, end-w.next)
+	} else if f.whole {
+		n = min(n, firstRange)
+	}
+	n = min(max(n, min(want, mostRange)), f.o.size-w.next)
+	w.size = min(2*w.size, mostRange)
+	r := f.s.begin(f.ctx, &f.work, f.o, w.next, n)
+	w.next += n
+	f.trim()
+	f.ranges = append(f.ranges, r)
+	return r
+}
+
+// trim lets spans go until there is room for one more.
+func (f *file) trim() {
+	for len(f.ranges) >= mostAhead {
+		i := slices.IndexFunc(f.ranges, func(r *span) bool { return r.users == 0 && isDone(r) })
+		if i < 0 {
+			return
+		}
+		f.drop(i)
+	}
+}
+
+func isDone(r *span) bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (f *file) drop(i int) {
+	r := f.ranges[i]
+	f.ranges = slices.Delete(f.ranges, i, i+1)
+	if isDone(r) {
+		f.s.reuse(r)
+	}
+}
+
+// release ends the use of a span. One that is read to its end is let go.
+func (f *file) release(r *span, at int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.users--; r.users == 0 && (at >= r.end || r.err != nil) {
+		if i := slices.Index(f.ranges, r); i >= 0 {
+			f.drop(i)
+		}
+	}
+}
+
+// read fills a buffer with an object's bytes. What has come is not asked for again.
+func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error {
+	have := 0
+	err := s.do(ctx, func() (*request, error) {
+		q := s.protocol.get(o)
+		q.what, q.from = s.name(o.key), off+int64(have)
+		q.header.Set("Range", fmt.Sprintf("bytes=%d-%d", q.from, off+int64(len(buf))-1))
+		return q, nil
+	}, func(resp *http.Response) error {
+		if err := s.same(resp, o, off+int64(have), int64(len(buf)-have)); err != nil {
+			return err
+		}
+		n, err := io.ReadFull(resp.Body, buf[have:])
+		have += n
+		s.fetched.Add(int64(n))
+		if err == io.ErrUnexpectedEOF || err == io.EOF {
+			err = &shortError{int64(have), int64(len(buf))}
+		}
+		if err == nil {
+			drain(resp.Body)
+		}
+		return err
+	})
+	if _, changed := errors.AsType[*ChangedError](err); changed || errors.Is(err, fs.ErrNotExist) {
+		s.forget(o.key)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ChangedError{s.name(o.key), "it is gone"}
+	}
+	return err
+}
+
+// drain reads to the end of a body of which everything has come, so that its connection is used again.
+func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 1) }
+
+// same sees that an answer has the bytes that were asked for, of the object as it was seen.
+func (s *Store) same(resp *http.Response, o object, from, n int64) error {
+	if tag := s.protocol.tag(resp.Header); tag != "" && o.tag != "" && tag != o.tag {
+		return &ChangedError{s.name(o.key), fmt.Sprintf("its tag was %s, it is %s", cut(o.tag, 40), cut(tag, 40))}
+	}
+	if resp.StatusCode == http.StatusOK && from == 0 && n == o.size && (resp.ContentLength < 0 || resp.ContentLength == n) {
+		return nil
+	}
+	if resp.StatusCode != http.StatusPartialContent {
+		return finalf("the store does not give parts of objects (it answered %d to a Range)", resp.StatusCode)
+	}
+	rest, _ := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
+	place, total, _ := strings.Cut(rest, "/")
+	first, last, _ := strings.Cut(place, "-")
+	if size, err := strconv.ParseInt(total, 10, 64); err == nil && size != o.size {
+		return &ChangedError{s.name(o.key), fmt.Sprintf("its size was %d, it is %d", o.size, size)}
+	}
+	if a, err := strconv.ParseInt(first, 10, 64); err != nil || a != from {
+		return fmt.Errorf("it sent bytes %s, not those from %d", cut(place, 40), from)
+	}
+	if b, err := strconv.ParseInt(last, 10, 64); err != nil || b != from+n-1 {
+		return &shortError{b - from + 1, n}
+	}
+	return nil
+}

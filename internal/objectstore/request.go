@@ -1,0 +1,199 @@
+package objectstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/retry"
+)
+
+// Bounds of a request. Tests have shorter ones.
+type patience struct {
+	retry.Policy
+	tries  int           // of one request
+	first  int           // of one request while the store has answered none: a wrong address says so soon
+	silent time.Duration // the longest time in which nothing comes
+}
+
+func usualPatience() patience {
+	return patience{Policy: retry.Policy{First: 100 * time.Millisecond, Most: 8 * time.Second, Jitter: true}, tries: 10, first: 3, silent: 30 * time.Second}
+}
+
+// newTransport has connections of HTTP/1.1: ranges that are read side by side then have windows of their own. Nothing is unpacked on its
+// way: an object's bytes are as they are stored.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: 30 * time.Second,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   128,
+		DisableCompression:    true,
+		ReadBufferSize:        64 << 10,
+		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+}
+
+// request is one that is not signed yet.
+type request struct {
+	method string
+	url    *url.URL
+	header http.Header
+	what   string // in messages: the bucket or the object
+	action string // the right that it needs
+	from   int64  // of the object's bytes
+}
+
+// answer is what a server says that is no success.
+type answer struct {
+	status  int
+	code    string // of the provider, such as SlowDown
+	region  string // where the bucket is
+	sent    time.Time
+	skew    time.Duration // of the server's clock from this one's, if it has said its time
+	message string        // of a failure before a server was asked; it has no credentials
+}
+
+func (a *answer) Error() string {
+	switch {
+	case a.message != "":
+		return a.message
+	case a.code != "":
+		return fmt.Sprintf("it answered %d (%s)", a.status, cut(a.code, 40))
+	}
+	return fmt.Sprintf("it answered %d", a.status)
+}
+
+// transient reports whether the same request may succeed later.
+func (a *answer) transient() bool {
+	switch a.status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	}
+	switch a.code {
+	case "RequestTimeout", "SlowDown", "Throttling", "InternalError", "ServerBusy", "OperationTimedOut", "IncompleteBody":
+		return true
+	}
+	return a.status >= 500 && a.status != http.StatusNotImplemented
+}
+
+// shortError is a body that ended before its length.
+type shortError struct{ have, want int64 }
+
+func (e *shortError) Error() string {
+	return fmt.Sprintf("it sent %d of %d bytes", e.have, e.want)
+}
+
+// do sends a request until an answer was used without an error, the error is final, or patience ends. use may be called several times: it
+// goes on where it was.
+func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
+	redirected := false
+	for try := 1; ; try++ {
+		q, err := r()
+		if err != nil {
+			return err
+		}
+		err = s.once(ctx, q, use)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		a, answered := errors.AsType[*answer](err)
+		if answered && a.region != "" && !redirected && s.protocol.redirect(a.region) {
+			redirected = true
+			continue
+		}
+		most := s.patience.tries
+		if !s.answered.Load() {
+			most = s.patience.first
+		}
+		if final(err) || answered && !a.transient() || try >= most {
+			return s.explain(q, err)
+		}
+		s.repeats.Add(1)
+		s.log.Warn("a request to an object store is repeated", "object", q.what, "offset", q.from, "try", try, "error", bare(err))
+		if err := s.patience.Sleep(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// once sends a request once.
+func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	u := *q.url
+	h := (&http.Request{Method: q.method, URL: &u, Header: q.header.Clone(), Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	h.Header.Set("User-Agent", "bulkload")
+	h, err := s.protocol.sign(ctx, h)
+	if err != nil {
+		return err
+	}
+	sent := time.Now()
+	resp, err := s.transport.RoundTrip(h) // without redirects, which would carry signatures elsewhere
+	if err != nil {
+		return err
+	}
+	s.answered.Store(true)
+	body := &watched{body: resp.Body, silent: s.patience.silent, cancel: cancel}
+	defer body.Close()
+	resp.Body = body
+	if resp.StatusCode/100 == 2 {
+		return use(resp)
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	a := s.protocol.answer(resp, text)
+	a.status, a.sent = resp.StatusCode, sent
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		a.skew = date.Sub(sent)
+	}
+	return a
+}
+
+// watched ends a body of which nothing comes for too long.
+type watched struct {
+	body   io.ReadCloser
+	silent time.Duration
+	cancel context.CancelFunc
+	ended  atomic.Bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	t := time.AfterFunc(w.silent, func() {
+		w.ended.Store(true)
+		w.cancel()
+	})
+	n, err := w.body.Read(p)
+	t.Stop()
+	if err != nil && w.ended.Load() {
+		err = fmt.Errorf("nothing came for %s", w.silent)
+	}
+	return n, err
+}
+
+// Close drops the connection of a body that was not read to its end.
+func (w *watched) Close() error { return w.body.Close() }
+
+// bare is an error without addresses, which may have signatures in them.
+func bare(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if text := err.Error(); strings.ContainsAny(text, "\r\n") || len(text) > 160 {
+		first, _, _ := strings.Cut(strings.ReplaceAll(text, "\r", "\n"), "\n")
+		return errors.New(cut(first, 160))
+	}
+	return err
+}

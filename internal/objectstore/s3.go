@@ -1,0 +1,170 @@
+package objectstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+	"github.com/minio/minio-go/v7/pkg/signer"
+)
+
+// s3 is the protocol of Amazon's store, which many others speak.
+type s3 struct {
+	keys *s3Keys
+	base *url.URL // of the bucket
+	home bool     // of Amazon's own address, which says the region too
+
+	mu     sync.Mutex
+	region string
+}
+
+// emptySum is SHA-256 of no bytes: no request has a body.
+const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+func (p *s3) request(method, key, action string, query url.Values) *request {
+	p.mu.Lock()
+	base := *p.base
+	p.mu.Unlock()
+	u := base
+	u.Path += "/" + key
+	u.RawPath = s3utils.EncodePath(u.Path)
+	if query != nil {
+		u.Path, u.RawPath, u.RawQuery = cmp.Or(base.Path, "/"), "", s3utils.QueryEncode(query)
+	}
+	return &request{method: method, url: &u, header: http.Header{"X-Amz-Content-Sha256": {emptySum}}, action: action}
+}
+
+func (p *s3) list(prefix, token string, most int) *request {
+	query := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "encoding-type": {"url"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(most)}}
+	if token != "" {
+		query.Set("continuation-token", token)
+	}
+	return p.request(http.MethodGet, "", "s3:ListBucket", query)
+}
+
+func (p *s3) page(body []byte) (page, error) {
+	var list struct {
+		XMLName  xml.Name
+		Encoding string `xml:"EncodingType"`
+		Contents []struct {
+			Key          string
+			Size         int64
+			LastModified time.Time
+			ETag         string
+		}
+		CommonPrefixes []struct{ Prefix string }
+		IsTruncated    bool
+		Next           string `xml:"NextContinuationToken"`
+	}
+	if err := xml.Unmarshal(body, &list); err != nil {
+		return page{}, fmt.Errorf("a list that cannot be read: %w", err)
+	}
+	if list.XMLName.Local != "ListBucketResult" {
+		return page{}, finalf("it answered with %s, not with a list: is this a store of S3's protocol?", cut(list.XMLName.Local, 40))
+	}
+	decoded := func(s string) (string, error) {
+		if list.Encoding != "url" {
+			return s, nil
+		}
+		return url.QueryUnescape(s)
+	}
+	var out page
+	for _, o := range list.Contents {
+		key, err := decoded(o.Key)
+		if err != nil {
+			return page{}, err
+		}
+		out.objects = append(out.objects, object{key: key, size: o.Size, modified: o.LastModified.UTC().Truncate(time.Second), tag: unquoted(o.ETag)})
+	}
+	for _, d := range list.CommonPrefixes {
+		prefix, err := decoded(d.Prefix)
+		if err != nil {
+			return page{}, err
+		}
+		out.prefixes = append(out.prefixes, prefix)
+	}
+	if list.IsTruncated {
+		if out.next = list.Next; out.next == "" {
+			return page{}, finalf("the list is cut off, and says not how it goes on")
+		}
+	}
+	return out, nil
+}
+
+func (p *s3) head(key string) *request {
+	return p.request(http.MethodHead, key, "s3:GetObject, or s3:ListBucket if there is no such object", nil)
+}
+
+func (p *s3) get(o object) *request {
+	q := p.request(http.MethodGet, o.key, "s3:GetObject", nil)
+	if o.tag != "" {
+		q.header.Set("If-Match", `"`+o.tag+`"`)
+	}
+	return q
+}
+
+func (p *s3) describe(resp *http.Response) (object, error) { return described(resp) }
+
+// described is what the headers of an answer say of an object.
+func described(resp *http.Response) (object, error) {
+	o := object{size: resp.ContentLength, tag: unquoted(resp.Header.Get("ETag"))}
+	var err error
+	if o.modified, err = http.ParseTime(resp.Header.Get("Last-Modified")); err != nil || o.size < 0 {
+		return o, finalf("it says neither size nor time of the object")
+	}
+	o.modified = o.modified.UTC()
+	return o, nil
+}
+
+func (p *s3) tag(h http.Header) string { return unquoted(h.Get("ETag")) }
+
+func unquoted(tag string) string { return strings.Trim(strings.TrimPrefix(tag, "W/"), `"`) }
+
+func (p *s3) answer(resp *http.Response, body []byte) *answer {
+	var e struct{ Code, Region, Endpoint string }
+	_ = xml.Unmarshal(body, &e) // HEAD has none
+	a := &answer{code: e.Code}
+	region := cmp.Or(e.Region, resp.Header.Get("X-Amz-Bucket-Region"))
+	if p.mu.Lock(); region != p.region && (resp.StatusCode/100 == 3 || resp.StatusCode == http.StatusBadRequest && (e.Code == "AuthorizationHeaderMalformed" || e.Code == "" || e.Code == "IllegalLocationConstraintException")) {
+		a.region = region
+	}
+	p.mu.Unlock()
+	return a
+}
+
+// redirect takes another region for signatures and, of Amazon's own address, for the host.
+func (p *s3) redirect(region string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.region = region; p.home {
+		host := awsEndpoint(region).Host
+		if bucket, _, ok := strings.Cut(p.base.Host, ".s3."); ok {
+			host = bucket + "." + host
+		}
+		u := *p.base
+		u.Host = host
+		p.base = &u
+	}
+	return true
+}
+
+func (p *s3) sign(ctx context.Context, h *http.Request) (*http.Request, error) {
+	v, err := p.keys.get(ctx)
+	if err != nil || v.AccessKeyID == "" {
+		return h, err
+	}
+	p.mu.Lock()
+	region := p.region
+	p.mu.Unlock()
+	return signer.SignV4(*h, v.AccessKeyID, v.SecretAccessKey, v.SessionToken, cmp.Or(region, "us-east-1")), nil
+}
+
+func (p *s3) who() string { return p.keys.who() }

@@ -1,0 +1,187 @@
+package objectstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"bulkload/pkg/setting"
+)
+
+// Stores are the buckets that a process reads. The zero value has the providers' own addresses. Safe for concurrent use.
+type Stores struct {
+	Endpoints []string            // see [ParseEndpoints]
+	Conf      func(string) string // Hadoop's configuration: fs.s3a.endpoint and the like; nil: none
+	Log       *slog.Logger        // nil: none
+
+	mu   sync.Mutex
+	open map[string]*Store // by root
+}
+
+// Open finds the bucket of a name, and the name there. Nothing is asked of it, but of Amazon where it is.
+func (s *Stores) Open(name string) (*Store, string, error) {
+	p, err := Parse(name)
+	if err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.open[p.Root()]; one != nil {
+		return one, p.Path, nil
+	}
+	one, err := s.store(p)
+	if err != nil {
+		return nil, "", err
+	}
+	if s.open == nil {
+		s.open = make(map[string]*Store)
+	}
+	s.open[p.Root()] = one
+	return one, p.Path, nil
+}
+
+// store makes the one of a place.
+func (s *Stores) store(p Place) (*Store, error) {
+	all, err := ParseEndpoints(s.Endpoints)
+	if err != nil {
+		return nil, err
+	}
+	value := s.Conf
+	if value == nil {
+		value = func(string) string { return "" }
+	}
+	e := all[p.kind]
+	one := &Store{root: p.Root(), bucket: p.Bucket, transport: newTransport(), patience: usualPatience(), log: s.Log}
+	if one.log == nil {
+		one.log = slog.New(slog.DiscardHandler)
+	}
+	switch p.kind {
+	case kindGCS:
+		one.protocol, err = newGCS(p, e)
+	case kindAzure:
+		one.protocol, err = newAzure(p, e)
+	default:
+		one.protocol, err = newS3(p, e, value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.open() {
+		one.log.Warn("what is read from this object store can be read on its way: its endpoint is http, not https", "bucket", one.root, "host", e.url.Host)
+	}
+	one.ctx, one.cancel = context.WithCancel(context.Background())
+	return one, nil
+}
+
+// newS3 is S3's protocol at an endpoint, of which Hadoop's configuration and the variables of AWS's tools say what the setting does not.
+func newS3(p Place, e endpoint, value func(string) string) (*s3, error) {
+	out := &s3{keys: &s3Keys{asked: true}}
+	if p.kind == kindS3 {
+		text := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), value("fs.s3a.endpoint"))
+		if e.url == nil && text != "" {
+			if !strings.Contains(text, "://") {
+				text = "https://" + text
+			}
+			given, err := parseEndpoint(text)
+			if err != nil {
+				return nil, err
+			}
+			if e.url = given.url; value("fs.s3a.path.style.access") == "true" {
+				e.style = cmp.Or(e.style, "path")
+			}
+		}
+		e.region = cmp.Or(e.region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), value("fs.s3a.endpoint.region"))
+		if e.url == nil {
+			out.home = true
+			e.url = awsEndpoint(e.region)
+		}
+	}
+	if e.url == nil {
+		return nil, setting.Errorf("%s has no address of its own: give the region's with %s, as %s=https://HOST", p.Root(), setting.Endpoint, p.kind)
+	}
+	if !e.anonymous {
+		out.keys = newS3Keys(p.kind, value)
+	}
+	out.region, out.base = cmp.Or(e.region, regionOf(e.url.Hostname())), e.base(p.Bucket)
+	return out, nil
+}
+
+func newGCS(p Place, e endpoint) (*gcs, error) {
+	g := &gcs{bucket: p.Bucket, base: e.url, open: e.anonymous}
+	if emulator := os.Getenv("STORAGE_EMULATOR_HOST"); g.base == nil && emulator != "" {
+		if !strings.Contains(emulator, "://") {
+			emulator = "http://" + emulator
+		}
+		given, err := parseEndpoint(emulator)
+		if err != nil {
+			return nil, err
+		}
+		g.base, g.open = given.url, true
+	}
+	if g.base == nil {
+		g.base = &url.URL{Scheme: "https", Host: "storage.googleapis.com"}
+	}
+	return g, nil
+}
+
+func newAzure(p Place, e endpoint) (*azure, error) {
+	a := &azure{keys: &azureKeys{who: "none"}}
+	var err error
+	if !e.anonymous {
+		if a.keys, err = newAzureKeys(p.Account); err != nil {
+			return nil, err
+		}
+	}
+	base := e.url
+	if address := azureConnection()["BlobEndpoint"]; base == nil && address != "" {
+		given, err := parseEndpoint(address)
+		if err != nil {
+			return nil, err
+		}
+		base = given.url
+	}
+	if base == nil {
+		host := strings.Replace(p.Account, ".dfs.", ".blob.", 1)
+		if !strings.Contains(host, ".") {
+			host += ".blob.core.windows.net"
+		}
+		base = &url.URL{Scheme: "https", Host: host}
+	}
+	u := *base
+	u.Path += "/" + p.Bucket
+	a.base = &u
+	return a, nil
+}
+
+// Rest gives back idle connections.
+func (s *Stores) Rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.open {
+		one.Rest()
+	}
+}
+
+// Close ends what is under way.
+func (s *Stores) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, one := range s.open {
+		errs = append(errs, one.Close())
+	}
+	s.open = nil
+	return errors.Join(errs...)
+}
+
+func orNone(err error) error {
+	if err == nil {
+		return errors.New("there are none")
+	}
+	return err
+}
