@@ -133,10 +133,12 @@ func (p *s3) answer(resp *http.Response, body []byte) *answer {
 	_ = xml.Unmarshal(body, &e) // HEAD has none
 	a := &answer{code: e.Code}
 	region := cmp.Or(e.Region, resp.Header.Get("X-Amz-Bucket-Region"))
-	if p.mu.Lock(); region != p.region && (resp.StatusCode/100 == 3 || resp.StatusCode == http.StatusBadRequest && (e.Code == "AuthorizationHeaderMalformed" || e.Code == "" || e.Code == "IllegalLocationConstraintException")) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	elsewhere := resp.StatusCode == http.StatusBadRequest && region != p.region && (e.Code == "AuthorizationHeaderMalformed" || e.Code == "")
+	if resp.StatusCode/100 == 3 || elsewhere {
 		a.region = region
 	}
-	p.mu.Unlock()
 	return a
 }
 
@@ -144,6 +146,9 @@ func (p *s3) answer(resp *http.Response, body []byte) *answer {
 func (p *s3) redirect(region string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if region == p.region {
+		return false
+	}
 	if p.region = region; p.home {
 		host := awsEndpoint(region).Host
 		if bucket, _, ok := strings.Cut(p.base.Host, ".s3."); ok {

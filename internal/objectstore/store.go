@@ -179,7 +179,7 @@ func (s *Store) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 		there = there || len(p.objects) > 0 || len(p.prefixes) > 0
 		for _, dir := range p.prefixes {
 			key := strings.TrimSuffix(dir, "/")
-			if err := s.element(prefix, key); err != nil {
+			if err := s.element(prefix, key, true); err != nil {
 				return nil, err
 			}
 			if !dirs[key] {
@@ -189,7 +189,7 @@ func (s *Store) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 		}
 		p.objects = slices.DeleteFunc(p.objects, func(o object) bool { return o.key == prefix && o.size == 0 }) // it stands for the directory
 		for _, o := range p.objects {
-			if err := s.element(prefix, o.key); err != nil {
+			if err := s.element(prefix, o.key, false); err != nil {
 				return nil, err
 			}
 			list = append(list, info{s, o, false})
@@ -227,14 +227,16 @@ func (s *Store) distinct(list []fs.FileInfo, dirs map[string]bool) ([]fs.FileInf
 }
 
 // element sees that what a list has can be named.
-func (s *Store) element(prefix, key string) error {
-	if rest, ok := strings.CutPrefix(key, prefix); !ok || rest == "" || rest == "." || rest == ".." || strings.HasSuffix(rest, "/") || strings.Contains(rest, "/") {
-		return fmt.Errorf("%s: %w", s.name(key), cmp.Or(checkKey(key+"/x"), errNoName))
+func (s *Store) element(prefix, key string, dir bool) error {
+	rest, _ := strings.CutPrefix(key, prefix)
+	if err := checkKey(rest + "/x"); err != nil && (dir || rest != "") {
+		return fmt.Errorf("%s: %w", s.name(key), err)
+	}
+	if rest == "" || strings.Contains(rest, "/") {
+		return fmt.Errorf("%s: the key ends with a slash and has data, so no path names it: copy the object to another key", s.name(key))
 	}
 	return nil
 }
-
-var errNoName = errors.New("the key ends with a slash and has data, so no path names it: copy the object to another key")
 
 // page asks for a page of a list.
 func (s *Store) page(ctx context.Context, prefix, token string, most int) (p page, err error) {

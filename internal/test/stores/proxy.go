@@ -41,7 +41,7 @@ func NewProxy(next http.Handler, r *rand.Rand, harm Harm) *Proxy {
 // To is a handler that passes requests on to another server, which sees the host that the client meant.
 func To(address string) http.Handler {
 	u, _ := url.Parse(address)
-	return &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = u.Scheme, u.Host
 		r.Out.Host = r.In.Host
 	}}

@@ -1,0 +1,191 @@
+package stores
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source"
+)
+
+// lines is a CSV file of about n bytes.
+func lines(r *rand.Rand, n int) []byte {
+	var b bytes.Buffer
+	b.WriteString("id,text\n")
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%d,%x\n", i, r.Uint64())
+	}
+	return b.Bytes()
+}
+
+// TestHarm reads objects of many ranges from a server that answers 503, resets, cuts off and is slow for 5 % of requests and more: every row
+// is right.
+func TestHarm(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL", "")
+	r := testcheck.Rand(t)
+	dir := t.TempDir()
+	for i := range 3 {
+		testcheck.Must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.csv", i)), lines(r, 12<<20), 0o644))
+	}
+	s := &S3{Bucket: "b"}
+	testcheck.Must(t, s.Serve(dir))
+	proxy := NewProxy(s, rand.New(rand.NewPCG(r.Uint64(), 1)), Harm{Busy: 0.05, Reset: 0.05, Short: 0.05, Slow: 0.05})
+	server := httptest.NewServer(proxy)
+	defer server.Close()
+	resolve := resolver(t, "s3="+server.URL+"?credentials=none")
+	want, err := read(t.Context(), local, dir, []string{"/*.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	got, err := read(t.Context(), resolve, "s3://b", []string{"/*.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	if !slices.Equal(got, want) {
+		t.Error(firstDifference(got, want))
+	}
+	if proxy.Harmed.Load() == 0 {
+		t.Error("no request was harmed")
+	}
+}
+
+// TestReadOnce shows that a file that is read from its beginning to its end is sent about once, whatever its splits.
+func TestReadOnce(t *testing.T) {
+	r := testcheck.Rand(t)
+	s := &S3{Bucket: "b"}
+	text := lines(r, 40<<20)
+	s.Put("x.csv", text, time.Now())
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { s.ServeHTTP(&countedWriter{w, &sent}, q) }))
+	defer server.Close()
+	resolve := resolver(t, "s3="+server.URL+"?credentials=none")
+	in, err := source.Open(t.Context(), resolve, []string{"s3://b/x.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	before := sent.Load()
+	for i := range in.Splits() {
+		testcheck.Must(t, in.NewReader().Read(t.Context(), i, func(*source.Batch) error { return nil }))
+	}
+	if n := sent.Load() - before; n < int64(len(text))*9/10 || n > int64(len(text))*11/10 {
+		t.Errorf("%d bytes were sent of %d", n, len(text))
+	}
+	if before > 5*int64(len(text))/4 {
+		t.Errorf("%d bytes were sent to plan %d", before, len(text))
+	}
+}
+
+type countedWriter struct {
+	http.ResponseWriter
+	n *atomic.Int64
+}
+
+func (c *countedWriter) Write(p []byte) (int, error) {
+	n, err := c.ResponseWriter.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// TestChangedObject writes an object again while it is read, with other bytes of the same length: an error that names it, and no row of the
+// new one after rows of the old one.
+func TestChangedObject(t *testing.T) {
+	r := testcheck.Rand(t)
+	for _, change := range []string{"written", "gone", "longer"} {
+		s := &S3{Bucket: "b"}
+		text := lines(r, 30<<20)
+		s.Put("x.csv", text, time.Unix(1e9, 0))
+		server := httptest.NewServer(s)
+		resolve := resolver(t, "s3="+server.URL+"?credentials=none")
+		in, err := source.Open(t.Context(), resolve, []string{"s3://b/x.csv"}, source.Options{SplitSize: 100 << 20})
+		testcheck.Must(t, err)
+		rows := 0
+		err = in.NewReader().Read(t.Context(), 0, func(b *source.Batch) error {
+			if rows == 0 {
+				switch change {
+				case "written":
+					s.Put("x.csv", bytes.ToUpper(text), time.Unix(1e9, 0))
+				case "longer":
+					s.Put("x.csv", append(slices.Clip(text), "1,2\n"...), time.Unix(1e9, 0))
+				default:
+					s.Delete("x.csv")
+				}
+			}
+			rows += b.Rows
+			for i := range b.Rows {
+				if v := b.Fields[i*b.Cols+1].Of(b.Data); !bytes.Equal(v, bytes.ToLower(v)) {
+					return errors.New("a row of the other object")
+				}
+			}
+			return nil
+		})
+		if err == nil || rows == 0 || !strings.Contains(err.Error(), "s3://b/x.csv has changed since it was listed") {
+			t.Errorf("%s: %d rows, %v", change, rows, err)
+		}
+		if err := in.Recheck(t.Context()); err == nil || !strings.Contains(err.Error(), "s3://b/x.csv") {
+			t.Errorf("%s: looked at again: %v", change, err)
+		}
+		server.Close()
+	}
+}
+
+// TestChangedBetween lists an object, writes another one of its name, size and time, and opens it: its ETag tells.
+func TestChangedBetween(t *testing.T) {
+	s := &S3{Bucket: "b"}
+	s.Put("x.csv", []byte("id\n1\n"), time.Unix(1e9, 0))
+	server := httptest.NewServer(s)
+	defer server.Close()
+	resolve := resolver(t, "s3="+server.URL+"?credentials=none")
+	in, err := source.Open(t.Context(), resolve, []string{"s3://b/x.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	was, err := source.List(t.Context(), resolve, []string{"s3://b/x.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	s.Put("x.csv", []byte("id\n2\n"), time.Unix(1e9, 0))
+	now, err := source.List(t.Context(), resolve, []string{"s3://b/x.csv"}, source.Options{})
+	testcheck.Must(t, err)
+	if was[0].FileID == now[0].FileID || was[0].Size != now[0].Size || !was[0].ModTime.Equal(now[0].ModTime) {
+		t.Errorf("%+v, then %+v", was[0], now[0])
+	}
+	err = in.NewReader().Read(t.Context(), 0, func(*source.Batch) error { return errors.New("a row came") })
+	if changed, ok := errors.AsType[*source.ChangedError](err); !ok || !strings.Contains(changed.What, "it is another object (tag ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestStopped ends reads that wait for a server that says nothing.
+func TestStopped(t *testing.T) {
+	s := &S3{Bucket: "b"}
+	s.Put("x.csv", lines(testcheck.Rand(t), 1<<20), time.Now())
+	release := make(chan struct{})
+	var hold atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if hold.Load() {
+			<-release
+		}
+		s.ServeHTTP(w, q)
+	}))
+	defer server.Close()
+	defer close(release)
+	fsys, name, err := resolver(t, "s3="+server.URL+"?credentials=none")("s3://b/x.csv")
+	testcheck.Must(t, err)
+	ctx, stop := context.WithCancelCause(t.Context())
+	f, err := fsys.Open(ctx, name)
+	testcheck.Must(t, err)
+	hold.Store(true)
+	why := errors.New("stopped")
+	time.AfterFunc(10*time.Millisecond, func() { stop(why) })
+	if _, err := f.Read(make([]byte, 10)); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+	testcheck.Must(t, f.Close())
+	hold.Store(false)
+	if _, err := fsys.Stat(t.Context(), "/no"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
