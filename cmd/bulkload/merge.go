@@ -45,7 +45,7 @@ the manifest. A merge that failed, or was killed, is made again by the same comm
 	}
 	f := cmd.Flags()
 	o.workFlags.addMerge(f)
-	o.clusterFlags.add(f)
+	o.clusterFlags.addReading(f)
 	o.limitFlags.add(f)
 	o.watchFlags.add(f)
 	settings.Bind(f, settings.To{"plan": &o.plan, "shares": &o.shares, "out": &o.out, "share": &o.share})
