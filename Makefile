@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-release test-faults test-kills soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-mutations test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-stores test-exporters test-secure test-yarn test-versions test-release test-faults test-kills soak check fmt fuzz bench bench-stores bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ test-source: ## a table that was changed in every way, read from its snapshot an
 test-dialects: ## files of 50 MB of each dialect, with Python, DuckDB and fastavro as judges: RUN=TestDialects/mysql
 	RUN='$(RUN)' scripts/test-dialects
 
+test-stores: ## inputs from servers of others (moto, fake-gcs-server, Azurite), which are installed on the first run
+	scripts/test-stores
+
 test-exporters: ## new exports of a real MariaDB, PostgreSQL and Spark, read with their settings; fetches 600 MB once
 	BULKLOAD_TEST_EXPORTERS=1 go test -count=1 -v -timeout 40m ./internal/test/exporters
 
@@ -126,6 +129,9 @@ bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS
 	@mkdir -p build/bench
 	@go build -o build/bench/bench ./internal/test/bench/cmd/bench
 	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
+
+bench-stores: ## builds of 1 GB from local disk and from a server of S3's protocol, in turn: ROUNDS=5
+	BULKLOAD_BENCH_STORES=$(or $(filter-out 200,$(ROUNDS)),5) go test -count=1 -v -timeout 60m -run '^TestSpeed$$' ./internal/test/stores
 
 bench-serve: ## measure serve on the test cluster against services in Java: one caller, 200, and fixed rates: SHORT=1
 	BULKLOAD_BENCH_SERVE=$(if $(SHORT),short,1) go test -count=1 -v -timeout 30m -run '^TestServeBench$$' ./cmd/bulkload

@@ -206,7 +206,7 @@ func RefuseInputs(env *cluster.Env, s spec.Job) error {
 			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))
 		}
 		if objectstore.IsName(input) {
-			return fail.With(fail.Config, setting.Errorf("%s is in an object store, whose credentials do not go to nodes with %s yarn: put it on HDFS, or build with %s local or in shares", input, setting.Engine, setting.Engine))
+			return fail.With(fail.Config, fmt.Errorf("input %s: %w", input, abilities.Refusal(abilities.Run, abilities.YARN)))
 		}
 		l, err := placeOf(env, input)
 		if err != nil && places[i] == "" {
