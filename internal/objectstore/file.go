@@ -17,12 +17,12 @@ import (
 const (
 	firstRange = 128 << 10 // of a file that may be looked at only
 	mostRange  = 2 << 20
-	mostAhead  = 4  // ranges that a file holds or asks for at a time
-	mostFlows  = 64 // places from which a file is read on
+	mostHeld   = 4 * mostRange // of a file, with what is asked for
+	mostFlows  = 64            // places from which a file is read on, such as the columns of Parquet
 )
 
 // readAheadMemory is what reading a file holds, with what is asked for of the next part.
-const readAheadMemory = (mostAhead + 1) * mostRange
+const readAheadMemory = mostHeld + mostRange
 
 // file reads an object by ranges. One that is read on from where it was read before has the next ranges asked for while the last is used.
 type file struct {
@@ -144,7 +144,7 @@ func (f *file) at(off, want int64) *span {
 	}
 	r.users++
 	for _, w := range f.flows { // the one that goes on after the span
-		if w.next >= r.end && w.next-r.end < mostAhead*mostRange && (f.whole || w.size == mostRange && len(f.flows) <= 2) {
+		if w.next >= r.end && w.next-r.end < mostHeld && (f.whole || w.size == mostRange && len(f.flows) <= 2) {
 			f.ahead(w, off)
 			break
 		}
@@ -167,7 +167,7 @@ func (f *file) flowAt(off int64) *flow {
 
 // ahead asks for the next ranges of a flow that is read at a place.
 func (f *file) ahead(w *flow, at int64) {
-	for w.next < f.end && w.next-at < (mostAhead-1)*mostRange && len(f.ranges) < mostAhead {
+	for w.next < f.end && w.next-at < mostHeld-mostRange && f.held()+mostRange <= mostHeld {
 		f.ask(w, 0)
 	}
 	if f.whole && w.next >= f.end {
@@ -178,6 +178,9 @@ func (f *file) ahead(w *flow, at int64) {
 // ask begins to read the next range of a flow, of want bytes or more.
 func (f *file) ask(w *flow, want int64) *span {
 	n := min(int64(w.size), mostRange)
+	if !f.whole {
+		n = min(n, max(firstRange, mostHeld/int64(len(f.flows)+1))) // so that ranges of all places are held together
+	}
 	if end := f.end; w.next < end {
 		n = min(n, end-w.next)
 	} else if f.whole {
@@ -187,14 +190,22 @@ func (f *file) ask(w *flow, want int64) *span {
 	w.size = min(2*w.size, mostRange)
 	r := f.s.begin(f.ctx, &f.work, f.o, w.next, n)
 	w.next += n
-	f.trim()
+	f.trim(n)
 	f.ranges = append(f.ranges, r)
 	return r
 }
 
-// trim lets spans go until there is room for one more.
-func (f *file) trim() {
-	for len(f.ranges) >= mostAhead {
+// held is how many bytes of the object are here or asked for.
+func (f *file) held() (n int64) {
+	for _, r := range f.ranges {
+		n += r.end - r.off
+	}
+	return n
+}
+
+// trim lets spans go, those that were used longest ago first, until there is room for n bytes.
+func (f *file) trim(n int64) {
+	for f.held()+n > mostHeld {
 		i := slices.IndexFunc(f.ranges, func(r *span) bool { return r.users == 0 && isDone(r) })
 		if i < 0 {
 			return

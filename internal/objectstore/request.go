@@ -97,11 +97,14 @@ func (e *shortError) Error() string {
 // do sends a request until an answer was used without an error, the error is final, or patience ends. use may be called several times: it
 // goes on where it was.
 func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
-	redirected := false
+	redirected, from := false, int64(0)
 	for try := 1; ; try++ {
 		q, err := r()
 		if err != nil {
 			return err
+		}
+		if q.from > from {
+			from, try = q.from, 1 // some bytes have come
 		}
 		err = s.once(ctx, q, use)
 		if err == nil {

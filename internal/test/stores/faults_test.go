@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
@@ -187,5 +188,36 @@ func TestStopped(t *testing.T) {
 	hold.Store(false)
 	if _, err := fsys.Stat(t.Context(), "/no"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestColumnsReadOnce shows that columns which are read side by side, by pages of some kilobytes, are sent about once.
+func TestColumnsReadOnce(t *testing.T) {
+	r := testcheck.Rand(t)
+	s := &S3{Bucket: "b"}
+	text := lines(r, 24<<20)
+	s.Put("x", text, time.Now())
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { s.ServeHTTP(&countedWriter{w, &sent}, q) }))
+	defer server.Close()
+	fsys, name, err := resolver(t, "s3="+server.URL+"?credentials=none")("s3://b/x")
+	testcheck.Must(t, err)
+	f, err := fsys.Open(t.Context(), name)
+	testcheck.Must(t, err)
+	const columns = 40
+	size := len(text) / columns
+	for at := 0; at < size; {
+		n := min(4<<10+r.IntN(12<<10), size-at)
+		for c := range columns {
+			p := make([]byte, n)
+			if _, err := f.(io.ReaderAt).ReadAt(p, int64(c*size+at)); err != nil || !bytes.Equal(p, text[c*size+at:][:n]) {
+				t.Fatalf("column %d at %d: %v", c, at, err)
+			}
+		}
+		at += n
+	}
+	testcheck.Must(t, f.Close())
+	if n := sent.Load(); n > int64(len(text))*13/10 {
+		t.Errorf("%d bytes were sent of %d", n, len(text))
 	}
 }
