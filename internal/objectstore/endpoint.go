@@ -94,7 +94,7 @@ func (e endpoint) virtual(bucket string) bool {
 	hosted := slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".aliyuncs.com", ".myhuaweicloud.com"}, func(end string) bool {
 		return strings.HasSuffix(e.url.Hostname(), end)
 	})
-	return hosted && !(e.url.Scheme == "https" && strings.Contains(bucket, ".")) // of which no certificate is
+	return hosted && !(e.url.Scheme == "https" && strings.Contains(bucket, ".")) // no certificate has such a name
 }
 
 // base is the address of a bucket of S3's protocol, without a slash at its end.

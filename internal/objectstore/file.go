@@ -143,7 +143,7 @@ func (f *file) at(off, want int64) *span {
 		r = f.ask(w, want)
 	}
 	r.users++
-	for _, w := range f.flows { // the one that goes on after the span
+	for _, w := range f.flows { // the one whose next byte is after the span
 		if w.next >= r.end && w.next-r.end < mostHeld && (f.whole || w.size == mostRange && len(f.flows) <= 2) {
 			f.ahead(w, off)
 			break
@@ -152,7 +152,7 @@ func (f *file) at(off, want int64) *span {
 	return r
 }
 
-// flowAt is the flow that goes on at a place, or a new one.
+// flowAt is the flow whose next byte is at a place, or a new one.
 func (f *file) flowAt(off int64) *flow {
 	if i := slices.IndexFunc(f.flows, func(w *flow) bool { return w.next == off }); i >= 0 {
 		return f.flows[i]
@@ -274,7 +274,7 @@ func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error
 	return err
 }
 
-// drain reads to the end of a body of which everything has come, so that its connection is used again.
+// drain reads the end of a body after its last byte, so that its connection is used again.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 1) }
 
 // same sees that an answer has the bytes that were asked for, of the object as it was seen.

@@ -95,7 +95,7 @@ func (e *shortError) Error() string {
 }
 
 // do sends a request until an answer was used without an error, the error is final, or patience ends. use may be called several times: it
-// goes on where it was.
+// continues where it was.
 func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
 	redirected, from := false, int64(0)
 	for try := 1; ; try++ {
@@ -165,7 +165,7 @@ func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) e
 	return a
 }
 
-// watched ends a body of which nothing comes for too long.
+// watched ends a body when nothing has come for too long.
 type watched struct {
 	body   io.ReadCloser
 	silent time.Duration

@@ -93,7 +93,7 @@ func (p *s3) page(body []byte) (page, error) {
 	}
 	if list.IsTruncated {
 		if out.next = list.Next; out.next == "" {
-			return page{}, finalf("the list is cut off, and says not how it goes on")
+			return page{}, finalf("the list is cut off, without the token of its next page")
 		}
 	}
 	return out, nil

@@ -101,7 +101,7 @@ func (s *Store) name(key string) string { return s.root + "/" + key }
 
 func keyOf(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
 
-// Stat describes an object, or a directory: what other keys go on after, with a slash.
+// Stat describes an object, or a directory: the beginning of other keys, before a slash.
 func (s *Store) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	key := keyOf(name)
 	if key != "" {

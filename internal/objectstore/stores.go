@@ -78,7 +78,7 @@ func (s *Stores) store(p Place) (*Store, error) {
 	return one, nil
 }
 
-// newS3 is S3's protocol at an endpoint, of which Hadoop's configuration and the variables of AWS's tools say what the setting does not.
+// newS3 is S3's protocol at an endpoint. Hadoop's configuration and the variables of AWS's tools say what the setting does not.
 func newS3(p Place, e endpoint, value func(string) string) (*s3, error) {
 	out := &s3{keys: &s3Keys{asked: true}}
 	if p.kind == kindS3 {

@@ -136,7 +136,7 @@ func TestChangedObject(t *testing.T) {
 	}
 }
 
-// TestChangedBetween lists an object, writes another one of its name, size and time, and opens it: its ETag tells.
+// TestChangedBetween lists an object, writes another one of its name, size and time, and opens it: its ETag shows that it is another.
 func TestChangedBetween(t *testing.T) {
 	s := &S3{Bucket: "b"}
 	s.Put("x.csv", []byte("id\n1\n"), time.Unix(1e9, 0))

@@ -19,7 +19,7 @@ import (
 
 const secret = "wJalrXUtnFEMIsecret"
 
-// program runs the program with credentials of S3 in its environment, none of which it prints.
+// program runs the program with credentials of S3 in its environment. It prints none of them.
 func program(t *testing.T, args ...string) (out string, cpu time.Duration, err error) {
 	t.Helper()
 	cmd := exec.Command(jobtest.Program(t), args...)
