@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/objectstore"
 	"bulkload/internal/test/race"
@@ -187,6 +188,28 @@ func TestManyKeys(t *testing.T) {
 	for i, e := range list {
 		if want := fmt.Sprintf("k%04d.csv", i); e.Name() != want || e.IsDir() {
 			t.Fatalf("entry %d is %s, want %s", i, e.Name(), want)
+		}
+	}
+}
+
+// TestDirectories finds the directories of a bucket, one job for each, by names that mean them again.
+func TestDirectories(t *testing.T) {
+	s := &S3{Bucket: "b"}
+	for _, key := range []string{"x/1.csv", "x/2.csv", "y/z/3.csv"} {
+		s.Put(key, []byte("id\n1\n"), time.Unix(1e9, 0))
+	}
+	s.Put("w/", nil, time.Unix(1e9, 0)) // stands for a directory
+	server := httptest.NewServer(s)
+	defer server.Close()
+	resolve := resolver(t, "s3="+server.URL+"?credentials=none")
+	for _, input := range []string{"s3://b", "s3://b/", "s3://b/*"} {
+		dirs, err := source.Directories(t.Context(), resolve, []string{input}, source.Options{})
+		var got []string
+		for _, d := range dirs {
+			got = append(got, fmt.Sprint(d.Path, " ", len(d.Files)))
+		}
+		if want := []string{"s3://b/x 2", "s3://b/y/z 1"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, %v; want %q", input, got, err, want)
 		}
 	}
 }
