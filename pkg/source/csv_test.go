@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/formats/orc"
 	"bulkload/internal/test/testcheck"
 
 	"github.com/google/go-cmp/cmp"
@@ -245,7 +246,8 @@ func mayStray(data []byte) bool {
 
 // isForeign reports whether a file's bytes are those of a format that is refused.
 func isForeign(data []byte) bool {
-	return slices.ContainsFunc(foreigns, func(k foreign) bool { return k.magic != nil && k.magic(data, data[max(0, len(data)-4):]) })
+	return slices.ContainsFunc(foreigns, func(k foreign) bool { return k.magic != nil && k.magic(data) }) ||
+		bytes.HasPrefix(data, []byte(orc.Magic)) && orc.Ends(data, data[max(0, len(data)-4):])
 }
 
 func abs(n int) int {

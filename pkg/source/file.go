@@ -79,8 +79,13 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		return err
 	}
 	if f.kind == nil {
-		if f.become(o.looks(head)); o.begins(head) != nil {
-			f.become(o.begins(head))
+		f.become(o.looks(head))
+		k, err := f.begins(ctx, head, o)
+		if err != nil {
+			return err
+		}
+		if k != nil {
+			f.become(k)
 		}
 	}
 	return f.examine(ctx, head, o)
@@ -91,6 +96,11 @@ func (f *inputFile) examine(ctx context.Context, head []byte, o *Options) error 
 	if !f.facts.binary {
 		if err := f.checkText(head, o); err != nil {
 			return err
+		}
+		if k, err := f.begins(ctx, head, o); err != nil {
+			return err
+		} else if k != nil && k.facts().ending != nil && !f.facts.raw {
+			return setting.Errorf("%s begins and ends as a file of %s: give %s %s", f.path, strings.ToUpper(string(k.name)), setting.Format, k.name)
 		}
 	}
 	return f.found(f.kind.probe(ctx, f, head, o))
@@ -143,7 +153,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 		return nil, refuse("%s is packed twice, as %s within %s: unpack it once", f.path, inner, f.compression)
 	}
 	if !f.facts.raw {
-		err = f.foreignContent(ctx, name, head)
+		err = f.foreignContent(name, head)
 	}
 	return head, err
 }

@@ -12,14 +12,13 @@ import (
 type foreign struct {
 	what    string   // it is
 	endings []string // of names, in lower case
-	// magic says that a file is of the format, by its first bytes and its last four.
-	magic func(head, tail []byte) bool
+	// magic says that a file is of the format, by its first bytes.
+	magic func(head []byte) bool
 	how   string // what makes of it a file that can be read
 }
 
 const (
 	byArchiver = "unpack it and name what it holds"
-	bySpark    = "Spark SQL makes Parquet of it: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM "
 	byMySQL    = "mysqldump -T DIR writes text instead (dialect mysql; DIR/*.txt without the statements)"
 	byPostgres = `psql writes text instead: psql -c "\copy t to 't.csv' csv header" (dialect postgres-csv)`
 	bySQLite   = `sqlite3 -csv -header DB "SELECT * FROM t" > t.csv (dialect postgres-csv)`
@@ -28,7 +27,6 @@ const (
 )
 
 var foreigns = []foreign{
-	{"an ORC file", []string{".orc"}, orcMagic, bySpark + "orc.`FILE`"},
 	{"a SequenceFile of Hadoop", []string{".seq", ".sequencefile"}, versionMagic("SEQ", 6), byHive + " (one of text: hadoop fs -text FILE)"},
 	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
 	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},
@@ -54,27 +52,21 @@ var foreigns = []foreign{
 // statements is what a file of SQL is whose content does not name its writer.
 var statements = foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
 
-func headMagic(magics ...string) func(head, tail []byte) bool {
-	return func(head, _ []byte) bool {
+func headMagic(magics ...string) func(head []byte) bool {
+	return func(head []byte) bool {
 		return slices.ContainsFunc(magics, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) })
 	}
 }
 
 // versionMagic is a word that text too can begin with, and a byte that it cannot have then.
-func versionMagic(magic string, most byte) func(head, tail []byte) bool {
-	return func(head, _ []byte) bool {
+func versionMagic(magic string, most byte) func(head []byte) bool {
+	return func(head []byte) bool {
 		return len(head) > 3 && string(head[:3]) == magic && head[3] <= most
 	}
 }
 
-// orcMagic: ORC stands at the beginning, and at the end of the last message, before the byte that has its length. Text can
-// begin like that, and has no NUL.
-func orcMagic(head, tail []byte) bool {
-	return bytes.HasPrefix(head, []byte("ORC")) && (len(tail) == 4 && string(tail[:3]) == "ORC" && tail[3] >= 8 || bytes.IndexByte(head, 0) >= 0)
-}
-
 // tarMagic is that of POSIX and of GNU.
-func tarMagic(head, _ []byte) bool {
+func tarMagic(head []byte) bool {
 	return len(head) >= 512 && (string(head[257:263]) == "ustar\x00" || string(head[257:265]) == "ustar  \x00")
 }
 
@@ -99,13 +91,9 @@ func (k *foreign) ends(name string) bool {
 
 // foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read, or is one by its name where its format
 // is not given.
-func (f *inputFile) foreignContent(ctx context.Context, name string, head []byte) error {
-	tail, err := f.orcTail(ctx, head)
-	if err != nil {
-		return err
-	}
+func (f *inputFile) foreignContent(name string, head []byte) error {
 	for i := range foreigns {
-		if m := foreigns[i].magic; m != nil && m(head, tail) {
+		if m := foreigns[i].magic; m != nil && m(head) {
 			return foreigns[i].refuse(f.path)
 		}
 	}
@@ -115,9 +103,9 @@ func (f *inputFile) foreignContent(ctx context.Context, name string, head []byte
 	return nil
 }
 
-// orcTail reads the last four bytes of a file that can be ORC by its first.
-func (f *inputFile) orcTail(ctx context.Context, head []byte) (_ []byte, err error) {
-	if f.compression != "" || !bytes.HasPrefix(head, []byte("ORC")) || f.info.Size() < 8 {
+// tail is the last four bytes of a file that is not packed.
+func (f *inputFile) tail(ctx context.Context) (_ []byte, err error) {
+	if f.compression != "" || f.info.Size() < 4 {
 		return nil, nil
 	}
 	file, raw, err := f.open(ctx)

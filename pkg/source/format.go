@@ -50,6 +50,8 @@ type facts struct {
 	hidden  bool     // no setting asks for it
 	binary  bool     // its files are no text: they have no character set, and are not packed as a whole
 	magic   []string // how its files begin, one of these
+	// ending says, by the beginning of a file and its last four bytes, that it is of the format, where text can begin so too; nil: none can.
+	ending func(head, tail []byte) bool
 	// looks says that text can be of the format by how it begins. Of several formats, the last one counts.
 	looks func(head []byte, o *Options) bool
 	// charset is the character set that the options give text of the format.
@@ -125,9 +127,17 @@ func (o *Options) ends(name string) *registered {
 	return o.such(func(f *facts) bool { return f.ends(name, o) })
 }
 
-// begins is the format whose files begin so, nil if it is none.
-func (o *Options) begins(head []byte) *registered {
-	return o.such(func(f *facts) bool { return f.begins(head) })
+// begins is the format whose files begin as the file does, nil if it is none.
+func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*registered, error) {
+	k := o.such(func(f *facts) bool { return f.begins(head) })
+	if k == nil || k.facts().ending == nil {
+		return k, nil
+	}
+	tail, err := f.tail(ctx)
+	if err != nil || !k.facts().ending(head, tail) {
+		return nil, err
+	}
+	return k, nil
 }
 
 // looks is the format that text which begins so is likely to have.

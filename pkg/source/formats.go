@@ -6,6 +6,7 @@ func formats() []registered {
 		{FormatCSV, csvFormat{}},
 		{FormatDump, dumpFormat{}},
 		{FormatParquet, parquetFormat{}},
+		{FormatORC, orcFormat{}},
 		{FormatJSON, jsonFormat{}},
 		{FormatAvro, avroFormat{}},
 		{FormatText, textFormat{}},

@@ -23,6 +23,7 @@ const (
 	FormatCSV     Format = "csv"
 	FormatDump    Format = "dump"
 	FormatParquet Format = "parquet"
+	FormatORC     Format = "orc"
 	FormatJSON    Format = "json" // lines of JSON, one object each
 	FormatAvro    Format = "avro" // object container files
 	// FormatTable is a part of a [Table]. It is what a file is in, and cannot be asked for.

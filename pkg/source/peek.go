@@ -54,7 +54,11 @@ func (h *Head) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k := o.begins(head); k != nil && (f.kind == nil || f.facts.Text) {
+	k, err := f.begins(ctx, head, o)
+	if err != nil {
+		return err
+	}
+	if k != nil && (f.kind == nil || f.facts.Text) {
 		f.become(k)
 	} else if f.kind == nil {
 		if k := o.looks(head); !k.facts().Text {

@@ -133,7 +133,7 @@ func (c *cursor) jsonOctets(n *node) bool {
 		}
 		c.buf = valuetext.AppendJSON(c.buf, c.buf[at:c.at])
 	case n.logical == logicalUUID:
-		c.buf = append(appendUUID(append(c.buf, '"'), c.buf[at:c.at]), '"')
+		c.buf = append(valuetext.AppendUUID(append(c.buf, '"'), c.buf[at:c.at]), '"')
 	default:
 		if !c.fits(base64.StdEncoding.EncodedLen(size)) {
 			return false

@@ -129,9 +129,9 @@ func (c *cursor) number(n *node, v int64) bool {
 	case logicalTime:
 		c.buf = appendTime(c.buf, v, n.unit)
 	case logicalInstant:
-		c.buf = appendInstant(c.buf, floorDiv(v, n.unit), floorMod(v, n.unit), n.unit, c.zone)
+		c.buf = valuetext.AppendInstant(c.buf, valuetext.FloorDiv(v, n.unit), valuetext.FloorMod(v, n.unit), n.unit, c.zone)
 	case logicalLocal:
-		c.buf = appendInstant(c.buf, floorDiv(v, n.unit), floorMod(v, n.unit), n.unit, nil)
+		c.buf = valuetext.AppendInstant(c.buf, valuetext.FloorDiv(v, n.unit), valuetext.FloorMod(v, n.unit), n.unit, nil)
 	case logicalOldDate, logicalOldInstant:
 		return c.old(n, v)
 	default:
@@ -150,12 +150,12 @@ func (c *cursor) old(n *node, v int64) bool {
 		c.buf = valuetext.AppendDate(c.buf, day)
 		return true
 	}
-	fraction := floorMod(v, n.unit)
-	second, err := n.calendar.Second(floorDiv(v, n.unit))
+	fraction := valuetext.FloorMod(v, n.unit)
+	second, err := n.calendar.Second(valuetext.FloorDiv(v, n.unit))
 	if err != nil {
 		return c.fail(err.Error())
 	}
-	c.buf = appendInstant(c.buf, second, fraction, n.unit, c.zone)
+	c.buf = valuetext.AppendInstant(c.buf, second, fraction, n.unit, c.zone)
 	return true
 }
 
@@ -169,7 +169,7 @@ func (c *cursor) octets(n *node, at, size int) bool {
 		}
 		c.buf = valuetext.AppendDecimal(c.buf, v, n.scale)
 	case n.logical == logicalUUID && n.kind == kindFixed:
-		c.buf = appendUUID(c.buf, v)
+		c.buf = valuetext.AppendUUID(c.buf, v)
 	default:
 		if !c.fits(size) {
 			return false

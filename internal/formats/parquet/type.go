@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -146,22 +145,15 @@ func (t *columnType) append(dst, v []byte) []byte {
 		return valuetext.AppendDate(dst, t.int(v))
 	case kindTime:
 		n := t.int(v)
-		return appendClock(dst, floorDiv(n, int64(t.unit)), floorMod(n, int64(t.unit)), t.unit)
+		return valuetext.AppendClock(dst, valuetext.FloorDiv(n, int64(t.unit)), valuetext.FloorMod(n, int64(t.unit)), int64(t.unit))
 	case kindTimestamp:
 		n := t.int(v)
-		return t.appendTimestamp(dst, floorDiv(n, int64(t.unit)), floorMod(n, int64(t.unit)), t.unit)
+		return valuetext.AppendInstant(dst, valuetext.FloorDiv(n, int64(t.unit)), valuetext.FloorMod(n, int64(t.unit)), int64(t.unit), t.zone)
 	case kindTimestampI96:
 		second, nanos := int96(v)
-		return t.appendTimestamp(dst, second, nanos, 1e9)
+		return valuetext.AppendInstant(dst, second, nanos, 1e9, t.zone)
 	case kindUUID:
-		for i, n := range [5]int{4, 2, 2, 2, 6} {
-			if i > 0 {
-				dst = append(dst, '-')
-			}
-			dst = hex.AppendEncode(dst, v[:n])
-			v = v[n:]
-		}
-		return dst
+		return valuetext.AppendUUID(dst, v)
 	case kindOldDate, kindOldTimestamp, kindOldI96:
 		return t.appendOld(dst, v)
 	default:
@@ -174,7 +166,7 @@ func int96(v []byte) (second, nanos int64) {
 	const julian1970 = 2440588
 	nanos = int64(binary.LittleEndian.Uint64(v))
 	day := int64(int32(binary.LittleEndian.Uint32(v[8:]))) - julian1970
-	return day*86400 + floorDiv(nanos, 1e9), floorMod(nanos, 1e9)
+	return day*86400 + valuetext.FloorDiv(nanos, 1e9), valuetext.FloorMod(nanos, 1e9)
 }
 
 // appendOld writes a date or a timestamp of another calendar. Where that is not known, it is a fault.
@@ -191,8 +183,8 @@ func (t *columnType) appendOld(dst, v []byte) []byte {
 		second, err = t.calendar.Second(second)
 	default:
 		n := t.int(v)
-		fraction = floorMod(n, int64(unit))
-		second, err = t.calendar.Second(floorDiv(n, int64(unit)))
+		fraction = valuetext.FloorMod(n, int64(unit))
+		second, err = t.calendar.Second(valuetext.FloorDiv(n, int64(unit)))
 	}
 	switch {
 	case err != nil:
@@ -201,7 +193,7 @@ func (t *columnType) appendOld(dst, v []byte) []byte {
 	case t.kind == kindOldDate:
 		return valuetext.AppendDate(dst, day)
 	}
-	return t.appendTimestamp(dst, second, fraction, unit)
+	return valuetext.AppendInstant(dst, second, fraction, int64(unit), t.zone)
 }
 
 // int is a little-endian number of 4 or 8 bytes.
@@ -210,20 +202,4 @@ func (t *columnType) int(v []byte) int64 {
 		return int64(int32(binary.LittleEndian.Uint32(v)))
 	}
 	return int64(binary.LittleEndian.Uint64(v))
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-func floorMod(a, b int64) int64 {
-	m := a % b
-	if m < 0 {
-		m += b
-	}
-	return m
 }

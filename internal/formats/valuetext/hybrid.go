@@ -42,8 +42,8 @@ func HybridDay(day int64) int64 {
 	}
 	// Years begin in March here, the first of them in 4801 BC.
 	days := day + 2440588 + 32082
-	year := floorDiv(4*days+3, 1461)
-	rest := days - floorDiv(1461*year, 4)
+	year := FloorDiv(4*days+3, 1461)
+	rest := days - FloorDiv(1461*year, 4)
 	month := (5*rest + 2) / 153
 	first := time.Date(int(year-4800), time.Month(month+3), 1, 0, 0, 0, 0, time.UTC).Unix() / 86400
 	return first + rest - (153*month+2)/5
@@ -56,7 +56,7 @@ func (h *Hybrid) Second(second int64) int64 {
 		return second
 	}
 	local := second + h.standard
-	day := floorDiv(local, 86400)
+	day := FloorDiv(local, 86400)
 	local += 86400 * (HybridDay(day) - day)
 	// The offset before and after a change of the zone's offset that may be near.
 	before, after := h.offset(local-2*86400), h.offset(local+2*86400)
@@ -69,12 +69,4 @@ func (h *Hybrid) Second(second int64) int64 {
 func (h *Hybrid) offset(second int64) int64 {
 	_, offset := time.Unix(second, 0).In(h.zone).Zone()
 	return int64(offset)
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

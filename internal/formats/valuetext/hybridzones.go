@@ -12,8 +12,16 @@ import (
 
 var javaOffset = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?$`)
 
-// javaZone is a time zone by its name in Java: Asia/Shanghai, UTC, +08:00, GMT+8.
+// javaZone is a time zone by its name in Java, whose local time before 1900 is certain.
 func javaZone(name string) (*time.Location, error) {
+	if slices.Contains(disputed(), name) {
+		return nil, errors.New("databases of time zones do not agree on its local time before 1900")
+	}
+	return anyJavaZone(name)
+}
+
+// anyJavaZone is a time zone by its name in Java: Asia/Shanghai, UTC, +08:00, GMT+8.
+func anyJavaZone(name string) (*time.Location, error) {
 	if name == "Z" || name == "UT" {
 		return time.UTC, nil
 	}
@@ -28,8 +36,8 @@ func javaZone(name string) (*time.Location, error) {
 		}
 		return time.FixedZone(name, seconds), nil
 	}
-	if name == "" || name == "Local" || slices.Contains(disputed(), name) {
-		return nil, errors.New("databases of time zones do not agree on its local time before 1900")
+	if name == "" || name == "Local" {
+		return nil, errors.New("the zone is not known")
 	}
 	l, err := time.LoadLocation(name)
 	if err != nil {

@@ -1,0 +1,191 @@
+package orc
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"time"
+
+	"bulkload/internal/formats/parquet"
+	"bulkload/internal/formats/valuetext"
+)
+
+// A File is what is kept of a file's tail. Once it is planned, any number of goroutines may use it.
+type File struct {
+	codec    codec
+	block    int
+	stripes  []stripe
+	tree     *node
+	calendar valuetext.OrcCalendar
+	sample   *stripeFooter // of the largest stripe, until it is planned what is read
+	zone     *time.Location
+
+	columns []place // that are read
+	nested  []place // of them, lists, maps, structs and unions
+	null    []int   // places of the columns that the file lacks
+	fixed   []fixedPlace
+	width   int   // how many columns there are
+	holds   int64 // about what a reader's buffers come to hold
+}
+
+// place is a column that is read.
+type place struct {
+	at   int // in the schema
+	name string
+	path []*node // that lead to it; the last one has it
+}
+
+func (p *place) node() *node { return p.path[len(p.path)-1] }
+
+// fixedPlace is a column whose value is the same in every row.
+type fixedPlace struct {
+	at    int
+	value []byte
+}
+
+// mostFooter bounds a footer where the memory does not.
+const mostFooter = 1 << 30
+
+// Open reads the tail of a file.
+func Open(raw io.ReaderAt, size int64, limit parquet.Limit) (*File, error) {
+	limit.Bytes = min(limit.Bytes, mostFooter)
+	r := &source{raw: raw, limit: limit}
+	f, err := readTail(r, size)
+	if err != nil {
+		return nil, err
+	}
+	m := &File{codec: r.codec, block: r.block, stripes: f.stripes, calendar: valuetext.CalendarOfOrc(f.calendar, f.writer)}
+	if m.tree, err = f.tree(); err != nil {
+		return nil, err
+	}
+	largest := -1
+	for i, s := range m.stripes {
+		if largest < 0 || s.data > m.stripes[largest].data {
+			largest = i
+		}
+	}
+	if largest >= 0 {
+		if m.sample, err = readStripe(r, m.stripes[largest]); err != nil {
+			return nil, fmt.Errorf("stripe %d: %w", largest, err)
+		}
+	}
+	return m, nil
+}
+
+// Groups are the numbers of rows of the stripes.
+func (m *File) Groups() []int64 {
+	groups := make([]int64, len(m.stripes))
+	for i, s := range m.stripes {
+		groups[i] = int64(s.rows)
+	}
+	return groups
+}
+
+// Names are the columns of the schema.
+func (m *File) Names() []string { return m.tree.names() }
+
+// Text says why the values of a column, by its ordinal among the names, cannot be text; nil if they can.
+func (m *File) Text(column int) error { return m.tree.kids[column].check() }
+
+// Leads reports whether a path leads to values that are no list, map, struct or union, and in none.
+func (m *File) Leads(path string) bool {
+	p := m.tree.find(path)
+	return p != nil && !p[len(p)-1].kind.nested()
+}
+
+// Memory is about how many bytes the buffers of a [Reader] come to hold.
+func (m *File) Memory() int64 { return m.holds }
+
+// Plan decides what is read: values of these columns, with instants in the zone. Only for these it matters whether they can be read.
+func (m *File) Plan(columns []parquet.Column, zone *time.Location) error {
+	m.zone, m.width = zone, len(columns)
+	for at, c := range columns {
+		switch {
+		case c.Null:
+			m.null = append(m.null, at)
+			continue
+		case c.Fixed:
+			m.fixed = append(m.fixed, fixedPlace{at, c.Value})
+			continue
+		}
+		p := place{at, c.Name, m.tree.find(c.Name)}
+		if p.path == nil {
+			return fmt.Errorf("column %s is nowhere in its schema", valuetext.Name(c.Name))
+		}
+		for _, n := range p.path {
+			if n.encrypted {
+				return fmt.Errorf("column %s: %w", valuetext.Name(c.Name), n.check())
+			}
+		}
+		if err := p.node().check(); err != nil {
+			return fmt.Errorf("column %s: %w", valuetext.Name(c.Name), err)
+		}
+		if p.node().kind.nested() {
+			m.nested = append(m.nested, p)
+		} else {
+			m.columns = append(m.columns, p)
+		}
+	}
+	m.estimate()
+	m.sample = nil
+	return nil
+}
+
+// usualRatio is how many bytes common streams unpack to for each byte.
+const usualRatio = 4
+
+// estimate is about what a reader holds: a chunk of each stream of the largest stripe, and its dictionaries.
+func (m *File) estimate() {
+	m.holds = int64(2*m.block) + batchText
+	if m.codec == codecNone {
+		m.holds = window + batchText
+	}
+	if m.sample == nil {
+		return
+	}
+	var add func(n *node)
+	add = func(n *node) {
+		for _, k := range []uint64{streamPresent, streamData, streamLength, streamSecondary, streamDictionary} {
+			e := m.sample.streams[streamKey{uint64(n.id), k}]
+			size := e.end - e.at
+			most := int64(window)
+			if m.codec != codecNone {
+				size *= usualRatio
+				most = int64(m.block)
+			}
+			if k != streamDictionary {
+				size = min(size, most)
+			}
+			m.holds += size
+		}
+		if n.id < len(m.sample.encodings) {
+			m.holds += columnMemory + 8*int64(min(m.sample.encodings[n.id].entries, 1<<30))
+		}
+		for _, kid := range n.kids {
+			add(kid)
+		}
+	}
+	for _, p := range append(m.columns[:len(m.columns):len(m.columns)], m.nested...) {
+		add(p.node())
+	}
+}
+
+// Sum is a checksum of the columns that are read, and of where the stripes are.
+func (m *File) Sum() uint32 {
+	h := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // the table is made once
+	var note func(n *node)
+	note = func(n *node) {
+		fmt.Fprintf(h, "%q %d %d %d;", n.name, n.id, n.kind, n.scale)
+		for _, kid := range n.kids {
+			note(kid)
+		}
+	}
+	for _, places := range [][]place{m.columns, m.nested} {
+		for _, p := range places {
+			fmt.Fprintf(h, "%q %d ", p.name, len(p.path))
+			note(p.node())
+		}
+	}
+	fmt.Fprint(h, m.calendar, m.codec, m.block, m.stripes)
+	return h.Sum32()
+}

@@ -1,0 +1,166 @@
+package orc
+
+import (
+	"errors"
+
+	"bulkload/pkg/source/span"
+)
+
+// batchText is how many bytes of text end a batch.
+const batchText = 1 << 20
+
+var errLongJSON = errors.New("a value is longer as JSON than a record may be")
+
+// nestedColumn is a column of lists, maps, structs or unions.
+type nestedColumn struct {
+	*column
+	at    int // in the schema
+	name  string
+	above []*flags
+}
+
+// there says that the structs around the next value are there.
+func (c *nestedColumn) there() (bool, error) {
+	for _, f := range c.above {
+		if v, err := f.next(); err != nil || v == 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// A nestedWriter writes values as JSON.
+type nestedWriter struct {
+	most    int    // where the JSON has to end
+	scratch []byte // the text of a value
+}
+
+// value appends the next value of a column.
+func (w *nestedWriter) value(dst []byte, c *column) ([]byte, error) {
+	if c.present != nil {
+		if v, err := c.present.next(); err != nil || v == 0 {
+			return append(dst, "null"...), err
+		}
+	}
+	return w.inner(dst, c)
+}
+
+// inner appends a value that is there.
+func (w *nestedWriter) inner(dst []byte, c *column) (_ []byte, err error) {
+	if len(dst) > w.most {
+		return dst, errLongJSON
+	}
+	switch c.kind {
+	case kindStruct:
+		dst = append(dst, '{')
+		for i, kid := range c.kids {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = w.value(append(dst, kid.json...), kid); err != nil {
+				return dst, err
+			}
+		}
+		return append(dst, '}'), nil
+	case kindUnion:
+		tag, err := c.small.next()
+		switch {
+		case err != nil:
+			return dst, err
+		case int(tag) >= len(c.kids):
+			return dst, errors.New("a value is of a branch that its union lacks")
+		}
+		return w.value(dst, c.kids[tag])
+	case kindList, kindMap:
+		return w.items(dst, c)
+	}
+	return w.leaf(dst, c)
+}
+
+// items appends the items of a list, or the entries of a map: one whose keys are no single values is a list of its entries.
+func (w *nestedWriter) items(dst []byte, c *column) ([]byte, error) {
+	n, err := c.ints.next()
+	if err != nil || n < 0 {
+		return dst, errors.Join(err, errRun)
+	}
+	open, shut := byte('['), byte(']')
+	single := c.kind == kindMap && !c.kids[0].kind.nested()
+	if single {
+		open, shut = '{', '}'
+	}
+	dst = append(dst, open)
+	for i := range n {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch {
+		case single:
+			dst, err = w.entry(dst, c)
+		case c.kind == kindMap:
+			if dst, err = w.value(append(dst, `{"key":`...), c.kids[0]); err == nil {
+				dst, err = w.value(append(dst, `,"value":`...), c.kids[1])
+			}
+			dst = append(dst, '}')
+		default:
+			dst, err = w.value(dst, c.kids[0])
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, shut), nil
+}
+
+// entry appends a key of a map and its value.
+func (w *nestedWriter) entry(dst []byte, c *column) ([]byte, error) {
+	start := len(dst)
+	dst, err := w.value(dst, c.kids[0])
+	if err != nil {
+		return dst, err
+	}
+	if dst[start] != '"' { // nothing in what is no string needs an escape
+		dst = append(dst, 0, '"')
+		copy(dst[start+1:], dst[start:len(dst)-2])
+		dst[start] = '"'
+	}
+	return w.value(append(dst, ':'), c.kids[1])
+}
+
+// leaf appends a value that is no list, map, struct or union.
+func (w *nestedWriter) leaf(dst []byte, c *column) ([]byte, error) {
+	var first, second int64
+	var err error
+	switch {
+	case c.kind == kindBool:
+		var v byte
+		v, err = c.bits.next()
+		first = int64(v)
+	case c.kind == kindByte:
+		var v byte
+		v, err = c.small.next()
+		first = int64(int8(v))
+	case c.ints != nil:
+		first, err = c.ints.next()
+	}
+	if err == nil && c.more != nil {
+		second, err = c.more.next()
+	}
+	if err != nil {
+		return dst, err
+	}
+	if !c.indexed && c.kind.octets() && first > int64(w.most-len(dst)) {
+		return dst, errLongJSON
+	}
+	var s span.Span
+	if c.indexed {
+		if s, err = c.entry(first); err != nil {
+			return dst, err
+		}
+		return c.kind.appendJSON(dst, s.Of(dst)), nil // the dictionary is at the beginning of the same buffer
+	}
+	s, w.scratch, err = c.span(w.scratch[:0], first, second)
+	if err != nil {
+		return dst, err
+	}
+	return c.kind.appendJSON(dst, s.Of(w.scratch)), nil
+}

@@ -1,0 +1,200 @@
+package orc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"bulkload/internal/formats/parquet"
+	"bulkload/pkg/source/span"
+)
+
+// A Reader reads stripes, one after the other, into the same buffers. It belongs to one goroutine.
+type Reader struct {
+	source
+	file    *File
+	number  int // of the stripe
+	stripe  *stripeFooter
+	maxText int
+	rules   textRules
+	cols    []flat
+	nested  []nestedColumn
+	writer  nestedWriter
+	streams []*stream // those of the stripe come first, in the order of the columns
+	used    int
+	buf     []byte // what is the same in all rows of a stripe, and then the texts of the rows that were read last
+	base    int    // where these begin
+	lent    int64  // bytes that are claimed for the stripe
+	fixed   []span.Span
+}
+
+// mostBuffer is where spans end.
+const mostBuffer = math.MaxUint32 - 1<<28
+
+var errBuffer = errors.New("the values of some rows are larger than 4 GiB together")
+
+// NewReader makes a reader. A nested value has at most maxText bytes as JSON.
+func NewReader(limit parquet.Limit, maxText int) *Reader {
+	return &Reader{source: source{limit: limit}, maxText: maxText}
+}
+
+// Begin stands before the first row of a stripe, and sets what is the same for all rows in fields, which has the rows that are read
+// together.
+func (p *Reader) Begin(m *File, raw io.ReaderAt, group int, fields []span.Span) error {
+	p.file, p.number, p.raw, p.codec, p.block = m, group, raw, m.codec, m.block
+	p.rules = textRules{m.zone, m.calendar, min(p.limit.Bytes, mostBuffer)}
+	p.held -= p.lent
+	p.lent, p.used = 0, 0
+	if err := p.begin(); err != nil {
+		return fmt.Errorf("stripe %d: %w", group, err)
+	}
+	for _, place := range m.null {
+		for at := place; at < len(fields); at += m.width {
+			fields[at] = span.Null() // and nothing changes it
+		}
+	}
+	return nil
+}
+
+func (p *Reader) begin() (err error) {
+	m := p.file
+	s := m.stripes[p.number]
+	if p.stripe, err = readStripe(&p.source, s); err != nil {
+		return err
+	}
+	p.buf, p.fixed = p.buf[:0], p.fixed[:0]
+	for _, c := range m.fixed {
+		p.fixed = append(p.fixed, span.Span{Off: uint32(len(p.buf)), Len: uint32(len(c.value))})
+		p.buf = append(p.buf, c.value...)
+	}
+	if len(p.cols) != len(m.columns) {
+		p.cols = make([]flat, len(m.columns))
+	}
+	for i, place := range m.columns {
+		c := &p.cols[i]
+		c.at, c.name, c.rows, c.row, c.n = place.at, place.name, s.rows, 0, 0
+		if c.column, c.above, err = p.path(place); err != nil {
+			return fmt.Errorf("column %s: %w", c.name, err)
+		}
+		if c.present != nil {
+			c.above = append(c.above, c.present)
+		}
+	}
+	p.nested = p.nested[:0]
+	for _, place := range m.nested {
+		c := nestedColumn{at: place.at, name: place.name}
+		if c.column, c.above, err = p.path(place); err != nil {
+			return fmt.Errorf("column %s: %w", c.name, err)
+		}
+		if c.present != nil {
+			c.above = append(c.above, c.present)
+		}
+		p.nested = append(p.nested, c)
+	}
+	p.base = len(p.buf)
+	return nil
+}
+
+// path makes the column that a path leads to, and what says that the structs around it are there.
+func (p *Reader) path(c place) (_ *column, above []*flags, err error) {
+	for _, n := range c.path[:len(c.path)-1] {
+		if key := (streamKey{uint64(n.id), streamPresent}); p.stripe.streams[key] != (extent{}) {
+			above = append(above, &flags{octets: octets{s: p.stream(key)}})
+		}
+	}
+	column, err := p.open(c.node())
+	return column, above, err
+}
+
+// stream stands before a stream of the stripe. One that is not there has no bytes.
+func (p *Reader) stream(key streamKey) *stream {
+	if p.used == len(p.streams) {
+		p.streams = append(p.streams, &stream{})
+	}
+	s := p.streams[p.used]
+	p.used++
+	s.begin(&p.source, p.stripe.streams[key])
+	return s
+}
+
+// Rows reads the next rows, at most n, into the fields, and says how many. Their values are in [Reader.Data].
+func (p *Reader) Rows(fields []span.Span, n int) (_ int, err error) {
+	cols := p.file.width
+	for i := range p.cols {
+		c := &p.cols[i]
+		if err := c.load(); err != nil {
+			return 0, p.failed(c.name, err)
+		}
+		n = c.fits(min(n, c.n-c.row), batchText)
+	}
+	p.buf = p.buf[:p.base]
+	if len(p.nested) > 0 {
+		if n, err = p.rows(fields, n); err != nil {
+			return 0, err
+		}
+	}
+	for i := range p.cols {
+		c := &p.cols[i]
+		if p.buf, err = c.take(p.buf, fields[c.at:], cols, n); err != nil {
+			return 0, p.failed(c.name, err)
+		}
+		if len(p.buf) > mostBuffer {
+			return 0, p.failed(c.name, errBuffer)
+		}
+	}
+	for i, f := range p.file.fixed {
+		for at := f.at; at < n*cols; at += cols {
+			fields[at] = p.fixed[i]
+		}
+	}
+	return n, nil
+}
+
+// rows reads the nested columns of the next n rows, or of fewer where they are long.
+func (p *Reader) rows(fields []span.Span, n int) (int, error) {
+	most := int(min(int64(p.maxText), p.rules.most))
+	for row := range n {
+		for i := range p.nested {
+			c := &p.nested[i]
+			at := len(p.buf)
+			s := span.Null()
+			there, err := c.there()
+			if err == nil && there {
+				p.writer.most = at + most
+				p.buf, err = p.writer.inner(p.buf, c.column)
+				s = span.Span{Off: uint32(at), Len: uint32(len(p.buf) - at)}
+			}
+			if err == nil && len(p.buf) > mostBuffer {
+				err = errBuffer
+			}
+			if err != nil {
+				return 0, p.failed(c.name, err)
+			}
+			fields[row*p.file.width+c.at] = s
+		}
+		if len(p.buf)-p.base >= batchText {
+			return row + 1, nil
+		}
+	}
+	return n, nil
+}
+
+// Data has the values of the rows that were read last.
+func (p *Reader) Data() []byte { return p.buf }
+
+// Finish appends the checksums of what was read of the stripe, by stream.
+func (p *Reader) Finish(sums []byte) ([]byte, error) {
+	for _, s := range p.streams[:p.used] {
+		sums = binary.LittleEndian.AppendUint32(sums, s.sum)
+	}
+	return sums, nil
+}
+
+// Release forgets the file that is read.
+func (p *Reader) Release() { p.raw = nil }
+
+func (p *Reader) failed(column string, err error) error {
+	return fmt.Errorf("stripe %d, column %s: %w", p.number, column, err)
+}

@@ -1,0 +1,290 @@
+package orc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"bulkload/internal/formats/parquet"
+)
+
+// codec is how the streams of a file are packed, with the numbers of orc_proto.proto.
+type codec int32
+
+const (
+	codecNone codec = iota
+	codecZlib
+	codecSnappy
+	codecLZO
+	codecLZ4
+	codecZstd
+	codecBrotli
+)
+
+var codecNames = [...]string{"NONE", "ZLIB", "SNAPPY", "LZO", "LZ4", "ZSTD", "BROTLI"}
+
+func (c codec) String() string {
+	if int(c) < len(codecNames) {
+		return codecNames[c]
+	}
+	return fmt.Sprintf("number %d", int32(c))
+}
+
+// mostChunk is what a chunk's header can say.
+const mostChunk = 1<<23 - 1
+
+// window is how much of a file that is not packed a stream holds.
+const window = 64 << 10
+
+// source reads and unpacks chunks, one at a time. All streams of a reader share it.
+type source struct {
+	raw      io.ReaderAt
+	codec    codec
+	block    int    // bytes that a chunk unpacks to at most
+	packed   []byte // the header and the packed bytes of the current chunk
+	unpacked []byte // the current chunk
+	bytes    bytes.Reader
+	inflate  io.ReadCloser
+	zstd     *zstd.Decoder
+	limit    parquet.Limit
+	held     int64 // bytes of all buffers
+}
+
+// claim counts bytes that a buffer is to grow by, and refuses those beyond the memory of a reader.
+func (r *source) claim(n int64, what string) error {
+	if n > r.limit.Bytes-r.held {
+		return r.limit.Exceeded(what, r.held+n, r.limit.Bytes)
+	}
+	r.held += n
+	return nil
+}
+
+// grown is a buffer of n bytes, with slack after them. Its contents are lost if it has to grow.
+func (r *source) grown(b []byte, n int) ([]byte, error) {
+	if cap(b) >= n+slack {
+		return b[:n], nil
+	}
+	if err := r.claim(int64(n+slack-cap(b)), "a chunk with those of other columns"); err != nil {
+		return b, err
+	}
+	return make([]byte, n, n+slack), nil
+}
+
+// fetch has the bytes of the file from at on in packed, of which it has the first have already.
+func (r *source) fetch(at int64, have, n int) error {
+	if cap(r.packed) < n+slack {
+		old := r.packed[:have]
+		b, err := r.grown(r.packed, n)
+		if err != nil {
+			return err
+		}
+		r.packed = b
+		copy(b, old)
+	}
+	r.packed = r.packed[:n]
+	read, err := r.raw.ReadAt(r.packed[have:], at+int64(have))
+	if read < n-have {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("read at byte %d: %w", at+int64(have+read), err)
+	}
+	return nil
+}
+
+// unpack unpacks a chunk.
+func (r *source) unpack(packed []byte) (_ []byte, err error) {
+	if r.unpacked, err = r.grown(r.unpacked, r.block); err != nil {
+		return nil, err
+	}
+	dst, n := r.unpacked, 0
+	switch r.codec {
+	case codecZlib:
+		r.bytes.Reset(packed)
+		if r.inflate == nil {
+			r.inflate = flate.NewReader(&r.bytes)
+		} else if err := r.inflate.(flate.Resetter).Reset(&r.bytes, nil); err != nil {
+			return nil, err
+		}
+		n, err = r.inflateTo(dst)
+	case codecSnappy:
+		if n, err = snappy.DecodedLen(packed); err == nil && n <= len(dst) {
+			_, err = snappy.Decode(dst, packed)
+		}
+	case codecLZ4:
+		n, err = lz4.UncompressBlock(packed, dst)
+	case codecZstd:
+		if r.zstd == nil {
+			r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(mostChunk+1), zstd.WithDecodeAllCapLimit(true))
+			if err != nil {
+				return nil, err
+			}
+		}
+		var out []byte
+		out, err = r.zstd.DecodeAll(packed, dst[:0:len(dst)])
+		n = len(out)
+	}
+	if err == nil && n > len(dst) {
+		err = errLongChunk
+	}
+	if err != nil {
+		return nil, fmt.Errorf("unpack %s: %w", r.codec, err)
+	}
+	return dst[:n], nil
+}
+
+var errLongChunk = errors.New("a chunk is longer than the file says of all")
+
+// inflateTo reads all that is inflated into dst.
+func (r *source) inflateTo(dst []byte) (n int, err error) {
+	for err == nil && n < len(dst) {
+		var m int
+		m, err = r.inflate.Read(dst[n:])
+		n += m
+	}
+	if err == nil {
+		var more [1]byte
+		if _, err = io.ReadFull(r.inflate, more[:]); err == nil {
+			return n, errLongChunk
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// slack is after the bytes of a buffer, so that a word can be loaded from any of them.
+const slack = 8
+
+// stream is a stream of a column in one stripe.
+type stream struct {
+	r         *source
+	next, end int64  // what is not read yet
+	hint      int    // how long the next chunk is likely to be, packed
+	buf       []byte // the current chunk, with slack after it
+	at        int    // in it
+	hold      []byte // bytes of two chunks
+	sum       uint32 // of what was read
+}
+
+var errShort = errors.New("it has fewer values than the stripe has rows")
+
+// begin stands before the first byte of a stream, whose buffers stay.
+func (s *stream) begin(r *source, e extent) {
+	*s = stream{r: r, next: e.at, end: e.end, buf: s.buf[:0], hold: s.hold}
+}
+
+// fill reads the next chunk that has bytes.
+func (s *stream) fill() error {
+	s.at, s.buf = 0, s.buf[:0]
+	for len(s.buf) == 0 {
+		if s.next >= s.end {
+			return errShort
+		}
+		if err := s.chunk(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stream) chunk() (err error) {
+	r, left := s.r, s.end-s.next
+	if r.codec == codecNone {
+		n := int(min(left, window))
+		if err = r.fetch(s.next, 0, n); err == nil {
+			err = s.keep(n, r.packed)
+		}
+		return err
+	}
+	if s.hint == 0 {
+		s.hint = min(r.block, 256<<10) + 3
+	}
+	have := int(min(left, int64(s.hint)))
+	if err := r.fetch(s.next, 0, have); err != nil {
+		return err
+	}
+	if have < 3 {
+		return errors.New("a chunk is damaged")
+	}
+	// A bit says that the chunk is not packed.
+	header := int(r.packed[0]) | (int(r.packed[1]) << 8) | (int(r.packed[2]) << 16)
+	n := 3 + (header >> 1)
+	if n > r.block+3 || int64(n) > left {
+		return fmt.Errorf("a chunk at byte %d has %d bytes, more than its stream or a chunk", s.next, n-3)
+	}
+	if n > have {
+		if err := r.fetch(s.next, have, n); err != nil {
+			return err
+		}
+	}
+	s.hint = n + n/8
+	data := r.packed[3:n]
+	if (header & 1) == 0 {
+		at := s.next
+		if data, err = r.unpack(data); err != nil {
+			return fmt.Errorf("chunk at byte %d: %w", at, err)
+		}
+	}
+	return s.keep(n, data)
+}
+
+// keep keeps the chunk that was read, of n bytes of the file.
+func (s *stream) keep(n int, data []byte) (err error) {
+	if s.buf, err = s.r.grown(s.buf, len(data)); err != nil {
+		return err
+	}
+	copy(s.buf, data)
+	s.sum = crc32.Update(s.sum, crc32.MakeTable(crc32.Castagnoli), s.r.packed[:n]) // the table is made once
+	s.next += int64(n)
+	return nil
+}
+
+func (s *stream) byte() (byte, error) {
+	if s.at == len(s.buf) {
+		if err := s.fill(); err != nil {
+			return 0, err
+		}
+	}
+	b := s.buf[s.at]
+	s.at++
+	return b, nil
+}
+
+// take takes n bytes, which are few. They are valid until the next call, and have slack after them.
+func (s *stream) take(n int) ([]byte, error) {
+	if len(s.buf)-s.at >= n {
+		s.at += n
+		return s.buf[s.at-n : s.at], nil
+	}
+	var err error
+	s.hold, err = s.appendTo(s.hold[:0], n)
+	if err == nil && cap(s.hold) < n+slack {
+		s.hold = append(make([]byte, 0, n+slack), s.hold...)
+	}
+	return s.hold, err
+}
+
+// appendTo appends the next n bytes to dst.
+func (s *stream) appendTo(dst []byte, n int) ([]byte, error) {
+	for n > 0 {
+		if s.at == len(s.buf) {
+			if err := s.fill(); err != nil {
+				return dst, err
+			}
+		}
+		m := min(n, len(s.buf)-s.at)
+		dst = append(dst, s.buf[s.at:s.at+m]...)
+		s.at += m
+		n -= m
+	}
+	return dst, nil
+}

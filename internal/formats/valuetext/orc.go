@@ -1,0 +1,98 @@
+package valuetext
+
+import (
+	"fmt"
+	"time"
+)
+
+// OrcCalendar says how an ORC file counts days and seconds.
+type OrcCalendar struct {
+	hybrid bool
+	java   bool // before 1900, zones have the standard offset of today
+	doubt  bool // it is not said
+}
+
+// CalendarOfOrc is the calendar by the numbers that a footer has: of the calendar, 0 if it is not said, and of the writer. Java's writer
+// has the hybrid one unless it says otherwise, and that of C++ never has.
+func CalendarOfOrc(calendar, writer uint64) OrcCalendar {
+	const javaWriter, cppWriter = 0, 1
+	java := writer == javaWriter
+	switch {
+	case calendar == 1, calendar == 0 && java:
+		return OrcCalendar{hybrid: true, java: java}
+	case calendar == 0 && writer != cppWriter:
+		return OrcCalendar{doubt: true}
+	}
+	return OrcCalendar{java: java}
+}
+
+// Day is the day since 1970 with the date in the Gregorian calendar that the file means by a day.
+func (c OrcCalendar) Day(day int64) (int64, error) {
+	switch {
+	case day >= HybridDays || !c.hybrid && !c.doubt:
+		return day, nil
+	case c.doubt:
+		return 0, c.refuse()
+	}
+	return HybridDay(day), nil
+}
+
+func (c OrcCalendar) refuse() error { return doubtful("the file lacks its calendar").doubt }
+
+// OrcClock is the clock that the writer of a stripe has seen.
+type OrcClock struct {
+	calendar OrcCalendar
+	zone     *time.Location
+	base     int64   // 2015-01-01 00:00:00 by it
+	old      *Hybrid // before 1900; nil: by the zone
+	doubt    error   // why there is none
+}
+
+// Clock is that of a time zone, as Java names it.
+func (c OrcCalendar) Clock(zone string) (*OrcClock, error) {
+	l := time.UTC
+	switch zone {
+	case "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z":
+		zone = "UTC"
+	default:
+		var err error
+		if l, err = anyJavaZone(zone); err != nil {
+			return nil, fmt.Errorf("the time zone %.40q of its writer: %w", zone, err)
+		}
+	}
+	k := &OrcClock{calendar: c, zone: l, base: time.Date(2015, 1, 1, 0, 0, 0, 0, l).Unix()}
+	if c.java && l != time.UTC {
+		if k.old, k.doubt = NewHybrid(zone); k.doubt != nil {
+			k.doubt = doubtful("the time zone of its writer is %.40q: %w", zone, k.doubt).doubt
+		}
+	}
+	return k, nil
+}
+
+// Local is the second since 1970 that the clock has shown, in the Gregorian calendar, and its nanoseconds. A file has the second since 2015,
+// which Java's writer rounds towards 1970; Arrow has negative nanoseconds before 1970.
+func (k *OrcClock) Local(second, nanos int64) (int64, int64, error) {
+	second += k.base
+	switch {
+	case nanos < 0:
+		nanos += 1e9
+		second--
+	case second < 0 && nanos > 999_999:
+		second--
+	}
+	switch {
+	case second >= HybridSeconds || k.zone != time.UTC && k.old == nil && k.doubt == nil:
+		_, offset := time.Unix(second, 0).In(k.zone).Zone()
+		second += int64(offset)
+	case k.doubt != nil:
+		return 0, 0, k.doubt
+	case k.old != nil:
+		second += k.old.standard
+	}
+	day := FloorDiv(second, 86400)
+	if day >= HybridDays {
+		return second, nanos, nil
+	}
+	gregorian, err := k.calendar.Day(day)
+	return second + 86400*(gregorian-day), nanos, err
+}

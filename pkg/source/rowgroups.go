@@ -1,0 +1,188 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"bulkload/internal/formats/parquet"
+	"bulkload/internal/formats/valuetext"
+)
+
+// rowFile is a file of a format that keeps rows in groups, column by column, and has them numbered.
+type rowFile interface {
+	Names() []string
+	Columns(wanted []string) []string
+	Text(column int) error
+	Leads(path string) bool
+	Plan(columns []parquet.Column, zone *time.Location) error
+	Sum() uint32
+	Groups() []int64
+	Memory() int64
+}
+
+// rowReader reads such groups.
+type rowReader interface {
+	Rows(fields []Span, n int) (int, error)
+	Data() []byte
+	Finish(sums []byte) ([]byte, error)
+	Release()
+}
+
+// limit is how much memory a reader may use.
+func (o *Options) limit() parquet.Limit {
+	return parquet.Limit{Bytes: o.memory(), Exceeded: func(what string, need, have int64) error { return &MemoryError{what, need, have} }}
+}
+
+// probeGroups reads the footer of a file, of a format with a name.
+func probeGroups(ctx context.Context, f *inputFile, o *Options, name string, open func(io.ReaderAt, int64, parquet.Limit) (rowFile, error)) (_ content, err error) {
+	if f.compression != "" {
+		return nil, fmt.Errorf("%s: a packed %s file cannot be read: unpack it first", f.path, name)
+	}
+	h, raw, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	p := &groupFile{f: f}
+	if p.rowFile, err = open(raw, f.info.Size(), o.limit()); err == nil {
+		err = p.choose(o)
+	}
+	if err == nil {
+		err = checkNames(f.columns)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return p, nil
+}
+
+// groupFile is a file of row groups.
+type groupFile struct {
+	rowFile
+	f *inputFile
+}
+
+// choose leaves out columns whose type has no text, or refuses them, unless some are chosen.
+func (p *groupFile) choose(o *Options) error {
+	f, names := p.f, p.Names()
+	if len(o.Columns) > 0 {
+		f.columns = names
+		return nil
+	}
+	for i, name := range names {
+		switch err := p.Text(i); {
+		case err == nil:
+			f.columns = append(f.columns, name)
+		case o.passesTextless():
+			f.others = append(f.others, name)
+		default:
+			return textless(fmt.Errorf("column %s: %w", valuetext.Name(name), err))
+		}
+	}
+	if len(f.columns) == 0 {
+		return errors.New("it has no columns that can be text")
+	}
+	return nil
+}
+
+func (p *groupFile) leads(path string) bool { return p.Leads(path) }
+
+func (p *groupFile) offer(wanted []string, _ string, _ *Options) error {
+	p.f.columns = p.Columns(wanted)
+	return nil
+}
+
+// plan makes the batches as the schema has them: there is no other order of the file.
+func (p *groupFile) plan(schema []string, o *Options) error {
+	f, columns := p.f, make([]parquet.Column, len(schema))
+	for i, name := range schema {
+		switch from := f.placeOf(i); {
+		case from >= 0:
+			columns[i] = parquet.Column{Name: name}
+		case from == placeNull:
+			columns[i] = parquet.Column{Null: true}
+		default:
+			c := f.constants[placeNull-1-from]
+			columns[i] = parquet.Column{Null: c.null, Fixed: true, Value: c.value}
+		}
+	}
+	if err := p.Plan(columns, o.Location); err != nil {
+		return err
+	}
+	f.order, f.headSum = nil, p.Sum()
+	return nil
+}
+
+func (p *groupFile) splits(_ context.Context, _ *Options, add func(start, end int64, group int)) error {
+	row := int64(0)
+	for g, rows := range p.Groups() {
+		if rows > 0 {
+			add(row, row+rows, g)
+		}
+		row += rows
+	}
+	return nil
+}
+
+// memory is twice what the buffers hold: while an arena grows there are two.
+func (p *groupFile) memory(*Options) int64 { return 2 * p.Memory() }
+
+// groupReader reads row groups.
+type groupReader struct {
+	rowReader
+	r     *Reader
+	begin func(m rowFile, raw io.ReaderAt, group int, fields []Span) error // stands before the first row of a group
+}
+
+func (p *groupReader) read(s Split) (err error) {
+	r := p.r
+	h, raw, err := r.file.open(r.ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		p.Release()
+		err = firstError(err, h.Close())
+	}()
+	cols := len(r.in.columns)
+	most := wideBatch(cols)
+	if len(r.fields) < most*cols {
+		r.fields = make([]Span, most*cols)
+	}
+	named := func(err error) error { return fmt.Errorf("%s: %w", r.file.path, err) }
+	if err := p.begin(r.file.content.(*groupFile).rowFile, raw, s.RowGroup, r.fields[:most*cols]); err != nil {
+		return named(err)
+	}
+	for row := s.Start; row < s.End; {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := p.Rows(r.fields, int(min(s.End-row, int64(most))))
+		if err != nil {
+			return named(err)
+		}
+		fields, size := r.fields[:n*cols], int64(0)
+		for _, s := range fields {
+			size += int64(s.Len)
+		}
+		if err := r.giveNumbered(fields, row, n, Batch{Data: p.Data(), Bytes: size}); err != nil {
+			return err
+		}
+		row += int64(n)
+	}
+	sums, err := p.Finish(nil)
+	if err != nil {
+		return named(err)
+	}
+	r.sum = addSum(r.sum, sums)
+	return nil
+}
+
+// batchRows is how many rows are in one batch of a format that has no text: as many as keep their spans in a core's cache.
+const batchRows = parquet.MostRows
+
+// wideBatch is how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
+func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }
