@@ -153,7 +153,7 @@ func TestDetection(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, f)
 		}
 	}
-	for _, name := range []string{"x.csv.br", "x.tar.gz", "x.orc"} {
+	for _, name := range []string{"x.csv.br", "x.tar.gz", "x.rc"} {
 		if _, err := Open(t.Context(), disk, []string{writeFile(t, name, []byte("x"))}, Options{}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 			t.Errorf("%s: error %v", name, err)
 		}

@@ -165,6 +165,9 @@ func (n *node) check() error {
 	if n.kind > kindGeography {
 		return fmt.Errorf("its type %d is not known", n.kind)
 	}
+	if n.kind == kindStruct && len(n.kids) == 0 {
+		return errors.New("it is a struct without fields") // and nothing bounds how many there are
+	}
 	if n.encrypted {
 		return errors.New("it is encrypted: write it without encryption, or choose other columns")
 	}

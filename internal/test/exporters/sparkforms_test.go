@@ -94,7 +94,8 @@ var sparkBinary = []form{
 	{name: "parquet legacy", clause: "parquet", set: []string{"spark.sql.parquet.writeLegacyFormat=true"}, settings: "", sample: "spark/parquet.parquet", fixed: true},
 	{name: "parquet checked", clause: "parquet OPTIONS ('parquet.page.write-checksum.enabled' 'true', 'parquet.bloom.filter.enabled' 'true')", settings: "", sample: "spark/parquet.parquet"},
 	{name: "parquet nested", clause: "parquet", more: ", struct(id, 'x' AS check_id) AS nested, array(1, 2) AS list, map('k', 'v') AS m", settings: "", sample: "spark/parquet.parquet"},
-	{name: "orc", clause: "orc", settings: "", refused: true},
+	{name: "orc", clause: "orc", settings: "", sample: "spark/orc.orc", fixed: true},
+	{name: "orc zlib", clause: "orc OPTIONS ('compression' 'zlib')", settings: "", sample: "spark/orc.orc", fixed: true},
 }
 
 const (

@@ -1,0 +1,169 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// orcFile is a file that is not packed: a stripe of rows, whose streams the messages of its footer say, and a schema.
+func orcFile(codec uint64, rows int, stripe []byte, footer []byte, fields [][]byte, types ...[]byte) []byte {
+	number := func(b []byte, field protowire.Number, v int) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
+	}
+	message := func(b []byte, field protowire.Number, m []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), m)
+	}
+	data := append(append([]byte("ORC"), stripe...), footer...)
+	var tail []byte
+	if rows > 0 {
+		tail = message(tail, 3, number(number(number(number(nil, 1, 3), 3, len(stripe)), 4, len(footer)), 5, rows))
+	}
+	for _, t := range types {
+		tail = message(tail, 4, t)
+	}
+	tail = number(tail, 6, rows)
+	for _, f := range fields {
+		tail = append(tail, f...)
+	}
+	ps := message(number(number(nil, 1, len(tail)), 2, int(codec)), 8000, []byte("ORC"))
+	return append(append(append(data, tail...), ps...), byte(len(ps)))
+}
+
+// orcType is a type of a schema: its kind, the types within it and their names.
+func orcType(kind int, kids ...any) (t []byte) {
+	t = protowire.AppendVarint(protowire.AppendTag(t, 1, protowire.VarintType), uint64(kind))
+	for _, k := range kids {
+		switch k := k.(type) {
+		case int:
+			t = protowire.AppendVarint(protowire.AppendTag(t, 2, protowire.VarintType), uint64(k))
+		case string:
+			t = protowire.AppendString(protowire.AppendTag(t, 3, protowire.BytesType), k)
+		}
+	}
+	return t
+}
+
+// TestORCRefused has files that are refused by name.
+func TestORCRefused(t *testing.T) {
+	whole, err := os.ReadFile(orcDir + "random-000.orc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := [][]byte{orcType(12, 1, 2, "a", "b"), orcType(4), orcType(99)}
+	encrypted := protowire.AppendBytes(protowire.AppendTag(nil, 10, protowire.BytesType),
+		protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), []byte{0x08, 1}))
+	acid := [][]byte{orcType(12, 1, 2, 3, 4, 5, 6, "operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row"),
+		orcType(3), orcType(4), orcType(3), orcType(4), orcType(4), orcType(12, 7, "x"), orcType(4)}
+	for name, tt := range map[string]struct {
+		data []byte
+		err  string
+		o    Options
+	}{
+		"cut.orc":       {whole[:len(whole)-9], "it is no ORC file, or it is truncated or damaged: ", Options{}},
+		"text.orc":      {[]byte("a,b\n1,2\n"), "it is no ORC file, or it is truncated or damaged: ", Options{}},
+		"x.orc.gz":      {whole, "a packed ORC file cannot be read: unpack it first", Options{}},
+		"lzo.orc":       {orcFile(3, 0, nil, nil, nil, schema...), "it is packed with LZO, which cannot be read: write it with zlib, snappy, zstd, lz4 or not packed", Options{}},
+		"number.orc":    {orcFile(9, 0, nil, nil, nil, schema...), "it is packed with number 9, which cannot be read", Options{}},
+		"type.orc":      {orcFile(0, 0, nil, nil, nil, schema...), `column "b": its type 99 is not known`, Options{}},
+		"secret.orc":    {orcFile(0, 0, nil, nil, [][]byte{encrypted}, schema...), `column "a": it is encrypted: write it without encryption`, Options{Columns: []string{"a"}}},
+		"acid.orc":      {orcFile(0, 0, nil, nil, nil, acid...), "a transactional table of Hive", Options{}},
+		"none.orc":      {orcFile(0, 0, nil, nil, nil, orcType(12)), "it has no columns", Options{}},
+		"loop.orc":      {orcFile(0, 0, nil, nil, nil, orcType(12, 0, "a")), "schema: type 0 is out of order", Options{}},
+		"rows.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(4)), `stripe 0, column a: it has fewer values than the stripe has rows`, Options{}},
+		"zone.orc":      {orcFile(0, 5, nil, []byte{0x12, 0, 0x12, 0}, nil, orcType(12, 1, "a"), orcType(9)), `its stripes do not say in which time zone its timestamps are`, Options{}},
+		"encodings.orc": {orcFile(0, 5, nil, []byte{0x12, 0}, nil, orcType(12, 1, "a"), orcType(4)), `the footer of the stripe is damaged`, Options{}},
+		"x.csv":         {whole, "begins and ends as a file of ORC: give `format` orc", Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.o.AllowEmpty = true
+			path := writeFile(t, name, tt.data)
+			if _, err := load(t, tt.o, path); err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), filepath.Dir(path)) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+		})
+	}
+	// What is not chosen need not be readable, and text may begin as ORC does.
+	if _, err := load(t, Options{Columns: []string{"a"}, AllowEmpty: true}, writeFile(t, "x", orcFile(0, 0, nil, nil, nil, schema...))); err != nil {
+		t.Error(err)
+	}
+	if got, err := load(t, Options{}, writeFile(t, "y", []byte("ORC,a\n1,2\n"))); err != nil || len(got) != 1 {
+		t.Error(got, err)
+	}
+}
+
+// TestORCStripes reads a file of three stripes: each is a split, whose rows are numbered within the file.
+func TestORCStripes(t *testing.T) {
+	in, err := Open(t.Context(), disk, []string{orcDir + "stripes.orc"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := readAll(t.Context(), in)
+	s := in.Splits()
+	if err != nil || len(rows) != 2500 || len(s) != 3 || s[0].End != s[1].Start || s[2].End != 2500 || in.Records() != 2500 {
+		t.Fatalf("%d rows, splits %+v, %v", len(rows), s, err)
+	}
+	again, err := Open(t.Context(), disk, []string{orcDir + "stripes.orc"}, Options{Splits: s})
+	if err == nil {
+		_, err = readAll(t.Context(), again)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s {
+		a, ok := in.Sum(i)
+		if b, _ := again.Sum(i); !ok || a == 0 || a != b {
+			t.Errorf("split %d: checksums %x and %x", i, a, b)
+		}
+	}
+}
+
+// TestORCPaths chooses members of structs, and shifts instants only.
+func TestORCPaths(t *testing.T) {
+	file := orcDir + "hive-shanghai-snappy.orc"
+	columns, want := expectedTexts(t, strings.TrimSuffix(file, ".orc")+".jsonl")
+	got, err := chosenRows(t, Options{Columns: []string{"addr.zip", "ts", "addr.tags", "id"}, Location: time.FixedZone("", 3600)}, file)
+	if err != nil || len(got) != len(want) || len(columns) != 17 {
+		t.Fatal(len(got), err)
+	}
+	for i, row := range got {
+		whole, _ := want[i]["addr"].(string)
+		zip, tags := "", ""
+		if _, rest, ok := strings.Cut(whole, `"zip":`); ok {
+			zip, tags, _ = strings.Cut(strings.TrimSuffix(rest, "}"), `,"tags":`)
+		}
+		gotZip, _ := row["addr.zip"].(string)
+		gotTags, _ := row["addr.tags"].(string)
+		if gotZip != zip || gotTags != tags || row["ts"] != want[i]["ts"] || (whole == "") != (row["addr.zip"] == nil) {
+			t.Fatalf("row %d: %v, want %v", i, row, want[i])
+		}
+	}
+}
+
+// TestORCMemory: a reader that has less memory than chunks and dictionaries take says so.
+func TestORCMemory(t *testing.T) {
+	_, err := load(t, Options{Memory: 100 << 10}, orcDir+"spark-shanghai-zlib.orc")
+	var e *MemoryError
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v", err)
+	}
+	big := bytes.Repeat([]byte("x"), 10<<20)
+	stripe := append(protowire.AppendVarint([]byte{0xff}, uint64(len(big))), big...) // of version 1: one length
+	footer := []byte{0x0a, 4, 0x08, 2, 0x10, 1, 0x18}
+	footer = append(footer[:1], append([]byte{6}, append([]byte{0x08, 2, 0x10, 1, 0x18}, byte(len(stripe)-len(big)))...)...)
+	data := append([]byte{0x08, 1, 0x10, 1, 0x18}, protowire.AppendVarint(nil, uint64(len(big)))...)
+	footer = append(append(append(footer, 0x0a, byte(len(data))), data...), 0x12, 0, 0x12, 0)
+	path := writeFile(t, "big.orc", orcFile(0, 1, stripe, footer, nil, orcType(12, 1, "a"), orcType(7)))
+	if got, err := load(t, Options{}, path); err != nil || len(got) != 1 || len(got[0].Values[0]) != len(big) {
+		t.Fatal(len(got), err)
+	}
+	if _, err := load(t, Options{Memory: 8 << 20}, path); !errors.As(err, &e) || e.Need < int64(len(big)) {
+		t.Fatalf("error %v", err)
+	}
+}
