@@ -10,29 +10,15 @@ import (
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
-	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/schema"
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// textlessParquet writes a row with a number and an interval, or what Spark 4.0 has for a VARIANT.
-func textlessParquet(t *testing.T, variant bool) string {
+// textlessParquet writes a row with a number and an interval.
+func textlessParquet(t *testing.T) string {
 	t.Helper()
 	id := schema.NewInt32Node("id", parquet.Repetitions.Required, -1)
-	part := func(name string) schema.Node { return schema.NewByteArrayNode(name, parquet.Repetitions.Required, -1) }
-	kv := metadata.NewKeyValueMetadata()
-	var other schema.Node
-	var err error
-	if variant {
-		other, err = schema.NewGroupNode("what", parquet.Repetitions.Required, schema.FieldList{part("value"), part("metadata")}, -1)
-		for key, value := range map[string]string{"org.apache.spark.version": "4.0.0", "org.apache.spark.sql.parquet.row.metadata": `{"fields":[{"name":"what","type":"variant"}]}`} {
-			if err := kv.Append(key, value); err != nil {
-				t.Fatal(err)
-			}
-		}
-	} else {
-		other, err = schema.NewPrimitiveNodeConverted("what", parquet.Repetitions.Required, parquet.Types.FixedLenByteArray, schema.ConvertedTypes.Interval, 12, 0, 0, -1)
-	}
+	other, err := schema.NewPrimitiveNodeConverted("what", parquet.Repetitions.Required, parquet.Types.FixedLenByteArray, schema.ConvertedTypes.Interval, 12, 0, 0, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +31,7 @@ func textlessParquet(t *testing.T, variant bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := file.NewParquetWriter(f, root, file.WithWriteMetadata(kv))
+	w := file.NewParquetWriter(f, root)
 	g := w.AppendRowGroup()
 	for range g.NumColumns() {
 		c, err := g.NextColumn()
@@ -57,8 +43,6 @@ func textlessParquet(t *testing.T, variant bool) string {
 			_, err = c.WriteBatch([]int32{7}, nil, nil)
 		case *file.FixedLenByteArrayColumnChunkWriter:
 			_, err = c.WriteBatch([]parquet.FixedLenByteArray{make([]byte, 12)}, nil, nil)
-		case *file.ByteArrayColumnChunkWriter:
-			_, err = c.WriteBatch([]parquet.ByteArray{{1}}, nil, nil)
 		}
 		if err != nil || c.Close() != nil {
 			t.Fatal(err)
@@ -85,8 +69,7 @@ func TestTextlessColumns(t *testing.T) {
 		return writeFile(t, "x.avro", b.Bytes())
 	}
 	for name, tt := range map[string]struct{ path, why string }{
-		"interval":    {textlessParquet(t, false), "intervals have no form as text"},
-		"variant":     {textlessParquet(t, true), "a VARIANT cannot be read: write it as text, as by to_json"},
+		"interval":    {textlessParquet(t), "intervals have no form as text"},
 		"recursive":   {avroFile(`{"type":"record","name":"n","fields":[{"name":"next","type":["null","n"]}]}`, map[string]any{"next": nil}), "the type n contains itself"},
 		"big decimal": {avroFile(`{"type":"bytes","logicalType":"big-decimal"}`, []byte{2, 1, 0}), "a big-decimal cannot be read: write a decimal or a string"},
 	} {
@@ -108,8 +91,5 @@ func TestTextlessColumns(t *testing.T) {
 				t.Errorf("%s %v: %v, %v, ignored %v", name, o.Columns, rows, err, in.Files()[0].Ignored)
 			}
 		}
-	}
-	if _, err := chosenRows(t, Options{Columns: []string{"what.value"}}, textlessParquet(t, true)); err == nil {
-		t.Error("a part of a VARIANT is read")
 	}
 }

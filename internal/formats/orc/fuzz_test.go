@@ -16,7 +16,9 @@ import (
 
 // limited is a limit of so many bytes.
 func limited(n int64) parquet.Limit {
-	return parquet.Limit{Bytes: n, Exceeded: func(what string, need, have int64) error { return fmt.Errorf("%s needs %d, and there are %d", what, need, have) }}
+	return parquet.Limit{Bytes: n, Exceeded: func(what string, need, have int64) error {
+		return fmt.Errorf("%s needs %d, and there are %d", what, need, have)
+	}}
 }
 
 // samples are the files of testdata.

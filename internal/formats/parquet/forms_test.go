@@ -142,7 +142,7 @@ func TestDictionaryPlaces(t *testing.T) {
 	}
 }
 
-// TestVariantGroups are refused whole and in part, where the schema says so or a name in Spark's row does.
+// TestVariantGroups are one value, no part of which is a column, where the schema says so or a name in Spark's row does.
 func TestVariantGroups(t *testing.T) {
 	leaf := func(name string) *schemaNode {
 		return &schemaNode{schemaElement: schemaElement{name: name, physical: physicalBytes, converted: -1}, leaves: 1}
@@ -150,7 +150,7 @@ func TestVariantGroups(t *testing.T) {
 	group := func(logical int16, kids ...*schemaNode) *schemaNode {
 		return &schemaNode{schemaElement: schemaElement{name: "v", physical: -1, converted: -1, logical: logical}, kids: kids, leaves: len(kids)}
 	}
-	shredded := group(0, leaf("metadata"), leaf("value"), group(0, leaf("x")))
+	shredded := group(0, leaf("metadata"), leaf("value"), group(0, group(0, leaf("value"))))
 	shredded.kids[2].name = "typed_value"
 	for name, tt := range map[string]struct {
 		n       *schemaNode
@@ -164,8 +164,11 @@ func TestVariantGroups(t *testing.T) {
 	} {
 		root := group(0, tt.n)
 		root.markVariants()
-		_, err := shapeOf(root, &textRules{}, func(*schemaNode, columnType) int { return 0 })
-		if variant := err != nil; variant != tt.variant || (root.find("v.value") == nil) != tt.variant {
+		s, err := shapeOf(root, &textRules{}, func(*schemaNode, columnType) int { return 0 })
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if variant := s.kids[0].kind == shapeVariant; variant != tt.variant || (root.find("v.value") == nil) != tt.variant {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

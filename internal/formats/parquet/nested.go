@@ -132,6 +132,8 @@ func (w *nestedWriter) value(dst []byte, s *shape, rep int) ([]byte, error) {
 		dst = s.typ.appendJSON(dst, v)
 		l.at++
 		return dst, nil
+	case shapeVariant:
+		return w.variant(dst, s, rep)
 	case shapeStruct:
 		dst = append(dst, '{')
 		for i, kid := range s.kids {
@@ -144,21 +146,30 @@ func (w *nestedWriter) value(dst []byte, s *shape, rep int) ([]byte, error) {
 		}
 		return append(dst, '}'), nil
 	}
+	return w.items(dst, s, rep, func(dst []byte, rep int) ([]byte, error) {
+		if s.kind == shapeMap {
+			return w.entry(dst, s, rep)
+		}
+		return w.value(dst, s.kids[0], rep)
+	})
+}
+
+// items appends the items of a list or a map that is there, each by a function.
+func (w *nestedWriter) items(dst []byte, s *shape, rep int, item func(dst []byte, rep int) ([]byte, error)) ([]byte, error) {
 	open, shut := byte('['), byte(']')
 	if s.kind == shapeMap {
 		open, shut = '{', '}'
 	}
 	dst = append(dst, open)
+	def, err := w.look(s, rep)
+	if err != nil {
+		return dst, err
+	}
 	if def < s.item {
 		return append(dst, shut), w.pass(s, rep, s.item)
 	}
 	for {
-		if s.kind == shapeMap {
-			dst, err = w.entry(dst, s, rep)
-		} else {
-			dst, err = w.value(dst, s.kids[0], rep)
-		}
-		if err != nil {
+		if dst, err = item(dst, rep); err != nil {
 			return dst, err
 		}
 		w.at = s.first

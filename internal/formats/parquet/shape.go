@@ -17,6 +17,9 @@ type shape struct {
 	leaf int    // of leaves: which of the column's
 	typ  columnType
 	kids []*shape // of lists the item, of maps the key and the value
+	// Of VARIANTs their parts, of which any but the metadata may be nil; of parts, key is the name.
+	meta, rest, typed *shape
+	key               []byte
 	// Leaves are those from first up to end.
 	first, end int
 }
@@ -28,13 +31,12 @@ const (
 	shapeStruct
 	shapeList
 	shapeMap
+	shapeVariant
+	shapePart // a field or an item of a VARIANT
 )
 
 // errNoLeaf is about a group without columns, which leaves no trace in a file.
 var errNoLeaf = errors.New("it is a struct without fields")
-
-// errVariant is about groups whose parts mean nothing apart.
-var errVariant = errors.New("a VARIANT cannot be read: write it as text, as by to_json")
 
 // shapeOf is the shape of a node's values. add notes a leaf and says which of the column's it is.
 func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
@@ -51,16 +53,13 @@ func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int)
 func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	switch r, e := n.listed(), n.entries(); {
 	case n.logical == logicalVariant:
-		return nil, errVariant
+		return variantOf(n, o, add)
 	case n.leaf():
 		t, err := typeOf(n, o)
 		if err != nil {
 			return nil, fmt.Errorf("within it %s: %w", valuetext.Name(n.name), err)
 		}
-		s := &shape{kind: shapeLeaf, def: n.def, typ: t}
-		s.leaf = add(n, t)
-		s.first, s.end = s.leaf, s.leaf+1
-		return s, nil
+		return leafOf(n, t, add), nil
 	case r != nil:
 		return listOf(r, n.def, func() (*shape, error) {
 			if r.isItem(n) {

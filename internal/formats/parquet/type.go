@@ -41,6 +41,7 @@ type columnType struct {
 	width    int  // bytes of a plain value; 0: any number, its length before it
 	bytes    bool // BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY
 	text     bool // a text value is UTF-8
+	variant  bool // it is of a VARIANT, and becomes JSON
 	def, rep int  // the levels of a value that is there; 0, 0 where nothing can be null
 	scale    int  // of a decimal
 	unit     int  // units in a second, of times
@@ -120,6 +121,13 @@ func gregorianOf(n *schemaNode, zone *time.Location) (columnType, error) {
 
 // append writes a plain value as text. The package documentation has the rules.
 func (t *columnType) append(dst, v []byte) []byte {
+	if t.variant {
+		return t.appendVariant(dst, v)
+	}
+	return t.appendText(dst, v)
+}
+
+func (t *columnType) appendText(dst, v []byte) []byte {
 	switch t.kind {
 	case kindBool:
 		return strconv.AppendBool(dst, v[0] != 0)
