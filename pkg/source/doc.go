@@ -31,9 +31,9 @@
 // Text may be packed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format), .deflate
 // (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no end and no checksums:
 // cut after a block, such a file is only shorter. What an unpacker has to hold is within [Options.Memory]. Other compressions,
-// archives, ORC, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV,
-// .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet and .avro is Avro. Any other name (.dump, .txt,
-// .dat, none) leaves it to the content: the magic of a compression, Parquet or Avro; then the separator of a dump's
+// archives, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV,
+// .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet, .orc is ORC and .avro is Avro. Any other name (.dump, .txt,
+// .dat, none) leaves it to the content: the magic of a compression, Parquet, ORC or Avro; then the separator of a dump's
 // records (0x10) within the first 64 KiB means a dump; a brace and a name in quotes at the beginning mean JSON lines;
 // anything else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this, and
 // [Options.Dialect] what is said of text.
@@ -79,7 +79,8 @@
 //	UUID                                    00112233-4455-6677-8899-aabbccddeeff
 //	lists, maps, structs                    JSON
 //	GEOMETRY, GEOGRAPHY                     the bytes
-//	INTERVAL, VARIANT                       refused by name
+//	VARIANT                                 JSON, as Spark's to_json has it
+//	INTERVAL                                refused by name
 //
 // So are logical and converted types that are unknown or do not fit the physical type: the values would have another meaning. A column
 // that is refused is left out where columns are chosen or [Options.Extra] is ExtraIgnore. Days of INT96 are signed; all dates
@@ -95,6 +96,9 @@
 //
 // Parquet is read by internal/formats/parquet. Checksums of pages are verified where there are any. A reader holds one page and one
 // dictionary of each column.
+//
+// ORC is read by internal/formats/orc, by the same rules. A timestamp is that of its writer's clock. A reader holds a chunk of each stream of the
+// columns that are read, and their dictionaries.
 //
 // Avro files are object containers, as bulkload/internal/formats/avro reads them: values become text by the rules above, nested ones
 // JSON. Columns are the fields of the top record or paths such as addr.city; only those that are wanted are decoded.

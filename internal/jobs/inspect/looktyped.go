@@ -15,7 +15,7 @@ var errEnough = errors.New("enough")
 // mostRows is how many rows of one file are looked at where reading is by rows.
 const mostRows = 100_000
 
-// lookTyped reads the first rows of JSON lines, Avro and Parquet.
+// lookTyped reads the first rows of JSON lines, Avro, Parquet and ORC.
 func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []int, share int64, resolve source.Resolve, so source.Options, o *Options, g *Given) error {
 	p := newProfile(o.Values)
 	whole := len(chosen) == len(heads)

@@ -158,3 +158,11 @@ for name, plain in [("encrypted-column", True), ("encrypted-footer", False)]:
     config = pe.EncryptionConfiguration(footer_key="f", column_keys={"k": ["secret"]}, plaintext_footer=plain, double_wrapping=False)
     with pq.ParquetWriter(name + ".parquet", secret.schema, encryption_properties=factory.file_encryption_properties(pe.KmsConnectionConfig(), config)) as w:
         w.write_table(secret)
+
+# Columns that are always NULL, half precision, and geometries, which are well-known binary.
+unknown = pa.table({"id": [1, 2], "n": pa.nulls(2), "s": pa.array([{"x": None, "y": 1.5}, None], pa.struct([("x", pa.null()), ("y", pa.float16())]))})
+pq.write_table(unknown, "unknown.parquet")
+expect("unknown", unknown, ["id", "n", "s", "s.y"])
+duckdb.sql("COPY (SELECT 1 AS id, 'POINT(2 2)'::GEOMETRY AS g) TO 'geometry.parquet' (FORMAT parquet)")
+with open("geometry.jsonl", "w") as f:
+    f.write('["id", "g"]\n' + json.dumps({"id": "1", "g": (b"\1\1\0\0\0" + struct.pack("<dd", 2, 2)).decode()}) + "\n")
