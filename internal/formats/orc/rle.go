@@ -3,7 +3,6 @@ package orc
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/bits"
 )
 
@@ -302,81 +301,3 @@ func (d *ints) delta(head int) error {
 	d.n = n
 	return nil
 }
-
-// octets reads runs of bytes.
-type octets struct {
-	s       *stream
-	left    int // of the current run
-	literal bool
-	value   byte
-}
-
-func (d *octets) next() (byte, error) {
-	if d.left == 0 {
-		head, err := d.s.byte()
-		if err != nil {
-			return 0, err
-		}
-		if d.literal = head >= 0x80; d.literal {
-			d.left = 0x100 - int(head)
-		} else {
-			d.left = int(head) + 3
-			if d.value, err = d.s.byte(); err != nil {
-				return 0, err
-			}
-		}
-	}
-	d.left--
-	if d.literal {
-		return d.s.byte()
-	}
-	return d.value, nil
-}
-
-// flags reads bits, the highest of a byte first.
-type flags struct {
-	octets
-	bits byte
-	n    int // that are left
-}
-
-func (d *flags) next() (byte, error) {
-	if d.n == 0 {
-		b, err := d.octets.next()
-		if err != nil {
-			return 0, err
-		}
-		d.bits, d.n = b, 8
-	}
-	v := d.bits >> 7
-	d.bits <<= 1
-	d.n--
-	return v, nil
-}
-
-// uvarint128 reads a number of at most 128 bits.
-func (s *stream) uvarint128() (hi, lo uint64, err error) {
-	for shift := 0; shift < 128; shift += 7 {
-		b, err := s.byte()
-		if err != nil {
-			return 0, 0, err
-		}
-		v := uint64(b) & 0x7f
-		switch {
-		case shift < 64:
-			lo |= v << shift
-			hi |= v >> (64 - shift) // nothing up to 57
-		default:
-			hi |= v << (shift - 64)
-			if shift == 126 && v > 3 {
-				return 0, 0, errDecimal
-			}
-		}
-		if b < 0x80 {
-			return hi, lo, nil
-		}
-	}
-	return 0, 0, errDecimal
-}
-
-var errDecimal = fmt.Errorf("a decimal has more than %d digits", 38)
