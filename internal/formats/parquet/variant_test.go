@@ -77,7 +77,7 @@ func TestVariantDamage(t *testing.T) {
 		meta := []byte(variantMeta)
 		for range 1 + r.IntN(3) {
 			b[r.IntN(len(b))] = byte(r.Uint32()) >> r.IntN(8)
-			meta[r.IntN(len(meta))] ^= byte(1 << r.IntN(8) >> r.IntN(9))
+			meta[r.IntN(len(meta))] ^= byte((1 << r.IntN(8)) >> r.IntN(9))
 		}
 		if got, err := variantText(string(meta), string(b), 1<<12); err == nil && (len(got) > 1<<13 || strings.ToValidUTF8(got, "") == got && !json.Valid([]byte(got))) {
 			t.Fatalf("%x: %s", b, got)
