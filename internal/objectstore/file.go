@@ -256,7 +256,6 @@ func (s *Store) read(ctx context.Context, o object, off int64, buf []byte) error
 		}
 		n, err := io.ReadFull(resp.Body, buf[have:])
 		have += n
-		s.fetched.Add(int64(n))
 		if err == io.ErrUnexpectedEOF || err == io.EOF {
 			err = &shortError{int64(have), int64(len(buf))}
 		}

@@ -57,9 +57,8 @@ type request struct {
 // answer is what a server says that is no success.
 type answer struct {
 	status  int
-	code    string // of the provider, such as SlowDown
-	region  string // where the bucket is
-	sent    time.Time
+	code    string        // of the provider, such as SlowDown
+	region  string        // where the bucket is
 	skew    time.Duration // of the server's clock from this one's, if it has said its time
 	message string        // of a failure before a server was asked; it has no credentials
 }
@@ -125,7 +124,6 @@ func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*ht
 		if final(err) || answered && !a.transient() || try >= most {
 			return s.explain(q, err)
 		}
-		s.repeats.Add(1)
 		s.log.Warn("a request to an object store is repeated", "object", q.what, "offset", q.from, "try", try, "error", bare(err))
 		if err := s.patience.Sleep(ctx, try); err != nil {
 			return err
@@ -158,7 +156,7 @@ func (s *Store) once(ctx context.Context, q *request, use func(*http.Response) e
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	a := s.protocol.answer(resp, text)
-	a.status, a.sent = resp.StatusCode, sent
+	a.status = resp.StatusCode
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		a.skew = date.Sub(sent)
 	}

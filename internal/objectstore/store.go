@@ -22,14 +22,11 @@ import (
 // Store is one bucket as a file system. Names begin with a slash, which is not part of a key. Its methods may be called by several goroutines.
 type Store struct {
 	root      string
-	bucket    string
 	protocol  protocol
 	transport http.RoundTripper
 	patience  patience
 	log       *slog.Logger
-	answered  atomic.Bool  // some request
-	repeats   atomic.Int64 // of requests
-	fetched   atomic.Int64 // bytes of objects
+	answered  atomic.Bool // some request
 
 	ctx     context.Context // of what is read before it is asked for
 	cancel  context.CancelFunc

@@ -56,7 +56,7 @@ func (s *Stores) store(p Place) (*Store, error) {
 		value = func(string) string { return "" }
 	}
 	e := all[p.kind]
-	one := &Store{root: p.Root(), bucket: p.Bucket, transport: newTransport(), patience: usualPatience(), log: s.Log}
+	one := &Store{root: p.Root(), transport: newTransport(), patience: usualPatience(), log: s.Log}
 	if one.log == nil {
 		one.log = slog.New(slog.DiscardHandler)
 	}
