@@ -11,7 +11,7 @@ import (
 
 const orcDir = "../../testdata/source/orc/"
 
-// readORC holds the files of a directory against the texts beside them, with all columns and with some, in batches of their stripes.
+// readORC holds the files of a directory against the texts next to them, with all columns and with some, in batches of their stripes.
 func readORC(t *testing.T, dir string, least int) (files, rows int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))

@@ -262,7 +262,7 @@ func (d *ints) patched(head int) error {
 	return nil
 }
 
-// delta reads a run of a number and differences, all of which are added or all taken away.
+// delta reads a run of a number and differences, which are all added or all taken away.
 func (d *ints) delta(head int) error {
 	width, n, err := d.sizes(head)
 	if err != nil {

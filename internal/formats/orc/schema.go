@@ -113,7 +113,7 @@ func (f *footer) tree() (*node, error) {
 	return root, nil
 }
 
-// find is the nodes that lead to a name, the last of which has it: a.b is the field b of the struct a, but where a name has that point itself.
+// find is the nodes that lead to a name, and the one that has it last: a.b is the field b of the struct a, but where a name has that point itself.
 // Nothing leads into lists, maps and unions.
 func (n *node) find(name string) []*node {
 	for _, kid := range n.kids {

@@ -77,7 +77,7 @@ func (r *source) grown(b []byte, n int) ([]byte, error) {
 	return make([]byte, n, n+slack), nil
 }
 
-// fetch has the bytes of the file from at on in packed, of which it has the first have already.
+// fetch reads n bytes of the file, from at on, into packed, whose first ones it has already: as many as have says.
 func (r *source) fetch(at int64, have, n int) error {
 	if cap(r.packed) < n+slack {
 		old := r.packed[:have]

@@ -25,8 +25,6 @@ type (
 		codec  codec
 		block  uint64
 		magic  string
-		major  uint64
-		minor  uint64
 	}
 	footer struct {
 		stripes   []stripe

@@ -142,7 +142,7 @@ func TestDictionaryPlaces(t *testing.T) {
 	}
 }
 
-// TestVariantGroups are one value, no part of which is a column, where the schema says so or a name in Spark's row does.
+// TestVariantGroups are one value, whose parts are no columns, where the schema says so or a name in Spark's row does.
 func TestVariantGroups(t *testing.T) {
 	leaf := func(name string) *schemaNode {
 		return &schemaNode{schemaElement: schemaElement{name: name, physical: physicalBytes, converted: -1}, leaves: 1}

@@ -17,7 +17,7 @@ type shape struct {
 	leaf int    // of leaves: which of the column's
 	typ  columnType
 	kids []*shape // of lists the item, of maps the key and the value
-	// Of VARIANTs their parts, of which any but the metadata may be nil; of parts, key is the name.
+	// Of VARIANTs their parts, where any but the metadata may be nil; of parts, key is the name.
 	meta, rest, typed *shape
 	key               []byte
 	// Leaves are those from first up to end.

@@ -301,7 +301,7 @@ func appendShortDecimal(dst, b []byte, scale int) []byte {
 	return trimZeros(valuetext.AppendDecimal(dst, high[:len(b)], scale), scale)
 }
 
-// trimZeros takes zeros from the end of a fraction, of which there are so many digits.
+// trimZeros takes zeros from the end of a fraction of so many digits.
 func trimZeros(dst []byte, scale int) []byte {
 	if scale == 0 {
 		return dst
