@@ -95,7 +95,7 @@ func TestRunVersions(t *testing.T) {
 		})
 	}
 	for want, change := range map[string]func(*spec.Spec){
-		"keeps 1 version of a cell":    func(s *spec.Spec) { s.Table = table(1) },
+		"keeps 1 version of a cell":     func(s *spec.Spec) { s.Table = table(1) },
 		"5: family f keeps 3 of a cell": func(s *spec.Spec) { s.Table, s.Versions = table(3), 5 },
 	} {
 		s := s
