@@ -61,7 +61,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	for i, family := range families {
-		if table := j.facts.Families[i]; family != table {
+		if table := j.facts.Families[i]; family.Overrides(table) {
 			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
 	}

@@ -63,6 +63,12 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 	return f, fail.With(fail.Config, errors.Join(errs...))
 }
 
+// Overrides reports whether a job's files of a family are other than the table says. How many versions they have is no property of files.
+func (f Family) Overrides(table Family) bool {
+	table.Versions = f.Versions
+	return f != table
+}
+
 // checkVersions refuses what contradicts rows that are versions of one row, and a number of versions without them.
 func (s Spec) checkVersions(versions bool) error {
 	switch {

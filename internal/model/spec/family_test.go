@@ -36,3 +36,15 @@ func TestFamilyOfAnEarlierJournal(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestOverrides sees settings of files that a job has for itself, and no other differences.
+func TestOverrides(t *testing.T) {
+	table := DefaultFamily("f")
+	table.Versions = 3
+	for name, s := range map[string]Spec{"nothing": {}, "versions": {Duplicates: "versions", Versions: 2}, "encoding": {Encoding: "NONE"}} {
+		f, err := s.ApplyTo(table)
+		if err != nil || f.Overrides(table) != (name == "encoding") {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+	}
+}

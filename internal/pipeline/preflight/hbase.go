@@ -161,7 +161,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	switch {
 	case err != nil:
 		return bad(name, "correct the job's settings of the family", "%s", oneLine{err})
-	case own != family:
+	case own.Overrides(family):
 		return Doubtful(name, "leave compression, encoding, bloom and block_size out of the job to use the table's",
 			"the job overrides the settings of family %s: %s, %s, bloom %s instead of %s, %s, %s", wanted,
 			own.Compression, own.Encoding, own.Bloom, family.Compression, family.Encoding, family.Bloom)
