@@ -120,7 +120,7 @@ var table = []Entry{
 	{Flag: "format", Of: "export", Own: true, Such: []string{"csv", "dump", "parquet", "jsonl"}, Usage: "csv (the job's dialect if it has one), dump, parquet or jsonl"},
 	{Flag: "columns", Of: "get scan export", Own: true, Verbatim: true, Commas: true, Usage: "columns to print, separated by commas; family:name for one of another family (default: all)", For: For{"export": "columns to write, separated by commas: the job's, or family:qualifier (default: all of the job's)"}},
 	{Flag: "family", Of: "export", Usage: "column family of the job's columns (default f)"},
-	{Flag: "format", Of: "inspect", Usage: "csv, dump, parquet, json (lines), avro, or rejects (default: by extension and content)"},
+	{Flag: "format", Of: "inspect", Usage: "csv, dump, parquet, orc, json (lines), avro, or rejects (default: by extension and content)"},
 	{Flag: "columns", Of: "key", Usage: "column names, separated by commas (default: the job file's, else the first record)"},
 	{Flag: "page", Verbatim: true, Usage: "page token that the page before ended with"},
 	{Flag: "explain", Usage: "say which regions were read, and how much of each", For: For{"key": "show the parts of each key and its region"}},
