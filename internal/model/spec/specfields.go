@@ -20,7 +20,7 @@ type Spec struct {
 
 	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local, hdfs:// or of object stores
 	InputsFrom string   `yaml:"inputs_from"` // a list of inputs, instead of them
-	Format     string   `yaml:"format"`      // csv, dump, parquet, json, avro, rejects; default: by extension and content
+	Format     string   `yaml:"format"`      // csv, dump, parquet, orc, json, avro, rejects; default: by extension and content
 	Columns    []string `yaml:"columns"`     // names in the records' order; a CSV header and Parquet bring their own
 	Header     string   `yaml:"header"`      // of text: yes, no, first or match
 	FieldSep   string   `yaml:"field_sep"`   // of text: between columns
