@@ -94,11 +94,7 @@ func (p *azure) head(key string) *request {
 }
 
 func (p *azure) get(o object) *request {
-	q := p.request(http.MethodGet, o.key, "the right to read (Storage Blob Data Reader)", nil)
-	if o.tag != "" {
-		q.header.Set("If-Match", `"`+o.tag+`"`)
-	}
-	return q
+	return p.request(http.MethodGet, o.key, "the right to read (Storage Blob Data Reader)", nil).unchanged(o)
 }
 
 // describe reads a description. A directory of a Data Lake is described as an empty blob; it is none.

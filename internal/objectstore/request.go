@@ -198,3 +198,11 @@ func bare(err error) error {
 	}
 	return err
 }
+
+// unchanged asks for the object as it was listed or described: one that has another tag by now is refused by the store.
+func (q *request) unchanged(o object) *request {
+	if o.tag != "" {
+		q.header.Set("If-Match", `"`+o.tag+`"`)
+	}
+	return q
+}

@@ -104,11 +104,7 @@ func (p *s3) head(key string) *request {
 }
 
 func (p *s3) get(o object) *request {
-	q := p.request(http.MethodGet, o.key, "s3:GetObject", nil)
-	if o.tag != "" {
-		q.header.Set("If-Match", `"`+o.tag+`"`)
-	}
-	return q
+	return p.request(http.MethodGet, o.key, "s3:GetObject", nil).unchanged(o)
 }
 
 func (p *s3) describe(resp *http.Response) (object, error) { return described(resp) }

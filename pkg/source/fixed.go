@@ -119,11 +119,17 @@ func (fixedFormat) reader(r *Reader) splitReader { return &fixedReader{recordRea
 
 func (t *fixedReader) trimEnd(record []byte) []byte {
 	d := t.r.file.dialect
+	length, least := d.Length()
+	return withoutEnd(record, d, []byte(cmp.Or(d.RecordSep, "\n")), length, least)
+}
+
+// withoutEnd is a record without what follows it: end, and a CR before a line's end unless it is a byte of the record.
+func withoutEnd(record []byte, d *dialect.Dialect, end []byte, length int, least bool) []byte {
 	if d.Unseparated {
 		return record
 	}
-	record = bytes.TrimSuffix(record, []byte(cmp.Or(d.RecordSep, "\n")))
-	if length, least := d.Length(); d.RecordSep == "" && (least || len(record) > length) {
+	record = bytes.TrimSuffix(record, end)
+	if d.RecordSep == "" && (least || len(record) > length) {
 		record = bytes.TrimSuffix(record, []byte{'\r'})
 	}
 	return record
@@ -147,7 +153,7 @@ func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
 			break
 		}
 		next = min(next, n)
-		record := t.trimEnd(r.buf[start:next])
+		record := withoutEnd(r.buf[start:next], d, end, length, least)
 		column, reason := "", ""
 		if have := len(record); have < length || have > length && !least {
 			reason = fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), length)
