@@ -57,7 +57,7 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 func refusedFlag(c cellOf) []string {
 	name, value := c.column.Setting()
 	args, ok := map[abilities.Row][]string{abilities.Rekey: {"rekey", "--from=a", "--to=b", "--key=id"}, abilities.Undo: {"undo", "--job=j"},
-		abilities.Load: {"load", "--table=t", "d"}, abilities.Export: {"export", "t", "--to=d", "--format=jsonl"}}[c.row]
+		abilities.Load: {"load", "--table=t", "d"}, abilities.Export: {"export", "t", "--to=d", "--format=jsonl"}, abilities.Compare: {"compare", "t", "u"}}[c.row]
 	if name == "" || !ok {
 		return nil
 	}

@@ -113,8 +113,8 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	if o.request.Key == "" {
 		return usageError{errors.New("no key: give the spec of the new keys with --key")}
 	}
-	if o.request.Since, err = parseSince(o.since); err != nil {
-		return usageError{settings.AboutFlags(err, "since")}
+	if o.request.Since, err = parseTime("since", o.since); err != nil {
+		return usageError{err}
 	}
 	if o.splits != "" {
 		if o.request.Splits, err = readSplits(o.splits); err != nil {
@@ -133,8 +133,8 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
 }
 
-// parseSince reads milliseconds or a time.
-func parseSince(text string) (int64, error) {
+// parseTime reads milliseconds or a time, the value of a flag.
+func parseTime(flag, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -143,7 +143,7 @@ func parseSince(text string) (int64, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || t.UnixMilli() <= 0 {
-		return 0, fmt.Errorf("--since %q is neither milliseconds since 1970 nor a time like 2026-11-01T22:00:00Z", text)
+		return 0, settings.AboutFlags(fmt.Errorf("--%s %q is neither milliseconds since 1970 nor a time like 2026-11-01T22:00:00Z", flag, text), flag)
 	}
 	return t.UnixMilli(), nil
 }

@@ -1,13 +1,7 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/serve/query"
-	"bulkload/pkg/keygen/rowkey"
-	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -15,9 +9,8 @@ import (
 type scanOptions struct {
 	specFlags
 	readFlags
-	from, to, prefix              string
-	startRow, stopRow, rowsPrefix string
-	full                          bool
+	rangeFlags
+	full bool
 }
 
 func newScanCmd(g *globals) *cobra.Command {
@@ -50,7 +43,8 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 	f := cmd.Flags()
 	o.addTable(f)
 	o.readFlags.add(f)
-	settings.Bind(f, settings.To{"from": &o.from, "to": &o.to, "prefix": &o.prefix, "start-row": &o.startRow, "stop-row": &o.stopRow, "row-prefix": &o.rowsPrefix, "full": &o.full})
+	o.rangeFlags.add(f)
+	settings.Bind(f, settings.To{"full": &o.full})
 	return cmd
 }
 
@@ -60,8 +54,9 @@ func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return usageError{err}
 	}
+	q.Full = o.full
 	resolve := given.Resolve
-	if given.Key == "" && (q.Raw || o.from+o.to+o.prefix == "") { // rows by their bytes, or the whole table, need no key
+	if given.Key == "" && (q.Raw || !o.byKey()) { // rows by their bytes, or the whole table, need no key
 		q.Raw, resolve = true, given.ResolveTable
 	}
 	spec, err := resolve()
@@ -69,39 +64,4 @@ func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	return o.readFlags.run(cmd, g, spec, q)
-}
-
-// query is what the flags of a range ask for.
-func (o *scanOptions) query(cmd *cobra.Command) (query.Query, error) {
-	q := query.Query{Full: o.full}
-	var errs []error
-	given := func(name string) bool { return cmd.Flags().Changed(name) }
-	values := func(name, text string) []string {
-		if !given(name) {
-			return nil
-		}
-		v, err := query.ParseValues(text)
-		if err != nil {
-			errs = append(errs, settings.AboutFlags(fmt.Errorf("--%s %q: %w", name, text, err), name))
-		}
-		return v
-	}
-	row := func(name, text string) []byte {
-		b, err := rowkey.Parse(text)
-		if err != nil {
-			errs = append(errs, settings.AboutFlags(fmt.Errorf("--%s %q: %w", name, text, err), name))
-		}
-		q.Raw = q.Raw || given(name)
-		return b
-	}
-	q.From, q.To, q.Prefix = values("from", o.from), values("to", o.to), values("prefix", o.prefix)
-	q.StartRow, q.StopRow = row("start-row", o.startRow), row("stop-row", o.stopRow)
-	prefix := row("row-prefix", o.rowsPrefix)
-	if given("row-prefix") {
-		if given("start-row") || given("stop-row") {
-			errs = append(errs, settings.AboutFlags(errors.New("--row-prefix excludes --start-row and --stop-row"), "row-prefix", "start-row", "stop-row"))
-		}
-		q.StartRow, q.StopRow = prefix, loader.PrefixEnd(prefix)
-	}
-	return q, errors.Join(errs...)
 }

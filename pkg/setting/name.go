@@ -10,6 +10,7 @@ func (n Name) String() string { return "`" + string(n) + "`" }
 // The settings that libraries name.
 const (
 	AllowEmpty     Name = "allow_empty"
+	AllVersions    Name = "all_versions"
 	BadRecords     Name = "bad_records"
 	Columns        Name = "columns"
 	DropOld        Name = "drop_old"
@@ -42,6 +43,8 @@ const (
 	MaxFileSize    Name = "max_file_size"
 	Memory         Name = "memory"
 	MetricsFile    Name = "metrics_file"
+	OldKey         Name = "old_key"
+	NewKey         Name = "new_key"
 	Missing        Name = "missing"
 	OlderThan      Name = "older_than"
 	OnlyBetween    Name = "only_between"
@@ -57,6 +60,7 @@ const (
 	ReduceMemory   Name = "reduce_memory"
 	Reduces        Name = "reduces"
 	RejectFile     Name = "reject_file"
+	RepairB        Name = "repair_b"
 	Replace        Name = "replace"
 	Replicate      Name = "replicate"
 	Report         Name = "report"
@@ -75,8 +79,10 @@ const (
 	Table          Name = "table"
 	Versions       Name = "versions"
 	Timestamp      Name = "timestamp"
+	Timestamps     Name = "timestamps"
 	To             Name = "to"
 	TrustFiles     Name = "trust_files"
+	Until          Name = "until"
 	User           Name = "user"
 	Verify         Name = "verify"
 	Workers        Name = "workers"
@@ -89,9 +95,9 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
-		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
-		Prefix, QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
-		Table, Timestamp, To, TrustFiles, User, Verify, Versions, Workers, Znode, Zookeeper,
+		AllVersions, AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
+		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
+		Prefix, QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
+		Table, Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

@@ -22,6 +22,7 @@ const (
 	Load
 	Export
 	Input
+	Compare
 	rows
 )
 
@@ -101,14 +102,14 @@ func upTo[T ~int](n T) (all []T) {
 }
 
 func (r Row) String() string {
-	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table"}[r]
+	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table", "compare"}[r]
 }
 
 // Command is the one that does such work.
 func (r Row) Command() string {
 	switch r {
-	case Rekey, Undo, Load, Export:
-		return [rows]string{Rekey: "rekey", Undo: "undo", Load: "load", Export: "export"}[r]
+	case Rekey, Undo, Load, Export, Compare:
+		return [rows]string{Rekey: "rekey", Undo: "undo", Load: "load", Export: "export", Compare: "compare"}[r]
 	}
 	return "run"
 }

@@ -104,3 +104,30 @@ func exportCells() [columns]Cell {
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 	}
 }
+
+func compareCells() [columns]Cell {
+	const reads = "compare is a verification itself: it reads all rows of both sides"
+	return [columns]Cell{
+		Process: by("internal/jobs/compare: TestCompareTables", "internal/jobs/compare: TestCompareSides"),
+		Several: no("compare takes two tables: give the command for each pair"),
+		Shares:  no("compare reads by one process: bound it by ranges of rows to divide it among hosts"),
+		YARN:    no("compare reads by one process: bound it by ranges of rows to divide it among hosts"),
+		SplitBy: no("compare takes a whole export: bound it by ranges of rows instead"),
+		Resume:  by("internal/jobs/compare: TestCompareResumes", "internal/jobs/compare: TestCompareKilled"),
+		Host:    by("internal/jobs/job: TestEveryCommandOnAnotherHost"),
+		Sample:  no(reads),
+		Files:   no(reads),
+		Full:    no(reads),
+		Plan:    no("there is no estimate: compare reads the HFiles of both sides once"),
+		Pause:   by("internal/jobs/compare: TestCompareResumes"),
+		Report:  no("compare has no report: its output has all counts"),
+		Metrics: no("compare writes no metrics: its output has all counts"),
+		Lineage: no("compare sends no events of OpenLineage: its output names both sides"),
+		Status:  by("internal/jobs/compare: TestCompareTables"),
+		Clean:   by("internal/jobs/compare: TestCompareKilled"),
+
+		Unreplicated: no("a repair reaches the peers of the table that it repairs"),
+		Quiet:        no("compare reads snapshots: regions may split and merge meanwhile"),
+		Kerberos:     by("internal/test/secured: TestLevels/commands"),
+	}
+}

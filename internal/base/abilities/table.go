@@ -28,5 +28,6 @@ func table() (t [rows][columns]Cell) {
 	t[Load] = loadCells()
 	t[Export] = exportCells()
 	t[Input] = inputCells()
+	t[Compare] = compareCells()
 	return t
 }

@@ -9,7 +9,7 @@ import (
 
 // groups are the flags of commands by what they are about, in the order of help texts.
 var groups = []struct{ title, flags string }{
-	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key since out splits table-splits shares plan share jobs"},
+	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key since out splits table-splits shares plan share jobs b-conf only until all-versions timestamps new-key differences repair-b"},
 	{"Rows that are printed", "by limit page prefix start-row stop-row row-prefix full explain"},
 	{"What is looked at", "sample values write"},
 	{"How inputs are read", "format dialect header field-sep record-sep quote quotes escape escape-map null-value null-quoted empty trim comment skip-lines " +
@@ -29,7 +29,7 @@ var groups = []struct{ title, flags string }{
 }
 
 // most are the flags that most jobs need.
-const most = "job input table key columns out from to verify bad-records duplicates replace memory state jobs clients tls-cert"
+const most = "differences repair-b b-conf timestamps job input table key columns out from to verify bad-records duplicates replace memory state jobs clients tls-cert"
 
 // fewFlags is how many flags of a command fit a screen, so that they need no groups.
 const fewFlags = 24

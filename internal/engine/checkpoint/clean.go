@@ -224,7 +224,7 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 	case ResourceSpill, ResourceStream:
 		return build.RemoveSpill(dir, r.Name)
 	case ResourceSnapshot:
-		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) }, 1)
+		return r.snapshot.onCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) })
 	case ResourceQuiet:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			if err := giveBack(ctx, hbase, r.quiet); err != nil {

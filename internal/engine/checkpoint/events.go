@@ -18,6 +18,8 @@ const (
 	EventStream       Event = "stream"
 	EventRekey        Event = "rekey"
 	EventReadSnapshot Event = "read_snapshot"
+	EventComparing    Event = "comparing"
+	EventCompared     Event = "compared"
 	EventFresh        Event = "fresh"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
@@ -77,6 +79,8 @@ func EventInfos() []EventInfo {
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
 		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more"},
+		{EventComparing, ComparingRecord{}, true, "before the first range of two tables is compared, and again when one of them is read again: no range counts as compared then"},
+		{EventCompared, ComparedRecord{}, true, "after a range of rows was compared"},
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},

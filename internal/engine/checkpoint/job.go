@@ -122,8 +122,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	own := st.snapshots()
-	if err := withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropSnapshots(ctx, c, own...) }, len(own)); err != nil {
+	if err := st.DropAllSnapshots(ctx, env); err != nil {
 		return err
 	}
 	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // what stays is noted again

@@ -21,6 +21,7 @@ type ReadSnapshotRecord struct {
 	Table    string      `json:"table"`             // as HBase prints it
 	Snapshot string      `json:"snapshot"`          // empty: it is gone, or there is none
 	Created  int64       `json:"created,omitempty"` // the time of its making, milliseconds
+	Conf     string      `json:"conf,omitempty"`    // directory of the configuration of its cluster; empty: that of the job's
 	Scan     *ScanRecord `json:"scan,omitempty"`    // nil: the table is not scanned
 }
 
@@ -35,6 +36,8 @@ type ScanRecord struct {
 const (
 	PlaceCompared = "compared" // of the table that an export replaces
 	PlaceRekeyed  = "rekeyed"  // of the table whose rows get new keys
+	PlaceA        = "side a"   // of a comparison
+	PlaceB        = "side b"
 )
 
 // PlaceUndone is the place of the snapshot from which an undo reads a table, by the table's number in the order of loading.
@@ -102,6 +105,27 @@ func (st *Job) ForgetSnapshot(place string) error {
 	}
 	r.Snapshot, r.Created, r.Scan = "", 0, nil
 	return st.Record(EventReadSnapshot, r)
+}
+
+// DropAllSnapshots is [Job.DropSnapshots] of all places, each on its cluster; env is the job's.
+func (st *Job) DropAllSnapshots(ctx context.Context, env *cluster.Env) error {
+	var errs []error
+	for _, place := range st.snapshots() {
+		errs = append(errs, st.OwnSnapshots[place].onCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropSnapshots(ctx, c, place) }))
+	}
+	return errors.Join(errs...)
+}
+
+// onCluster connects to the snapshot's cluster. env is the job's.
+func (r ReadSnapshotRecord) onCluster(ctx context.Context, env *cluster.Env, do func(context.Context, *loader.Cluster) error) error {
+	if r.Conf == "" {
+		return withCluster(ctx, env, do, 1)
+	}
+	other, err := env.Other(r.Conf)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	return errors.Join(withCluster(ctx, other, do, 1), other.Close())
 }
 
 // withCluster connects to the cluster if there is anything to drop.

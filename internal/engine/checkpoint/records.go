@@ -41,6 +41,20 @@ type PlanRecord struct {
 	Tables []PlanRecord `json:"tables,omitempty"` // further tables; what they have in common with the first is empty
 }
 
+// ComparingRecord is what a comparison of two tables is going to read.
+type ComparingRecord struct {
+	A    string       `json:"a"` // what the side is, and what it has: a snapshot's checksum, or a digest
+	B    string       `json:"b"`
+	Now  int64        `json:"now"`  // by which cells have expired, milliseconds
+	Cuts []rowkey.Key `json:"cuts"` // the rows at which ranges begin, without the first
+}
+
+// ComparedRecord is a range that was compared.
+type ComparedRecord struct {
+	Range int                  `json:"range"` // from 0
+	Found result.ComparedRange `json:"found"`
+}
+
 // RekeyRecord is what a job that gives the rows of a table new keys is going to
 // read, and by which time.
 type RekeyRecord struct {

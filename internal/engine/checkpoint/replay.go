@@ -41,6 +41,8 @@ type History struct {
 	OwnSnapshots map[string]ReadSnapshotRecord // that the job takes for itself and that are not known to be gone, by place
 	Quiet        map[string]QuietRecord        // tables that the job keeps quiet, or may keep so
 	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
+	Comparing    *ComparingRecord              // nil: the job compares nothing, or has not begun to
+	Compared     map[int]result.ComparedRange  // ranges that were compared
 	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
 	Drop         DropRecord                    // of that other table; no table: it is kept
 	tableLoad                                  // of the current table; a job of one table has no other
@@ -183,6 +185,20 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventReadSnapshot:
 		s, err := Decode[ReadSnapshotRecord](r)
 		h.own(s)
+		return err
+	case EventComparing:
+		c, err := Decode[ComparingRecord](r)
+		h.Comparing, h.Compared = &c, map[int]result.ComparedRange{}
+		h.phase = "compare"
+		return err
+	case EventCompared:
+		c, err := Decode[ComparedRecord](r)
+		if err == nil && h.Comparing == nil {
+			err = errors.New("the record of what is compared is missing")
+		}
+		if err == nil {
+			h.Compared[c.Range] = c.Found
+		}
 		return err
 	case EventSubmitting, EventSubmitted:
 		s, err := Decode[SubmissionRecord](r)

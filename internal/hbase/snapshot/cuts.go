@@ -27,12 +27,12 @@ func (s *Snapshot) Cuts(ctx context.Context, i, n int) ([][]byte, error) {
 	}
 	c, err := s.openCells(ctx, r, family, largest, &View{ReadAhead: aheadLeast})
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %s, region %s: %w", s.Name, r.Encoded, err)
+		return nil, fmt.Errorf("%s: %w", s.place(r), err)
 	}
 	defer c.file.close()
 	rows, err := c.reader.IndexRows(indexRows * n)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %s, region %s: %s: %w", s.Name, r.Encoded, c.file.places[0], err)
+		return nil, fmt.Errorf("%s: %s: %w", s.place(r), c.file.places[0], err)
 	}
 	from, to := 0, len(rows) // those within the region; the file may have a part of them
 	for from < to && (bytes.Compare(rows[from], r.Start) <= 0 || bytes.Compare(rows[from], c.from) <= 0) {

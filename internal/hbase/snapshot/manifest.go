@@ -51,6 +51,7 @@ type Snapshot struct {
 	Regions []Region
 
 	fsys      hdfsio.FS
+	loose     bool // its files are in no table: the name of one is its path, and the snapshot's that of a directory
 	sum       hash.Hash
 	root      string // hbase.rootdir
 	namespace string

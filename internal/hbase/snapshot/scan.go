@@ -43,21 +43,21 @@ type View struct {
 //
 // It must be closed.
 type Scan struct {
-	snapshot string // its name
-	region   *Region
-	files    []*fileCells
-	merge    *merge
-	rules    []visible // of each family
-	row      []byte
-	inRow    bool
-	family   int // of the last cell
-	cell     *hfile.Cell
-	place    *place // where it is
-	given    bool   // a cell of the row
-	fresh    bool
-	before   int64 // bytes of the files that a scan of a part passes over
-	stats    Stats
-	err      error
+	of     string // what is scanned, for errors
+	region *Region
+	files  []*fileCells
+	merge  *merge
+	rules  []visible // of each family
+	row    []byte
+	inRow  bool
+	family int // of the last cell
+	cell   *hfile.Cell
+	place  *place // where it is
+	given  bool   // a cell of the row
+	fresh  bool
+	before int64 // bytes of the files that a scan of a part passes over
+	stats  Stats
+	err    error
 }
 
 // Stats are what a scan has seen.
@@ -95,9 +95,9 @@ func (s *Snapshot) ScanMemory(i int) (n int64) {
 // cell. ctx bounds its life.
 func (s *Snapshot) Scan(ctx context.Context, i int, v View) (*Scan, error) {
 	r := &s.Regions[i]
-	sc := &Scan{snapshot: s.Name, region: r}
+	sc := &Scan{of: s.place(r), region: r}
 	if err := sc.open(ctx, s, v); err != nil {
-		return nil, errors.Join(fmt.Errorf("snapshot %s, region %s: %w", s.Name, r.Encoded, err), sc.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", sc.of, err), sc.Close())
 	}
 	return sc, nil
 }
@@ -200,7 +200,15 @@ func (sc *Scan) Err() error {
 	if sc.err == nil {
 		return nil
 	}
-	return fmt.Errorf("snapshot %s, region %s: %w", sc.snapshot, sc.region.Encoded, sc.err)
+	return fmt.Errorf("%s: %w", sc.of, sc.err)
+}
+
+// place names a region in errors.
+func (s *Snapshot) place(r *Region) string {
+	if s.loose {
+		return "directory " + s.Name
+	}
+	return fmt.Sprintf("snapshot %s, region %s", s.Name, r.Encoded)
 }
 
 // Stats are what was seen so far.

@@ -47,9 +47,13 @@ type sequences struct {
 
 // openCells opens a file for reading at its first cell.
 func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *storeFile, v *View) (*fileCells, error) {
-	t, err := s.target(r, f)
-	if err != nil {
-		return nil, err
+	places := []string{f.name}
+	if !s.loose {
+		t, err := s.target(r, f)
+		if err != nil {
+			return nil, err
+		}
+		places = t.places(s.root, family)
 	}
 	c := &fileCells{name: f.name, half: f.half, from: v.Start, to: v.Stop}
 	if f.half == top && bytes.Compare(f.row, c.from) > 0 {
@@ -58,7 +62,7 @@ func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *s
 	if f.half == bottom && (len(c.to) == 0 || bytes.Compare(f.row, c.to) < 0) {
 		c.to = f.row
 	}
-	c.file = placedFile{ctx: ctx, fsys: s.fsys, places: t.places(s.root, family), size: f.size}
+	c.file = placedFile{ctx: ctx, fsys: s.fsys, places: places, size: f.size}
 	if err := c.file.open(); err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ import (
 	"bulkload/pkg/source"
 )
 
-// listHFiles opens every file of every family. A file that is not an HFile, or
+// ListHFiles opens every file of every family. A file that is not an HFile, or
 // holds cells of another family, is an error: to skip it would lose rows.
-func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
+func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
 	families, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
@@ -77,7 +77,7 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 	return name == build.MergeDir, nil
 }
 
-// checkMergeDir refuses a directory that [listHFiles] has passed over, and that is
+// checkMergeDir refuses a directory that [ListHFiles] has passed over, and that is
 // of a family of the table.
 func checkMergeDir(ctx context.Context, fsys hdfsio.FS, dir string, t *loader.Table) error {
 	if _, ok := t.Family(build.MergeDir); !ok {

@@ -39,7 +39,7 @@ func TestListedFamilies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		files, err := listHFiles(t.Context(), hdfsio.Local{}, dir)
+		files, err := ListHFiles(t.Context(), hdfsio.Local{}, dir)
 		var names []string
 		for _, f := range files {
 			names = append(names, f.Name)

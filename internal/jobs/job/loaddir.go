@@ -123,7 +123,7 @@ func (d *dirLoad) list(ctx context.Context) (err error) {
 	if d.replaces() && d.manifest.Digest.Rows == 0 {
 		return nil // refuseExport has the reason
 	}
-	if d.files, err = listHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
+	if d.files, err = ListHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
 		return err
 	}
 	if err := sameFiles(d.manifest, d.files); err != nil {

@@ -64,27 +64,45 @@ const ScanMemory = 8 << 20
 
 // Scan begins to scan part i, of some families or all. ctx bounds its life.
 func (s *Scanned) Scan(ctx context.Context, i int, families ...string) *Scan {
+	v := RowView{Start: s.Starts[i], Families: families}
+	if i+1 < len(s.Starts) {
+		v.Stop = s.Starts[i+1]
+	}
+	return s.scan(ctx, fmt.Sprintf("table %s, part %d", s.Table, i), v)
+}
+
+// A RowView says which cells a scan gives: the newest of each column in a range of timestamps. The zero value is the whole table.
+type RowView struct {
+	Start, Stop      []byte   // the first row, and the row after the last; empty: the table's ends
+	Families         []string // default all
+	MinTime, MaxTime int64    // [MinTime, MaxTime) in milliseconds; MaxTime 0: no bound
+}
+
+// ScanRows begins to scan any range of rows, whichever parts have them. ctx bounds its life.
+func (s *Scanned) ScanRows(ctx context.Context, v RowView) *Scan {
+	return s.scan(ctx, "table "+s.Table.String(), v)
+}
+
+func (s *Scanned) scan(ctx context.Context, name string, v RowView) *Scan {
 	ctx, cancel := context.WithCancel(ctx)
-	sc := &Scan{part: fmt.Sprintf("table %s, part %d", s.Table, i), cancel: cancel, full: make(chan *batch, batches), free: make(chan *batch, batches+1)}
+	sc := &Scan{part: name, cancel: cancel, full: make(chan *batch, batches), free: make(chan *batch, batches+1)}
 	for range batches + 1 {
 		sc.free <- &batch{}
 	}
 	go func() {
 		defer close(sc.full)
-		sc.failed = s.read(ctx, i, families, sc)
+		sc.failed = s.read(ctx, v, sc)
 	}()
 	return sc
 }
 
-// read has the rows of a part sent.
-func (s *Scanned) read(ctx context.Context, i int, families []string, sc *Scan) error {
-	if len(families) == 0 {
-		families = s.Families
+// read has the rows sent.
+func (s *Scanned) read(ctx context.Context, v RowView, sc *Scan) error {
+	if len(v.Families) == 0 {
+		v.Families = s.Families
 	}
-	req := loader.ScanRequest{Table: s.Table, Start: s.Starts[i], Families: families, Versions: 1, ChunkBytes: cmp.Or(s.ChunkBytes, scanChunk), RowBytes: scanRow, Prompt: true}
-	if i+1 < len(s.Starts) {
-		req.Stop = s.Starts[i+1]
-	}
+	req := loader.ScanRequest{Table: s.Table, Start: v.Start, Stop: v.Stop, MinTime: v.MinTime, MaxTime: v.MaxTime, Families: v.Families, Versions: 1,
+		ChunkBytes: cmp.Or(s.ChunkBytes, scanChunk), RowBytes: scanRow, Prompt: true}
 	pieces := 0
 	req.OnRegion = func(r loader.RegionScan) {
 		if r.Rows > 0 {

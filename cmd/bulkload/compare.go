@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/compare"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/internal/serve/query"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+
+	"github.com/spf13/cobra"
+)
+
+// exportSide is what an argument of compare is that stands for the job's inputs.
+const exportSide = "export"
+
+type compareOptions struct {
+	specFlags
+	workFlags
+	clusterFlags
+	rangeFlags
+	limitFlags
+
+	request      compare.Request
+	options      compare.Options
+	only         string
+	since, until string
+	bConf        string
+	allVersions  bool
+}
+
+func newCompareCmd(g *globals) *cobra.Command {
+	o := &compareOptions{}
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Say whether two tables are equal, and which rows differ; repair one",
+		Long: `Compare reads A and B, each a table, snapshot:NAME, a directory of HFiles (with a slash
+in it), or the word export: the inputs of the job file, whose keys and cells are made
+as run makes them. Tables are read from their files by snapshots, which are deleted at
+the end; --read-by scan has region servers read them. Nothing is written.
+
+It exits with 0 if both have the same rows and cells, and with 8 if not. What readers
+see is compared: the newest version of each column. With --timestamps a cell with
+another timestamp differs, with --all-versions all versions are compared. --only,
+--since, --until and a range of rows bound what is compared. --differences FILE gets the
+rows that differ, as JSON lines with their cells; they are data.
+
+--b-conf DIR is the configuration of B's cluster, where that is another. With
+--new-key A's rows are compared under the keys that rekey gives them.
+
+With --repair-b table B gets what differs: cells of A, and delete markers for what A
+does not have. Then both are compared again.
+
+The same command resumes a comparison that was killed, by ranges of rows.`,
+		Example: `  bulkload compare check check_copy
+  bulkload compare snapshot:before check --timestamps --differences differences.jsonl
+  bulkload compare export check --job examples/check.yaml --input /exports/check.csv
+  bulkload compare check check --b-conf /etc/hbase-dr/conf --repair-b
+  bulkload compare check check32 --new-key 'salt(check_id, 32) + md5hex(check_id) + id'`,
+		Args: exactArgs("A", "B"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
+	}
+	f := cmd.Flags()
+	o.specFlags.add(f)
+	o.workFlags.add(f)
+	o.clusterFlags.addReading(f)
+	o.rangeFlags.add(f)
+	o.limitFlags.add(f)
+	settings.Bind(f, settings.To{"only": &o.only, "since": &o.since, "until": &o.until, "all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
+		"b-conf": &o.bConf, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
+	addState(f, &o.options.State.Dir)
+	settings.Bind(f, settings.To{"job-id": &o.options.State.JobID, "lock-wait": &o.options.State.LockWait, "restart": &o.options.State.Restart})
+	return cmd
+}
+
+func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err error) {
+	q, err := o.resolve(cmd)
+	if err != nil {
+		return usageError{err}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	o.request.A.Env, o.request.B.Env = env, env
+	if o.bConf != "" {
+		if o.request.B.Conf, err = filepath.Abs(o.bConf); err != nil {
+			return usageError{err}
+		}
+		if o.request.B.Env, err = env.Other(o.request.B.Conf); err != nil {
+			return err
+		}
+		defer o.request.B.Env.Close()
+	}
+	if err := o.sides(cmd, env, args); err != nil {
+		return err
+	}
+	if o.request.Ranges, err = o.ranges(cmd, q); err != nil {
+		return err
+	}
+	if o.options.State.Dir, err = checkpoint.StateDir(env, o.options.State.Dir); err != nil {
+		return err
+	}
+	o.options.State.Version = version
+	o.options.WorkOptions = o.workOptions(logEvents(env.Log))
+	defer o.hold(cmd.Context(), env, &o.options.WorkOptions)()
+	r, err := compare.Run(cmd.Context(), o.request, o.options)
+	if err != nil {
+		return err
+	}
+	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
+		if !g.logs.quiet {
+			printComparison(w, r)
+		}
+	}); err != nil || r.Equal {
+		return err
+	}
+	return fail.Errorf(fail.Verify, "%s and %s differ: %s", r.A.Name, r.B.Name, r.Found)
+}
+
+// resolve reads what the flags say. The query is the range of rows.
+func (o *compareOptions) resolve(cmd *cobra.Command) (q query.Query, err error) {
+	o.request.Versions = 1
+	if o.allVersions {
+		o.request.Versions = 0
+	}
+	by, _ := cmd.Flags().GetString("read-by")
+	o.options.ReadBy = tablesource.ReadBy(by)
+	var sinceErr, untilErr error
+	o.request.Since, sinceErr = parseTime("since", o.since)
+	o.request.Until, untilErr = parseTime("until", o.until)
+	for _, name := range settings.SplitList(o.only) {
+		if name == "" {
+			continue
+		}
+		family, qualifier, ok := strings.Cut(name, ":")
+		c := compare.Column{Family: family}
+		if ok {
+			if c.Qualifier, err = rowkey.Parse(qualifier); err != nil {
+				return q, settings.AboutFlags(fmt.Errorf("--only %q: %w", name, err), "only")
+			}
+		}
+		o.request.Columns = append(o.request.Columns, c)
+	}
+	if cmd.Flags().Changed("limit") && o.options.Differences == "" {
+		err = settings.AboutFlags(errors.New("--limit needs --differences: it is the number of rows in that file"), "limit", "differences")
+	}
+	q, rangeErr := o.rangeFlags.query(cmd)
+	return q, errors.Join(err, sinceErr, untilErr, rangeErr, o.limitFlags.check(cmd))
+}
+
+// sides reads what the arguments name.
+func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []string) error {
+	if args[0] == exportSide && args[1] == exportSide {
+		return usageError{errors.New("both sides are the export of the job file: name a table, a snapshot or a directory of HFiles for one of them")}
+	}
+	for i, s := range []*compare.Side{&o.request.A, &o.request.B} {
+		switch {
+		case args[i] == exportSide:
+			js, err := o.load(cmd)
+			if err == nil {
+				err = needInputs(js)
+			}
+			if err == nil {
+				err = listInputs(cmd.Context(), env, &js)
+			}
+			if err != nil {
+				return err
+			}
+			s.Export = &js
+		case strings.Contains(args[i], "/"):
+			s.Dir = args[i]
+		default:
+			ref, err := exportRef(args[i])
+			if err != nil {
+				return usageError{err}
+			}
+			s.Table, s.Snapshot = ref.Table, ref.Snapshot
+		}
+	}
+	return nil
+}
+
+// ranges are those of the rows; nil are all.
+func (o *compareOptions) ranges(cmd *cobra.Command, q query.Query) ([]compare.Range, error) {
+	if !q.Raw && !o.byKey() {
+		return nil, nil
+	}
+	var js spec.Job
+	var splits [][]byte
+	if !q.Raw {
+		given := settings.JobSpec(cmd)
+		if given.Key == "" {
+			return nil, usageError{settings.AboutFlags(errors.New("--from, --to and --prefix need the key of the rows: give --job, or --key"), "from", "to", "prefix", "key")}
+		}
+		var err error
+		if js, err = given.Resolve(); err != nil {
+			return nil, err
+		}
+		if splits, err = o.splits(cmd.Context()); err != nil {
+			return nil, err
+		}
+	}
+	found, err := query.RowRanges(js, q, splits)
+	if err != nil {
+		return nil, err
+	}
+	var ranges []compare.Range
+	for _, r := range found {
+		ranges = append(ranges, compare.Range(r))
+	}
+	return ranges, nil
+}
+
+// splits are the split points of a side that is a table; nil: none is.
+func (o *compareOptions) splits(ctx context.Context) (points [][]byte, err error) {
+	for _, s := range []compare.Side{o.request.A, o.request.B} {
+		if s.Table == (loader.TableName{}) {
+			continue
+		}
+		c, err := s.Env.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		regions, err := c.Regions(ctx, s.Table)
+		if err != nil {
+			return nil, cluster.Failure(err)
+		}
+		for _, r := range regions[1:] {
+			points = append(points, r.Start)
+		}
+		return points, nil
+	}
+	return nil, nil
+}
+
+// printComparison prints what was found.
+func printComparison(w io.Writer, r *result.Comparison) {
+	for i, s := range []result.ComparedSide{r.A, r.B} {
+		at := ""
+		if !s.Time.IsZero() {
+			at = " of " + s.Time.Format(time.RFC3339)
+		}
+		fmt.Fprintf(w, "%c: %s (%s%s): %s, %s\n", 'A'+i, s.Name, s.As, at, setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"))
+	}
+	for _, x := range r.Repairs {
+		fmt.Fprintf(w, "repaired B: %s and %s in %s; before: %s\n", setting.Count(x.Cells, "cell"), setting.Count(x.Markers, "delete marker"), setting.Count(x.Files, "HFile"), x.Found)
+	}
+	if r.Equal {
+		fmt.Fprintf(w, "equal, in %s\n", ui.Round(r.Elapsed))
+		return
+	}
+	d := r.Found
+	fmt.Fprintf(w, "rows:  %d only in A, %d only in B, %d changed\n", d.OnlyA, d.OnlyB, d.Changed)
+	fmt.Fprintf(w, "cells: %d only in A, %d only in B, %d with other values", d.CellsOnlyA, d.CellsOnlyB, d.Values)
+	if d.Times > 0 {
+		fmt.Fprintf(w, ", %d with other timestamps", d.Times)
+	}
+	fmt.Fprintf(w, "\n%d of %s differ, in %s\n", r.Different, setting.Count(r.Ranges, "range"), ui.Round(r.Elapsed))
+	if r.File != "" {
+		fmt.Fprintf(w, "%s listed in %s\n", setting.Count(r.Listed, "row"), r.File)
+	}
+}

@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen/rowkey"
+)
+
+// listedCells is how many cells of a row are listed at most.
+const listedCells = 100
+
+// listedRow is a line of the file of differences.
+type listedRow struct {
+	Row   rowkey.Key   `json:"row"`
+	In    string       `json:"in"` // a, b, or both
+	Cells []listedCell `json:"cells"`
+	More  int          `json:"more,omitempty"` // cells that differ and are not listed
+}
+
+// listedCell is a cell that only one side has, or that both have differently.
+type listedCell struct {
+	Column rowkey.Key `json:"column"`
+	A      *version   `json:"a,omitempty"`
+	B      *version   `json:"b,omitempty"`
+}
+
+type version struct {
+	Timestamp int64      `json:"timestamp"`
+	Value     rowkey.Key `json:"value"`
+}
+
+func versionOf(c *hfile.Cell) *version {
+	if c == nil {
+		return nil
+	}
+	return &version{c.Timestamp, bytes.Clone(c.Value)}
+}
+
+// list writes the rows of one range that differ, up to a number, into a file that is made with the first. It belongs to one goroutine.
+type list struct {
+	path string
+	left int // rows
+	row  *listedRow
+	file *os.File
+	out  *bufio.Writer
+	enc  *json.Encoder
+	join *join // whose row it is
+}
+
+// take is [join.found].
+func (l *list) take(d *difference) error {
+	if d == nil {
+		return l.end()
+	}
+	if l.left == 0 {
+		return nil
+	}
+	if l.row == nil {
+		l.row = &listedRow{Row: bytes.Clone(l.join.row)}
+	}
+	if len(l.row.Cells) == listedCells {
+		l.row.More++
+		return nil
+	}
+	at := d.a
+	if at == nil {
+		at = d.b
+	}
+	column := append(append(bytes.Clone(at.Family), ':'), at.Qualifier...)
+	l.row.Cells = append(l.row.Cells, listedCell{column, versionOf(d.a), versionOf(d.b)})
+	return nil
+}
+
+// end writes the row.
+func (l *list) end() (err error) {
+	if l.row == nil {
+		return nil
+	}
+	row := l.row
+	l.row = nil
+	l.left--
+	switch {
+	case !l.join.hasB:
+		row.In = "a"
+	case !l.join.hasA:
+		row.In = "b"
+	default:
+		row.In = "both"
+	}
+	if l.file == nil {
+		if l.file, err = os.OpenFile(l.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+		l.out = bufio.NewWriter(l.file)
+		l.enc = json.NewEncoder(l.out)
+		l.enc.SetEscapeHTML(false)
+	}
+	return fail.With(fail.HDFS, l.enc.Encode(row))
+}
+
+// close ends the file, which is on disk then.
+func (l *list) close() error {
+	if l.file == nil {
+		return nil
+	}
+	return fail.With(fail.HDFS, errors.Join(l.out.Flush(), l.file.Sync(), l.file.Close()))
+}
+
+// listOf is the file of a range below the job's directory.
+func listOf(dir string, number int) string {
+	return filepath.Join(dir, fmt.Sprintf("differences-%06d.jsonl", number))
+}
+
+// gather writes the lists of all ranges into one file, up to a number of rows, and says how many it has. Where nothing differs there is no
+// file, and one of an earlier comparison goes.
+func gather(dir string, ranges int, path string, most int) (rows int, err error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fail.With(fail.Config, err)
+	}
+	var out bytes.Buffer
+	for i := range ranges {
+		f, err := os.Open(listOf(dir, i))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, fail.With(fail.HDFS, err)
+		}
+		in := bufio.NewReader(f)
+		for rows < most {
+			line, readErr := in.ReadBytes('\n')
+			if readErr != nil {
+				if !errors.Is(readErr, io.EOF) {
+					err = readErr
+				}
+				break
+			}
+			out.Write(line)
+			rows++
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return 0, fail.With(fail.HDFS, err)
+		}
+	}
+	if rows == 0 {
+		return 0, nil
+	}
+	if err := durable.Replace(path, out.Bytes()); err != nil {
+		return 0, fail.With(fail.Config, err)
+	}
+	return rows, nil
+}
+
+// removeLists removes the files of all ranges.
+func removeLists(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "differences-*.jsonl"))
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}

@@ -1,0 +1,248 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/hfile"
+)
+
+// cells are those of a range of rows, in HBase's order.
+type cells interface {
+	Next() bool
+	Cell() *hfile.Cell // valid until the next call of Next
+	NewRow() bool
+	Err() error
+	Close() error
+}
+
+// chosen gives those of some cells that a view has.
+type chosen struct {
+	cells
+	view   view
+	column []byte
+	family []byte
+	any    bool // column and family are of the row
+	count  int  // of the column's cells that were given
+	given  bool // a cell of the row
+	fresh  bool
+}
+
+// Next moves to the next cell of the view.
+func (c *chosen) Next() bool {
+	for c.cells.Next() {
+		x := c.cells.Cell()
+		if c.cells.NewRow() {
+			c.any, c.given = false, false
+		}
+		if x.Timestamp < c.view.since || c.view.until > 0 && x.Timestamp >= c.view.until || !c.view.has(x) {
+			continue
+		}
+		if c.view.versions > 0 {
+			if !c.any || !bytes.Equal(c.column, x.Qualifier) || !bytes.Equal(c.family, x.Family) {
+				c.any, c.count = true, 0
+				c.column, c.family = append(c.column[:0], x.Qualifier...), append(c.family[:0], x.Family...)
+			}
+			if c.count++; c.count > c.view.versions {
+				continue
+			}
+		}
+		c.fresh, c.given = !c.given, true
+		return true
+	}
+	return false
+}
+
+func (c *chosen) NewRow() bool { return c.fresh }
+
+// has reports whether a cell's column is one of the view.
+func (v *view) has(c *hfile.Cell) bool {
+	if v.columns == nil {
+		return true
+	}
+	for _, x := range v.columns {
+		if x.Family == string(c.Family) && (x.Qualifier == nil || bytes.Equal(x.Qualifier, c.Qualifier)) {
+			return true
+		}
+	}
+	return false
+}
+
+// A difference is a column, or a version of one, in which two rows differ. One of a and b may be nil. Both are valid during the call
+// that gets them.
+type difference struct {
+	a, b *hfile.Cell
+}
+
+// join merges the cells of two sides. It belongs to one goroutine.
+type join struct {
+	a, b       cells
+	timestamps bool // cells of other timestamps differ
+	versions   bool // a column has several cells
+	// found gets each difference, and after the last one of a row nil. Nil: differences are counted only.
+	found func(*difference) error
+	read  func(rows int64) // gets how many rows of A were read since the last call
+
+	sum   result.ComparedRange
+	x, y  *hfile.Cell // the current cells; nil at the end
+	row   []byte
+	inRow bool
+	hasA  bool // the row
+	hasB  bool
+	wrong bool // the row differs
+}
+
+// run compares all cells.
+func (j *join) run(ctx context.Context) error {
+	if err := j.nextA(); err != nil {
+		return err
+	}
+	if err := j.nextB(); err != nil {
+		return err
+	}
+	reported := int64(0)
+	for n := 0; j.x != nil || j.y != nil; n++ {
+		if n%build.ReportEvery == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			j.read(j.sum.RowsA - reported)
+			reported = j.sum.RowsA
+		}
+		if err := j.step(); err != nil {
+			return err
+		}
+	}
+	j.read(j.sum.RowsA - reported)
+	return j.endRow()
+}
+
+func (j *join) nextA() error {
+	j.x = nil
+	if j.a.Next() {
+		j.x = j.a.Cell()
+		j.sum.CellsA++
+		if j.a.NewRow() {
+			j.sum.RowsA++
+		}
+		return nil
+	}
+	return j.a.Err()
+}
+
+func (j *join) nextB() error {
+	j.y = nil
+	if j.b.Next() {
+		j.y = j.b.Cell()
+		j.sum.CellsB++
+		if j.b.NewRow() {
+			j.sum.RowsB++
+		}
+		return nil
+	}
+	return j.b.Err()
+}
+
+// step takes the next cell of one side, or of both.
+func (j *join) step() error {
+	order := j.order()
+	first := j.x
+	if order > 0 {
+		first = j.y
+	}
+	if !j.inRow || !bytes.Equal(first.Row, j.row) {
+		if err := j.endRow(); err != nil {
+			return err
+		}
+		j.inRow, j.hasA, j.hasB, j.wrong = true, false, false, false
+		j.row = append(j.row[:0], first.Row...)
+	}
+	j.hasA, j.hasB = j.hasA || order <= 0, j.hasB || order >= 0
+	switch {
+	case order < 0:
+		j.sum.CellsOnlyA++
+		if err := j.differ(&difference{a: j.x}); err != nil {
+			return err
+		}
+		return j.nextA()
+	case order > 0:
+		j.sum.CellsOnlyB++
+		if err := j.differ(&difference{b: j.y}); err != nil {
+			return err
+		}
+		return j.nextB()
+	}
+	if value := !bytes.Equal(j.x.Value, j.y.Value); value || j.timestamps && j.x.Timestamp != j.y.Timestamp {
+		if value {
+			j.sum.Values++
+		} else {
+			j.sum.Times++
+		}
+		if err := j.differ(&difference{j.x, j.y}); err != nil {
+			return err
+		}
+	}
+	if err := j.nextA(); err != nil {
+		return err
+	}
+	return j.nextB()
+}
+
+// order is which side's cell comes first: negative for A, positive for B, 0 if they are of one column, and of one timestamp where
+// it distinguishes versions.
+func (j *join) order() int {
+	switch {
+	case j.x == nil:
+		return 1
+	case j.y == nil:
+		return -1
+	}
+	if n := bytes.Compare(j.x.Row, j.y.Row); n != 0 {
+		return n
+	}
+	if n := bytes.Compare(j.x.Family, j.y.Family); n != 0 {
+		return n
+	}
+	if n := bytes.Compare(j.x.Qualifier, j.y.Qualifier); n != 0 {
+		return n
+	}
+	if j.timestamps && j.versions && j.x.Timestamp != j.y.Timestamp {
+		if j.x.Timestamp > j.y.Timestamp {
+			return -1
+		}
+		return 1
+	}
+	return 0
+}
+
+func (j *join) differ(d *difference) error {
+	j.wrong = true
+	if j.found == nil {
+		return nil
+	}
+	return j.found(d)
+}
+
+// endRow counts the row.
+func (j *join) endRow() error {
+	if !j.inRow {
+		return nil
+	}
+	j.inRow = false
+	switch {
+	case !j.wrong:
+		return nil
+	case !j.hasB:
+		j.sum.OnlyA++
+	case !j.hasA:
+		j.sum.OnlyB++
+	default:
+		j.sum.Changed++
+	}
+	if j.found == nil {
+		return nil
+	}
+	return j.found(nil)
+}

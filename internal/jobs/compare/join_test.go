@@ -1,0 +1,318 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testsnapshot"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// randomCells are some of two families, without two of one column and timestamp.
+func randomCells(r *rand.Rand) (cells []hfile.Cell) {
+	for row := range r.IntN(40) {
+		for _, column := range []string{"f:a", "f:b", "g:", "g:a"} {
+			family, qualifier, _ := strings.Cut(column, ":")
+			for stamp := int64(1); stamp < 5; stamp++ {
+				if r.IntN(2) == 0 {
+					cells = append(cells, testsnapshot.Put(fmt.Sprintf("r%02d", row), family, qualifier, stamp, string(rune('x'+r.IntN(3)))))
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// changed is the same with some cells changed, gone, or deleted by markers.
+func changed(r *rand.Rand, cells []hfile.Cell, markers bool) (out []hfile.Cell) {
+	of := 1 + r.IntN(20)
+	for _, c := range cells {
+		switch r.IntN(4 * of) {
+		case 0:
+			continue
+		case 1:
+			c.Value = []byte("y2")
+		case 2:
+			c.Timestamp += 10
+		case 3:
+			if markers {
+				m := c
+				m.Type, m.Value = []hfile.Type{hfile.Delete, hfile.DeleteColumn}[r.IntN(2)], nil
+				out = append(out, m)
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// side lays cells out as HFiles. Several of them may share rows.
+func side(t *testing.T, r *rand.Rand, cells []hfile.Cell) *opened {
+	t.Helper()
+	fsys := hdfsio.NewMemory()
+	var files []snapshot.LooseFile
+	for len(cells) > 0 {
+		n := 1 + r.IntN(len(cells))
+		parts := map[string][]hfile.Cell{}
+		for _, c := range cells[:n] {
+			name := fmt.Sprint(string(c.Family), "/", r.IntN(2))
+			parts[name] = append(parts[name], c)
+		}
+		cells = cells[n:]
+		for name, part := range parts {
+			name = fmt.Sprintf("/%d-%s", len(files), strings.ReplaceAll(name, "/", "-"))
+			w, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
+			testcheck.Must(t, err)
+			_, err = w.Write(testsnapshot.HFile(t, hfile.Options{Family: part[0].Family, BlockSize: 64}, part...))
+			testcheck.Must(t, err)
+			testcheck.Must(t, w.Finish())
+			byRow := func(a, b hfile.Cell) int { return bytes.Compare(a.Row, b.Row) }
+			files = append(files, snapshot.LooseFile{Family: string(part[0].Family), Path: name, First: slices.MinFunc(part, byRow).Row, Last: slices.MaxFunc(part, byRow).Row})
+			info, err := fsys.Stat(t.Context(), name)
+			testcheck.Must(t, err)
+			files[len(files)-1].Size = info.Size()
+		}
+	}
+	snap, err := snapshot.OfFiles(fsys, "/", files)
+	testcheck.Must(t, err)
+	return &opened{Side: Side{Dir: "/"}, snap: snap, as: "hfiles"}
+}
+
+// columnsOf is what a view has of cells: the values and timestamps of each column of each row, the newest first.
+func columnsOf(cells []hfile.Cell, v view, in []Range) map[string][]hfile.Cell {
+	all := map[string][]hfile.Cell{}
+	seen := testsnapshot.Seen(cells, 1<<30)
+	for _, c := range cells {
+		if _, ok := seen[testsnapshot.Key(&c)]; !ok || c.Type != hfile.Put || c.Timestamp < v.since || v.until > 0 && c.Timestamp >= v.until {
+			continue
+		}
+		if v.families != nil && !slices.Contains(v.families, string(c.Family)) || !v.has(&c) {
+			continue
+		}
+		if in != nil && !slices.ContainsFunc(in, func(r Range) bool {
+			return bytes.Compare(c.Row, r.Start) >= 0 && (len(r.Stop) == 0 || bytes.Compare(c.Row, r.Stop) < 0)
+		}) {
+			continue
+		}
+		key := fmt.Sprintf("%s/%s:%s", c.Row, c.Family, c.Qualifier)
+		all[key] = append(all[key], c)
+	}
+	for key, list := range all {
+		slices.SortFunc(list, func(a, b hfile.Cell) int { return int(b.Timestamp - a.Timestamp) })
+		if v.versions > 0 {
+			all[key] = list[:min(len(list), v.versions)]
+		}
+	}
+	return all
+}
+
+// plainly counts differences by maps.
+func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
+	type row struct{ a, b, wrong bool }
+	rows := map[string]*row{}
+	of := func(key string) *row {
+		name, _, _ := strings.Cut(key, "/")
+		if rows[name] == nil {
+			rows[name] = &row{}
+		}
+		return rows[name]
+	}
+	keys := map[string]bool{}
+	for key, list := range a {
+		d.CellsA += int64(len(list))
+		of(key).a, keys[key] = true, true
+	}
+	for key, list := range b {
+		d.CellsB += int64(len(list))
+		of(key).b, keys[key] = true, true
+	}
+	for key := range keys {
+		before := d.Differences
+		x, y := a[key], b[key]
+		if r.Timestamps && r.Versions != 1 {
+			for _, c := range x {
+				at := slices.IndexFunc(y, func(o hfile.Cell) bool { return o.Timestamp == c.Timestamp })
+				if at < 0 {
+					d.CellsOnlyA++
+				} else if !bytes.Equal(y[at].Value, c.Value) {
+					d.Values++
+				}
+			}
+			for _, c := range y {
+				if !slices.ContainsFunc(x, func(o hfile.Cell) bool { return o.Timestamp == c.Timestamp }) {
+					d.CellsOnlyB++
+				}
+			}
+		} else {
+			both := min(len(x), len(y))
+			d.CellsOnlyA += int64(len(x) - both)
+			d.CellsOnlyB += int64(len(y) - both)
+			for i := range both {
+				if !bytes.Equal(x[i].Value, y[i].Value) {
+					d.Values++
+				} else if r.Timestamps && x[i].Timestamp != y[i].Timestamp {
+					d.Times++
+				}
+			}
+		}
+		if d.Differences != before {
+			of(key).wrong = true
+		}
+	}
+	for _, x := range rows {
+		if x.a {
+			d.RowsA++
+		}
+		if x.b {
+			d.RowsB++
+		}
+		switch {
+		case !x.wrong:
+		case !x.b:
+			d.OnlyA++
+		case !x.a:
+			d.OnlyB++
+		default:
+			d.Changed++
+		}
+	}
+	return d
+}
+
+// found compares by ranges, as a job does.
+func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (sum result.ComparedRange) {
+	t.Helper()
+	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes"}.withDefaults(), ranges: within(cuts, req.Ranges)}
+	for i := range j.ranges {
+		f, err := j.compareRange(t.Context(), i)
+		testcheck.Must(t, err)
+		sum.RowsA += f.RowsA
+		sum.RowsB += f.RowsB
+		sum.CellsA += f.CellsA
+		sum.CellsB += f.CellsB
+		sum.Add(f.Differences)
+	}
+	return sum
+}
+
+// TestJoin: whatever files, ranges and views, as many rows and cells differ as maps say, and so many rows are listed.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	r := testcheck.Rand(t)
+	for range 80 {
+		cells := randomCells(r)
+		x, y := cells, changed(r, cells, true)
+		if r.IntN(2) == 0 {
+			x, y = y, x
+		}
+		a, b := side(t, r, x), side(t, r, y)
+		req := Request{Versions: r.IntN(3), Timestamps: r.IntN(2) == 0}
+		switch r.IntN(3) {
+		case 0:
+			req.Columns = []Column{{Family: "f", Qualifier: []byte("b")}, {Family: "g"}}
+		case 1:
+			req.Columns = []Column{{Family: "g", Qualifier: []byte{}}}
+		}
+		if r.IntN(2) == 0 {
+			req.Since, req.Until = int64(r.IntN(4)), int64(3+r.IntN(9))
+		}
+		if r.IntN(3) == 0 {
+			req.Ranges = []Range{{[]byte("r03"), []byte("r07")}, {[]byte("r10"), nil}}
+		}
+		var cuts [][]byte
+		for row := range 40 {
+			if r.IntN(8) == 0 {
+				cuts = append(cuts, fmt.Appendf(nil, "r%02d", row))
+			}
+		}
+		v := req.view(time.Time{})
+		want := plainly(req, columnsOf(x, v, req.Ranges), columnsOf(y, v, req.Ranges))
+		dir := t.TempDir()
+		if d := cmp.Diff(want, found(t, req, a, b, cuts, dir)); d != "" {
+			t.Fatalf("%+v: %s", req, d)
+		}
+		rows, err := gather(dir, 100, filepath.Join(dir, "all"), 1000)
+		if testcheck.Must(t, err); int64(rows) != want.Rows() {
+			t.Fatalf("%d rows are listed, %+v", rows, want)
+		}
+	}
+}
+
+// TestMend: what is loaded into B makes it what A is, in a few rounds.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	r := testcheck.Rand(t)
+	for range 80 {
+		x := randomCells(r)
+		y := changed(r, x, false)
+		if r.IntN(2) == 0 {
+			x, y = y, x
+		}
+		req := Request{Versions: r.IntN(2), Timestamps: true, Repair: true}
+		if req.Versions == 1 {
+			req.Timestamps = r.IntN(2) == 0
+		}
+		v := req.view(time.Time{})
+		for round := 0; ; round++ {
+			a, b := side(t, r, x), side(t, r, y)
+			if d := plainly(req, columnsOf(x, v, nil), columnsOf(y, v, nil)); d.Rows() == 0 {
+				break
+			} else if round == 5 {
+				t.Fatalf("%+v: %+v", req, d)
+			}
+			y = append(y, mended(t, req, a, b)...)
+			y = newest(y)
+		}
+	}
+}
+
+// mended are the cells of a repair, in their order.
+func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
+	t.Helper()
+	p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000)}}
+	testcheck.Must(t, p.cells(context.WithoutCancel(t.Context()), &region{ranges: []Range{{}}}, "", func(c *hfile.Cell) error {
+		copied := *c
+		for _, b := range []*[]byte{&copied.Row, &copied.Family, &copied.Qualifier, &copied.Value} {
+			*b = bytes.Clone(*b)
+		}
+		cells = append(cells, copied)
+		return nil
+	}))
+	w, err := hfile.NewWriter(io.Discard, hfile.Options{Family: []byte("f")})
+	testcheck.Must(t, err)
+	for i := range cells { // a file takes them
+		if string(cells[i].Family) == "f" {
+			testcheck.Must(t, w.Append(&cells[i]))
+		}
+	}
+	return cells
+}
+
+// newest leaves the last of cells with one column, timestamp and kind, as the sequence of loads does.
+func newest(cells []hfile.Cell) (kept []hfile.Cell) {
+	at := map[string]int{}
+	for _, c := range cells {
+		key := fmt.Sprint(testsnapshot.Key(&c), c.Type)
+		if i, ok := at[key]; ok {
+			kept[i] = c
+			continue
+		}
+		at[key] = len(kept)
+		kept = append(kept, c)
+	}
+	return kept
+}

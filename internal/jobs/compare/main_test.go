@@ -1,0 +1,9 @@
+package compare
+
+import (
+	"testing"
+
+	"bulkload/internal/test/testcluster"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }

@@ -1,0 +1,221 @@
+package compare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"path/filepath"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/newkeys"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// openAll opens both sides: tables and files first, since HFiles of an export are divided as the other side's regions are.
+func (j *run) openAll(ctx context.Context) (err error) {
+	j.o.Events.Phase("snapshot")
+	sides := []struct {
+		side  Side
+		place string
+		to    **opened
+	}{{j.req.A, checkpoint.PlaceA, &j.a}, {j.req.B, checkpoint.PlaceB, &j.b}}
+	for _, s := range sides {
+		if s.side.Export == nil {
+			if *s.to, err = j.open(ctx, s.side, s.place); err != nil {
+				return fmt.Errorf("%s: %w", s.side.name(), err)
+			}
+		}
+	}
+	for i, s := range sides {
+		if s.side.Export != nil {
+			if *s.to, err = j.export(ctx, s.side, *sides[1-i].to); err != nil {
+				return fmt.Errorf("%s: %w", s.side.name(), err)
+			}
+		}
+	}
+	if j.req.Key != "" {
+		if j.a, err = j.rekeyed(ctx); err != nil {
+			return err
+		}
+	}
+	v := j.req.view(j.now)
+	for _, o := range []*opened{j.a, j.b} {
+		if err := o.check(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open opens a side that is there.
+func (j *run) open(ctx context.Context, s Side, place string) (*opened, error) {
+	if s.Dir != "" {
+		return openFiles(ctx, s)
+	}
+	o := tablesource.Options{By: j.o.ReadBy}
+	ref := tablesource.Ref{Table: s.Table, Snapshot: s.Snapshot}
+	if s.isTable() && j.o.ReadBy != tablesource.ByScan {
+		own, err := job.RecordSnapshot(j.st, s.Table, checkpoint.ReadSnapshotRecord{Place: place, Conf: s.Conf})
+		if err != nil {
+			return nil, err
+		}
+		o.Name, o.Created, o.Keep = own.Snapshot, own.Created, true
+	} else if s.Snapshot != "" {
+		o.By = tablesource.ByFiles
+	}
+	src, err := tablesource.Open(ctx, s.Env, ref, o)
+	if err != nil {
+		return nil, err
+	}
+	src.Report(s.Env.Log.Warn)
+	open := &opened{Side: s, snap: src.Snapshot, scan: src.Scanned, as: "snapshot", close: src.Close}
+	if open.scan != nil {
+		open.as, open.at = "scan", src.Scanned.Since()
+	} else {
+		open.at = src.Snapshot.Created
+	}
+	return open, nil
+}
+
+// openFiles opens a directory of HFiles.
+func openFiles(ctx context.Context, s Side) (*opened, error) {
+	fsys, dir, err := s.Env.Resolve(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := job.ListHFiles(ctx, fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	return looseOf(s, fsys, dir, files, "hfiles")
+}
+
+// looseOf is a side of HFiles that no table has.
+func looseOf(s Side, fsys hdfsio.FS, dir string, files []manifest.File, as string) (*opened, error) {
+	var loose []snapshot.LooseFile
+	for _, f := range files {
+		loose = append(loose, snapshot.LooseFile{Family: f.Family, Path: path.Join(dir, f.Name), Size: f.Bytes, First: f.FirstRow, Last: f.LastRow})
+	}
+	snap, err := snapshot.OfFiles(fsys, dir, loose)
+	if err != nil {
+		return nil, fail.With(fail.Input, err)
+	}
+	return &opened{Side: s, snap: snap, as: as}, nil
+}
+
+// export builds the HFiles of an export on local disk.
+func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error) {
+	if s.Export.Several() {
+		return nil, fail.Errorf(fail.Config, "the job file has several tables: compare takes one of a table and its key")
+	}
+	dir, err := j.scratch()
+	if err != nil {
+		return nil, err
+	}
+	t := s.Export.Targets()[0]
+	family, err := t.ApplyTo(spec.DefaultFamily(t.FamilyName()))
+	if err != nil {
+		return nil, err
+	}
+	unmount, err := tablesource.Mount(ctx, s.Env, s.Export.Inputs, tablesource.ReadBy(s.Export.ReadBy), s.Export.KeyParser)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unmount(ctx) }() // of an input that is a table; a snapshot that stays is warned about by its name
+	work := j.o.WorkOptions
+	if work.RejectFile == "" {
+		work.RejectFile = filepath.Join(dir, job.RejectsName)
+	}
+	out := filepath.Join(dir, "export")
+	all, err := build.Directories(ctx, s.Env, *s.Export, []build.Shape{{Families: []spec.Family{family}, Splits: other.starts()}}, out, work)
+	if err != nil {
+		return nil, err
+	}
+	m := all[0]
+	o, err := looseOf(s, hdfsio.Local{}, out, m.Files, "export")
+	if o != nil {
+		o.sum, o.at = m.Digest.String(), time.Now()
+	}
+	return o, err
+}
+
+// rekeyed builds the HFiles of A's rows under B's keys on local disk.
+func (j *run) rekeyed(ctx context.Context) (*opened, error) {
+	dir, err := j.scratch()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := j.req.keys()
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	ranges, err := partition.New(j.b.starts())
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	budget, err := source.NewBudget("")
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	a := j.a
+	w := j.o.WorkOptions
+	p := &newkeys.Plan{Table: j.req.tableName().String(), Key: keys.key, OldKey: keys.old, Families: spec.DefaultFamilies(a.families()), Ranges: ranges, Now: j.now, Duplicates: extsort.Fail}
+	out := filepath.Join(dir, "keys")
+	if err := (hdfsio.Local{}).MkdirAll(ctx, out, 0o700); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	m, err := newkeys.Build(ctx, a.snap, p, build.Output{FS: hdfsio.Local{}, Dir: out},
+		newkeys.Options{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: budget, Events: w.Events, Gate: w.Gate}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	o, err := looseOf(a.Side, hdfsio.Local{}, out, m.Files, "snapshot, with new keys")
+	if o != nil {
+		o.sum, o.at, o.close = a.fingerprint(), a.at, a.close
+	}
+	return o, err
+}
+
+// starts are the rows at which the side's regions begin, without the first.
+func (o *opened) starts() (rows [][]byte) {
+	switch {
+	case o == nil: // both are exports
+	case o.scan != nil:
+		return o.scan.Starts[1:]
+	case o.as == "snapshot":
+		for _, r := range o.snap.Regions[1:] {
+			rows = append(rows, r.Start)
+		}
+	}
+	return rows
+}
+
+// fingerprint distinguishes what the side has from what it has had in an earlier attempt; a table that is scanned stands for all that it had.
+func (o *opened) fingerprint() string {
+	switch {
+	case o.scan != nil:
+		return "scan " + o.name()
+	case o.sum != "":
+		return o.as + " " + o.sum
+	case o.as == "snapshot":
+		return "snapshot " + hex.EncodeToString(o.snap.Checksum[:])
+	}
+	sum := sha256.New()
+	for _, r := range o.snap.Regions {
+		fmt.Fprintf(sum, "%q %q %d %d\n", r.Encoded, r.Start, r.Files, r.Bytes)
+	}
+	return o.as + " " + hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,57 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"slices"
+)
+
+// divide cuts all rows into ranges of about so many bytes of the larger side, at its regions and at blocks of its files. A side that is
+// scanned is cut at its regions.
+func divide(ctx context.Context, a, b *opened, most int64) (cuts [][]byte, err error) {
+	larger := a
+	if b.bytes() > a.bytes() {
+		larger = b
+	}
+	if larger.snap == nil {
+		return larger.scan.Starts[1:], nil
+	}
+	gathered := int64(0)
+	for i := range larger.snap.Regions {
+		r := &larger.snap.Regions[i]
+		if gathered += r.Bytes; i > 0 && (gathered > most || r.Bytes > most/2) {
+			cuts, gathered = append(cuts, r.Start), r.Bytes
+		}
+		if r.Bytes <= most {
+			continue
+		}
+		rows, err := larger.snap.Cuts(ctx, i, int((r.Bytes+most-1)/most))
+		if err != nil {
+			return nil, err
+		}
+		cuts = append(cuts, rows...)
+		gathered = most
+	}
+	return cuts, nil
+}
+
+// within are the ranges between cuts, as far as they are in some ranges; none are all rows.
+func within(cuts [][]byte, in []Range) (out []Range) {
+	if len(in) == 0 {
+		in = []Range{{}}
+	}
+	for _, r := range in {
+		start := r.Start
+		for _, cut := range cuts {
+			if bytes.Compare(cut, start) <= 0 {
+				continue
+			}
+			if len(r.Stop) > 0 && bytes.Compare(cut, r.Stop) >= 0 {
+				break
+			}
+			out, start = append(out, Range{start, cut}), cut
+		}
+		out = append(out, Range{start, r.Stop})
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,293 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/rewrite"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// repair is the loading of what B lacks: a job of its own, so that a load that has begun is resumed before B is read again.
+type repair struct {
+	req Request
+	o   Options
+	env *cluster.Env
+	c   *loader.Cluster // B's
+	st  *checkpoint.Job
+
+	facts *cluster.Facts
+	dir   *staging.Dir
+	files []loader.HFile
+	found *run // nil: an earlier attempt's load is resumed
+	done  *result.Repair
+}
+
+// repair brings B's cells to those of A where they differ. Without what was found it only finishes a load that an earlier attempt has begun;
+// then, and if there is none, it gives nil or what was done.
+func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.Repair, err error) {
+	c, err := r.B.Env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	id, err := r.identity("compare, repair", o.State.JobID)
+	if err != nil {
+		return nil, err
+	}
+	if id, err = id.OnCluster(ctx, c); err != nil {
+		return nil, err
+	}
+	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := st.Work(ctx)
+	defer func() { end(&err) }()
+	p := &repair{req: r, o: o, env: r.B.Env, c: c, st: st, found: found, done: &result.Repair{Job: st.Dir}}
+	switch {
+	case found == nil && (st.Finished || !st.Loading):
+		return nil, nil
+	case found != nil && (st.Finished || !st.Loading && st.Plan != nil):
+		if err := st.Restart(ctx, p.env); err != nil {
+			return nil, err
+		}
+	}
+	return p.done, st.Steps(ctx, o.Gate, []checkpoint.Step{
+		{Name: "begin the attempt", Run: p.begin},
+		{Name: "plan the repair", Run: p.plan},
+		{Name: "write what B lacks", Done: func() bool { return st.Loading }, Run: p.write},
+		{Name: "load it", Gate: true, Run: p.load},
+	})
+}
+
+func (p *repair) begin(context.Context) error {
+	_, err := p.st.Begin(p.o.State.Version)
+	return err
+}
+
+// plan asks what the table says of itself, and names the staging directory.
+func (p *repair) plan(ctx context.Context) (err error) {
+	table := p.req.B.Table.String()
+	var families []string
+	if p.found != nil {
+		families = p.found.a.families()
+		if only := p.req.families(); only != nil {
+			families = only
+		}
+		for _, f := range p.found.b.families() { // markers
+			if !slices.Contains(families, f) && p.req.families() == nil {
+				families = append(families, f)
+			}
+		}
+	} else {
+		for _, f := range p.st.Plan.Families {
+			families = append(families, f.Name)
+		}
+	}
+	if p.facts, err = cluster.TableFacts(ctx, p.env, p.c, table, families...); err != nil {
+		return err
+	}
+	if p.st.Plan == nil {
+		now := time.Now().UnixMilli()
+		l, err := staging.Choose(ctx, p.env, p.o.Staging, table, now)
+		if err != nil {
+			return err
+		}
+		plan := checkpoint.PlanRecord{Job: p.st.ID, Table: table, Family: p.facts.Family, Families: p.facts.Families, Columns: []string{}, Timestamp: now, Staging: l.String()}
+		if err := p.st.Record(checkpoint.EventPlan, plan); err != nil {
+			return err
+		}
+	}
+	p.dir, err = staging.MakeAt(ctx, p.env, p.st.Plan.Staging)
+	return err
+}
+
+// region is a region of B with what of the ranges that differ is in it.
+type region struct {
+	number int
+	ranges []Range
+	cells  []int64 // of each family of the facts, that are to be loaded
+}
+
+// write makes a file for each region and family in which B differs.
+func (p *repair) write(ctx context.Context) error {
+	regions := p.regions()
+	var next atomic.Int64
+	var mu sync.Mutex
+	err := workers.Run(ctx, min(p.workers(), len(regions)), func(ctx context.Context, _ int) error {
+		for i := int(next.Add(1)) - 1; i < len(regions); i = int(next.Add(1)) - 1 {
+			r := &regions[i]
+			r.cells = make([]int64, len(p.facts.Families))
+			marks := int64(0)
+			err := p.cells(ctx, r, "", func(c *hfile.Cell) error {
+				r.cells[p.family(c.Family)]++
+				if c.Type != hfile.Put {
+					marks++
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			p.done.Markers += marks
+			mu.Unlock()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var all []rewrite.Content
+	for i := range regions {
+		r := &regions[i]
+		for k, n := range r.cells {
+			if n == 0 {
+				continue
+			}
+			p.done.Cells += n
+			name := p.facts.Families[k].Name
+			all = append(all, rewrite.Content{Family: name, Name: hfile.Name("repair %s %d %s %d", p.facts.Name, p.st.Plan.Timestamp, name, r.number), Region: r.number,
+				What: fmt.Sprintf("cells for region %d", r.number), Size: n * 128,
+				Fill: func(ctx context.Context, add func(*hfile.Cell) error) error { return p.cells(ctx, r, name, add) }})
+		}
+	}
+	p.done.Cells -= p.done.Markers
+	prefix, _ := rewrite.SplitURI(p.dir.Location.URI())
+	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, func(name string) spec.Family { return p.facts.Families[p.family([]byte(name))] }, p.st.Plan.Timestamp)
+	p.files, err = rw.MakeAll(ctx, prefix, all, p.workers(), p.o.Events)
+	if err != nil && ctx.Err() == nil {
+		err = fail.With(fail.HDFS, err)
+	}
+	return err
+}
+
+func (p *repair) workers() int { return max(p.o.Workers, 2) }
+
+// family is the number of a family among those of the facts.
+func (p *repair) family(name []byte) int {
+	return slices.IndexFunc(p.facts.Families, func(f spec.Family) bool { return f.Name == string(name) })
+}
+
+// regions are those of B in which ranges differ.
+func (p *repair) regions() (list []region) {
+	for i, r := range p.facts.Regions {
+		var in []Range
+		for number, x := range p.found.ranges {
+			if f, ok := p.found.st.Compared[number]; !ok || f.Rows() == 0 {
+				continue
+			}
+			if both, ok := x.intersect(Range{r.Start, r.End}); ok {
+				in = append(in, both)
+			}
+		}
+		if len(in) > 0 {
+			list = append(list, region{number: i, ranges: in})
+		}
+	}
+	return list
+}
+
+// intersect are the rows of both ranges; false: there can be none.
+func (r Range) intersect(o Range) (Range, bool) {
+	both := r
+	if bytes.Compare(o.Start, both.Start) > 0 {
+		both.Start = o.Start
+	}
+	if len(both.Stop) == 0 || len(o.Stop) > 0 && bytes.Compare(o.Stop, both.Stop) < 0 {
+		both.Stop = o.Stop
+	}
+	return both, len(both.Stop) == 0 || bytes.Compare(both.Start, both.Stop) < 0
+}
+
+// cells gives the cells that bring the rows of a region to those of A, of one family or all, in HBase's order.
+func (p *repair) cells(ctx context.Context, r *region, family string, add func(*hfile.Cell) error) error {
+	v := p.req.view(p.found.now)
+	if family != "" {
+		v.families = []string{family}
+	}
+	for _, x := range r.ranges {
+		if err := p.cellsOf(ctx, x, v, add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *repair) cellsOf(ctx context.Context, x Range, v view, add func(*hfile.Cell) error) (err error) {
+	a, err := p.found.a.read(ctx, x, v)
+	if err != nil {
+		return readFailure(err)
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	b, err := p.found.b.read(ctx, x, v)
+	if err != nil {
+		return readFailure(err)
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	m := &join{a: a, b: b, timestamps: p.req.Timestamps, versions: p.req.Versions != 1, read: func(int64) {}, found: func(d *difference) error {
+		if d == nil {
+			return nil
+		}
+		if p.found.again && d.b == nil && !p.req.Timestamps { // over B's delete markers
+			c := *d.a
+			c.Timestamp = max(c.Timestamp, p.st.Plan.Timestamp)
+			return add(&c)
+		}
+		return p.req.mend(d, add)
+	}}
+	return m.run(ctx)
+}
+
+// mend gives the cells that make B show what A shows in a column, or in one version of it.
+func (r Request) mend(d *difference, add func(*hfile.Cell) error) error {
+	marker := hfile.DeleteColumn // of the cell and all older ones
+	if r.Versions != 1 || r.Since > 0 || r.Until > 0 {
+		marker = hfile.Delete // of this one
+	}
+	switch {
+	case d.a == nil:
+		return add(&hfile.Cell{Row: d.b.Row, Family: d.b.Family, Qualifier: d.b.Qualifier, Timestamp: d.b.Timestamp, Type: marker})
+	case d.b == nil || d.a.Timestamp >= d.b.Timestamp:
+		return add(d.a)
+	case !r.Timestamps: // over B's newer cell
+		c := *d.a
+		c.Timestamp = d.b.Timestamp
+		return add(&c)
+	}
+	if err := add(&hfile.Cell{Row: d.b.Row, Family: d.b.Family, Qualifier: d.b.Qualifier, Timestamp: d.b.Timestamp, Type: hfile.Delete}); err != nil {
+		return err
+	}
+	return add(d.a)
+}
+
+// load brings the files into B.
+func (p *repair) load(ctx context.Context) error {
+	r := &result.Result{Schema: 1, Table: p.facts.Name.String(), Job: p.st.Dir, Staging: p.st.Plan.Staging}
+	p.done.Files = len(p.files)
+	if p.found != nil {
+		p.done.Found = p.found.result.Found
+	}
+	s := job.Staged{Env: p.env, Cluster: p.c, Facts: p.facts, Dir: p.dir, Files: job.StagedFiles(p.files), Journal: p.st}
+	if err := s.Load(ctx, job.LoadOptions{Gate: p.o.Gate, Uploads: p.o.Uploads, Events: p.o.Events}, r); err != nil {
+		return err
+	}
+	p.st.EndPrepared(ctx, p.env, p.c, p.o.Events)
+	return p.st.End(ctx, r, p.dir, false, p.o.Events)
+}

@@ -1,0 +1,209 @@
+package compare
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// A Side names what is compared: one of Table, Snapshot, Dir and Export.
+type Side struct {
+	Table    loader.TableName
+	Snapshot string
+	Dir      string    // of HFiles, in a directory for each family
+	Export   *spec.Job // whose inputs are read as run reads them
+
+	// Env has the cluster, file systems and inputs. Conf is the directory of its configuration if that is not the command's.
+	Env  *cluster.Env
+	Conf string
+}
+
+// name is how results name a side.
+func (s Side) name() string {
+	switch {
+	case s.Snapshot != "":
+		return tablesource.Ref{Snapshot: s.Snapshot}.String()
+	case s.Dir != "":
+		return s.Dir
+	case s.Export != nil:
+		return fmt.Sprintf("%q", s.Export.Inputs)
+	}
+	return tablesource.Ref{Table: s.Table}.String()
+}
+
+func (s Side) isTable() bool { return s.Table != (loader.TableName{}) }
+
+// A Column selects cells.
+type Column struct {
+	Family    string
+	Qualifier []byte // nil: every column of the family
+}
+
+// A Range is rows from Start on and before Stop; empty bounds are the table's ends.
+type Range struct{ Start, Stop []byte }
+
+// A Request says what is compared.
+type Request struct {
+	A, B Side
+	// Ranges are those of the rows, in order and apart from each other. Default: all rows.
+	Ranges []Range
+	// Columns are those of the cells. Default: all.
+	Columns []Column
+	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.
+	Since, Until int64
+	// Versions is how many cells of a column are compared, the newest first; 0: all that the families keep. 1 is what readers see.
+	Versions int
+	// Timestamps says that cells of other timestamps differ.
+	Timestamps bool
+	// Key is the spec of B's keys, of columns of A or, with OldKey, of A's keys: A's rows are compared under the keys that rekey
+	// gives them. Empty: rows have the same keys.
+	Key, OldKey string
+	// Repair loads into B, which is a table, what differs.
+	Repair bool
+}
+
+// Options say how [Run] works.
+type Options struct {
+	build.WorkOptions
+	State       checkpoint.Options
+	ReadBy      tablesource.ReadBy
+	Staging     string // directory on HDFS for what a repair loads, default that of [staging.Base]
+	Differences string // file for the rows that differ; empty: none is written
+	Limit       int    // rows in it at most, default 1000
+	RangeBytes  int64  // of HFiles that one range has, about; default 64 MiB
+}
+
+const (
+	defaultLimit = 1000
+	rangeBytes   = 64 << 20
+)
+
+func (o Options) withDefaults() Options {
+	o.Limit, o.RangeBytes = cmp.Or(o.Limit, defaultLimit), cmp.Or(o.RangeBytes, rangeBytes)
+	return o
+}
+
+// check refuses what cannot be compared.
+func (r Request) check(o Options) error {
+	scans := o.ReadBy == tablesource.ByScan && (r.A.isTable() || r.B.isTable())
+	switch {
+	case scans && r.Versions != 1:
+		return fail.Errorf(fail.Config, "%s scan reads the newest version only: leave %s out, or read files", setting.ReadBy, setting.AllVersions)
+	case r.Until > 0 && r.Until <= r.Since:
+		return fail.Errorf(fail.Config, "%s is not before %s: no cell is between them", setting.Since, setting.Until)
+	case r.Repair && !r.B.isTable():
+		return fail.Errorf(fail.Config, "%s needs a table as B: a snapshot, a directory and an export are only read", setting.RepairB)
+	case r.Repair && r.Versions != 1 && !r.Timestamps:
+		return fail.Errorf(fail.Config, "%s of several versions needs %s: a version is found again by its timestamp", setting.RepairB, setting.Timestamps)
+	case r.Repair && r.Key != "":
+		return fail.Errorf(fail.Config, "%s does not go with %s: rekey makes the rows under new keys", setting.RepairB, setting.NewKey)
+	case r.Key == "" && r.OldKey != "":
+		return fail.Errorf(fail.Config, "%s needs %s, the spec of B's keys", setting.OldKey, setting.NewKey)
+	case r.Key != "" && (r.A.Dir != "" || r.A.Export != nil || o.ReadBy == tablesource.ByScan):
+		return fail.Errorf(fail.Config, "%s needs a table or a snapshot as A, read from its files", setting.NewKey)
+	case r.Key != "" && len(r.Ranges) > 0:
+		return fail.Errorf(fail.Config, "%s compares all rows: those of a range of A are all over B", setting.NewKey)
+	}
+	for i, x := range r.Ranges {
+		if i > 0 && (len(r.Ranges[i-1].Stop) == 0 || bytes.Compare(r.Ranges[i-1].Stop, x.Start) > 0) || len(x.Stop) > 0 && bytes.Compare(x.Start, x.Stop) >= 0 {
+			return fail.Errorf(fail.Config, "the ranges of rows overlap, or are not in order")
+		}
+	}
+	if r.Key != "" {
+		if _, err := r.keys(); err != nil {
+			return fail.With(fail.Config, err)
+		}
+	}
+	return nil
+}
+
+// keySpecs are those of a request with Key.
+type keySpecs struct {
+	key keygen.Expr
+	old keygen.Expr // nil: none
+}
+
+func (r Request) keys() (k keySpecs, err error) {
+	if k.key, err = keygen.Parse(r.Key); err == nil && r.OldKey != "" {
+		k.old, err = keygen.Parse(r.OldKey)
+	}
+	return k, err
+}
+
+// identity distinguishes the job from every other. what is compare, or the repair that follows it.
+func (r Request) identity(what, word string) (checkpoint.Identity, error) {
+	parts := []string{what}
+	for _, s := range []Side{r.A, r.B} {
+		at := s.name()
+		if s.Dir != "" {
+			place, err := s.Env.Place(s.Dir)
+			if err != nil {
+				return checkpoint.Identity{}, err
+			}
+			at = place
+		}
+		if s.Export != nil {
+			at += " " + s.Export.Table + " " + s.Export.Key()
+		}
+		parts = append(parts, at, s.Conf)
+	}
+	for _, x := range r.Ranges {
+		parts = append(parts, rowkey.String(x.Start), rowkey.String(x.Stop))
+	}
+	for _, c := range r.Columns {
+		parts = append(parts, fmt.Sprintf("%s:%q %t", c.Family, c.Qualifier, c.Qualifier == nil))
+	}
+	parts = append(parts, fmt.Sprint(r.Since, r.Until, r.Versions, r.Timestamps), r.Key, r.OldKey, word)
+	return checkpoint.IdentifyParts(r.tableName(), parts...), nil
+}
+
+// tableName is the table in the name of the job's directory.
+func (r Request) tableName() loader.TableName {
+	for _, s := range []Side{r.B, r.A} {
+		if s.isTable() {
+			return s.Table
+		}
+	}
+	return loader.TableName{Namespace: "default", Qualifier: "compared"}
+}
+
+// families are those that the columns name; nil: all.
+func (r Request) families() (names []string) {
+	for _, c := range r.Columns {
+		if !slices.Contains(names, c.Family) {
+			names = append(names, c.Family)
+		}
+	}
+	return names
+}
+
+// view is how cells of both sides are chosen.
+type view struct {
+	families []string
+	columns  []Column // nil: all columns of the families
+	since    int64
+	until    int64 // 0: no bound
+	versions int   // 0: all
+	now      time.Time
+}
+
+func (r Request) view(now time.Time) view {
+	v := view{families: r.families(), since: r.Since, until: r.Until, versions: r.Versions, now: now}
+	if slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Qualifier != nil }) {
+		v.columns = r.Columns
+	}
+	return v
+}

@@ -1,0 +1,351 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/base/workers"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// run is one process's work on a comparison.
+type run struct {
+	req Request
+	o   Options
+	st  *checkpoint.Job
+	now time.Time // by which cells have expired
+	dir string    // of the lists of differences
+
+	a, b   *opened
+	built  bool // there is a directory for HFiles to compare
+	ranges []Range
+	result *result.Comparison
+	fixed  *result.Repair // nil: nothing was repaired
+	again  bool           // what was loaded is hidden by delete markers of B, as far as it still differs
+}
+
+// repairs is how often B is repaired and compared again: a marker can uncover an older cell.
+const repairs = 3
+
+// Run compares, and if it is asked to repairs B and compares again. With a state directory the same call after a crash resumes. Two sides
+// that differ are no error.
+func Run(ctx context.Context, request Request, o Options) (*result.Comparison, error) {
+	start := time.Now()
+	o = o.withDefaults()
+	if err := request.check(o); err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	c, err := request.A.Env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var done []result.Repair
+	if request.Repair { // what an earlier attempt has begun to load is loaded before anything is read
+		resumed, err := request.repair(ctx, o, nil)
+		if err != nil {
+			return nil, err
+		}
+		if resumed != nil {
+			done, o.State.Restart = append(done, *resumed), true
+		}
+	}
+	for {
+		r, fixed, err := request.compare(ctx, c, o, done)
+		if r != nil {
+			r.Repairs, r.Elapsed = done, time.Since(start)
+		}
+		if err != nil || fixed == nil {
+			return r, err
+		}
+		done, o.State.Restart = append(done, *fixed), false
+	}
+}
+
+// compare is one comparison, as a job, and the repair that follows it; done are those before. Without a repair fixed is nil.
+func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []result.Repair) (_ *result.Comparison, fixed *result.Repair, err error) {
+	id, err := r.identity("compare", o.State.JobID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if id, err = id.OnCluster(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, end := st.Work(ctx)
+	defer func() { end(&err) }()
+	if o.State.Restart || st.Finished { // tables change: what was found before is not asked for
+		if err := st.Restart(ctx, r.A.Env); err != nil {
+			return nil, nil, err
+		}
+	}
+	j := &run{req: r, o: o, st: st, dir: st.Dir, now: time.Now(), result: &result.Comparison{Schema: 1, Job: st.Dir}}
+	if j.dir == "" {
+		if j.dir, err = os.MkdirTemp(o.SpillDir, "bulkload-compare-"); err != nil {
+			return nil, nil, fail.With(fail.Config, err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(j.dir)) }()
+	}
+	if st.Comparing != nil {
+		j.now = time.UnixMilli(st.Comparing.Now)
+	}
+	err = st.Steps(ctx, o.Gate, []checkpoint.Step{
+		{Name: "begin the attempt", Run: j.begin},
+		{Name: "open both sides", Gate: true, Run: j.openAll, TakeBack: j.giveBack},
+		{Name: "divide the rows into ranges", Run: j.divide},
+		{Name: "compare the ranges", Gate: true, Run: j.compareAll},
+		{Name: "write the differences", Run: j.list},
+		{Name: "repair B", Run: func(ctx context.Context) error { return j.repair(ctx, done) }},
+		{Name: "end the job", Run: j.end},
+	})
+	return j.result, j.fixed, errors.Join(err, j.close(ctx))
+}
+
+func (j *run) begin(context.Context) error {
+	attempt, err := j.st.Begin(j.o.State.Version)
+	if err == nil {
+		j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.req.tableName().String(), Attempt: attempt, Inputs: []string{j.req.A.name(), j.req.B.name()},
+			Phases: []string{"snapshot", "compare"}})
+	}
+	return err
+}
+
+// scratch is the directory on local disk for HFiles that are built to be compared. It is new in each attempt.
+func (j *run) scratch() (string, error) {
+	if j.built {
+		return j.st.Spill, nil
+	}
+	records := j.st.Resume()
+	if err := records.DropSpill(); err != nil {
+		return "", fail.With(fail.HDFS, err)
+	}
+	parent, err := filepath.Abs(cmp.Or(j.o.SpillDir, os.TempDir()))
+	if err != nil {
+		return "", fail.With(fail.Config, err)
+	}
+	dir := filepath.Join(parent, build.SpillPrefix(records.Name)+rand.Text())
+	if err := records.Checkpoint.Spilling(build.SpillRecord{Dir: dir}); err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", fail.With(fail.Config, setting.Errorf("directory for HFiles to compare: %w (name one with %s)", err, setting.SpillDir))
+	}
+	j.built = true
+	return dir, nil
+}
+
+// divide decides on the ranges, or takes those of an earlier attempt if both sides are what they were.
+func (j *run) divide(ctx context.Context) error {
+	now := checkpoint.ComparingRecord{A: j.a.fingerprint(), B: j.b.fingerprint(), Now: j.now.UnixMilli(), Cuts: []rowkey.Key{}}
+	if was := j.st.Comparing; was != nil && was.A == now.A && was.B == now.B {
+		now.Cuts = was.Cuts
+	} else {
+		cuts, err := divide(ctx, j.a, j.b, j.o.RangeBytes)
+		if err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+		for _, row := range cuts {
+			now.Cuts = append(now.Cuts, row)
+		}
+		if err := removeLists(j.dir); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+		if err := j.st.Record(checkpoint.EventComparing, now); err != nil {
+			return err
+		}
+	}
+	var cuts [][]byte
+	for _, row := range now.Cuts {
+		cuts = append(cuts, row)
+	}
+	j.ranges = within(cuts, j.req.Ranges)
+	return nil
+}
+
+// compareAll compares the ranges that are left.
+func (j *run) compareAll(ctx context.Context) error {
+	j.o.Events.Phase("compare")
+	r := j.result
+	r.A, r.B, r.Ranges = j.a.result(), j.b.result(), len(j.ranges)
+	var mu sync.Mutex
+	var next atomic.Int64
+	count := func(f result.ComparedRange) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.A.Rows += f.RowsA
+		r.A.Cells += f.CellsA
+		r.B.Rows += f.RowsB
+		r.B.Cells += f.CellsB
+		r.Found.Add(f.Differences)
+		if f.Rows() > 0 {
+			r.Different++
+		}
+	}
+	known := j.st.Compared
+	if len(known) > 0 {
+		j.o.Events.Note("ranges are compared already", "ranges", len(known))
+	}
+	left := []int{}
+	for i := range j.ranges {
+		if f, ok := known[i]; ok && j.listed(i, f) {
+			count(f)
+			continue
+		}
+		left = append(left, i)
+	}
+	err := workers.Run(ctx, min(build.Options{Workers: j.o.Workers}.WithDefaults().Workers, max(len(left), 1)), func(ctx context.Context, _ int) error {
+		for {
+			at := int(next.Add(1)) - 1
+			if at >= len(left) || ctx.Err() != nil {
+				return nil
+			}
+			if err := progress.Pass(ctx, j.o.Gate); err != nil {
+				return err
+			}
+			f, err := j.compareRange(ctx, left[at])
+			if err != nil {
+				return err
+			}
+			count(f)
+			if err := j.st.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f}); err != nil {
+				return err
+			}
+		}
+	})
+	r.Equal = err == nil && r.Found.Rows() == 0
+	return err
+}
+
+// listed reports whether the differences of a range that an earlier attempt has compared are still on this machine, if they are asked for.
+func (j *run) listed(number int, f result.ComparedRange) bool {
+	if j.o.Differences == "" || f.Rows() == 0 {
+		return true
+	}
+	_, err := os.Stat(listOf(j.dir, number))
+	return err == nil
+}
+
+// compareRange compares the rows of one range.
+func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRange, err error) {
+	v := j.req.view(j.now)
+	a, err := j.a.read(ctx, j.ranges[number], v)
+	if err != nil {
+		return f, readFailure(err)
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	b, err := j.b.read(ctx, j.ranges[number], v)
+	if err != nil {
+		return f, readFailure(err)
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	m := &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1, read: j.o.Events.Read}
+	if j.o.Differences != "" {
+		l := &list{path: listOf(j.dir, number), left: j.o.Limit, join: m}
+		m.found = l.take
+		defer func() { err = errors.Join(err, l.close()) }()
+	}
+	err = m.run(ctx)
+	return m.sum, readFailure(err)
+}
+
+// readFailure is the kind of an error of reading a side that has none.
+func readFailure(err error) error {
+	switch {
+	case errors.Is(err, snapshot.ErrUnsupported):
+		return fail.With(fail.Check, tablesource.ByScans(err))
+	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, hfile.ErrCorrupt):
+		return fail.With(fail.Input, err)
+	}
+	return fail.With(fail.HDFS, err)
+}
+
+// list writes the file of differences.
+func (j *run) list(context.Context) (err error) {
+	if j.o.Differences == "" {
+		return nil
+	}
+	if j.result.Listed, err = gather(j.dir, len(j.ranges), j.o.Differences, j.o.Limit); err == nil && j.result.Listed > 0 {
+		j.result.File = j.o.Differences
+	}
+	return err
+}
+
+// repair loads into B what differs, unless the repairs before have not helped.
+func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
+	if !j.req.Repair || j.result.Equal {
+		return nil
+	}
+	if n := len(done); n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps) {
+		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (delete markers hide what was loaded, or others write: major_compact it, then repeat)", setting.Count(n, "repair"), j.result.Found)
+	}
+	j.again = len(done) > 0
+	j.fixed, err = j.req.repair(ctx, j.o, j)
+	return err
+}
+
+// end deletes what was made to compare, and notes that nothing is left to do.
+func (j *run) end(ctx context.Context) error {
+	j.dropSnapshots(ctx)
+	j.st.EndSpill(j.o.Events)
+	if err := removeLists(j.dir); err != nil {
+		j.o.Events.Warn("lists of differences are left behind", "path", j.dir, "error", err)
+	}
+	return j.st.End(ctx, &result.Result{Schema: 1, Table: j.req.tableName().String(), Job: j.st.Dir}, nil, false, j.o.Events)
+}
+
+// giveBack deletes the snapshots after an error that comes again: the next attempt takes new ones. After any other they stay for it.
+func (j *run) giveBack(ctx context.Context, cause error) error {
+	j.st.EndSpill(j.o.Events)
+	if j.st.Log != nil && (ctx.Err() != nil || fail.KindOf(cause).Retry()) {
+		if len(j.st.OwnSnapshots) > 0 {
+			j.o.Events.Warn("the snapshots stay for the next attempt; bulkload clean deletes them with the job")
+		}
+		return nil
+	}
+	j.dropSnapshots(ctx)
+	return nil
+}
+
+// dropSnapshots deletes the job's own snapshots, each on its cluster.
+func (j *run) dropSnapshots(ctx context.Context) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := j.st.DropAllSnapshots(ctx, j.req.A.Env); err != nil {
+		j.o.Events.Warn("a snapshot is left behind", "error", err)
+	}
+}
+
+// close ends what reads the sides.
+func (j *run) close(ctx context.Context) error {
+	var errs []error
+	for _, o := range []*opened{j.a, j.b} {
+		if o != nil && o.close != nil {
+			errs = append(errs, o.close(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}

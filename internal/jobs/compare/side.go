@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hfile"
+)
+
+// opened is a side that can be read: one of snap and scan is not nil. Safe for concurrent use.
+type opened struct {
+	Side
+	snap *snapshot.Snapshot
+	scan *tablesource.Scanned
+	as   string // read_as of results
+	at   time.Time
+	sum  string // of what was built; empty: nothing was
+
+	close func(context.Context) error // nil: nothing is to be closed
+}
+
+// result is what a comparison says of the side before it is read.
+func (o *opened) result() result.ComparedSide {
+	return result.ComparedSide{Name: o.name(), As: o.as, Time: o.at.UTC(), Conf: o.Conf}
+}
+
+// families are those that the side has.
+func (o *opened) families() (names []string) {
+	if o.scan != nil {
+		return o.scan.Families
+	}
+	for _, f := range o.snap.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// bytes is how many the side's HFiles have, 0 if that is not known.
+func (o *opened) bytes() (n int64) {
+	if o.snap != nil {
+		for _, r := range o.snap.Regions {
+			n += r.Bytes
+		}
+	}
+	return n
+}
+
+// check sees that the families of the view are there: one of them at least must be, or a side would be compared with nothing.
+func (o *opened) check(v view) error {
+	have := o.families()
+	if len(have) == 0 { // no file
+		return nil
+	}
+	for _, name := range v.families {
+		if !slices.Contains(have, name) {
+			return fail.Errorf(fail.Config, "%s has no family %s", o.name(), name)
+		}
+	}
+	return nil
+}
+
+// read begins to read a range of rows. ctx bounds the life of what it gives, which must be closed.
+func (o *opened) read(ctx context.Context, r Range, v view) (cells, error) {
+	families := slices.DeleteFunc(slices.Clone(v.families), func(name string) bool { return !slices.Contains(o.families(), name) })
+	var in cells
+	if o.scan != nil {
+		in = o.scan.ScanRows(ctx, tablesource.RowView{Start: r.Start, Stop: r.Stop, Families: families, MinTime: v.since, MaxTime: v.until})
+	} else {
+		sv := snapshot.View{Versions: v.versions, Now: v.now, Families: families, Start: r.Start, Stop: r.Stop}
+		if v.since > 0 || v.until > 0 {
+			sv.Versions = 0 // they are counted after the timestamps are
+		}
+		in = &regionCells{ctx: ctx, snap: o.snap, view: sv, next: firstRegion(o.snap, r.Start)}
+	}
+	if v.versions == 0 && v.since == 0 && v.until == 0 && v.columns == nil {
+		return in, nil
+	}
+	return &chosen{cells: in, view: v}, nil
+}
+
+// firstRegion is the index of the region that has a row.
+func firstRegion(s *snapshot.Snapshot, row []byte) int {
+	at, found := slices.BinarySearchFunc(s.Regions, row, func(r snapshot.Region, row []byte) int { return bytes.Compare(r.Start, row) })
+	if !found && at > 0 {
+		at--
+	}
+	return at
+}
+
+// regionCells are the cells of a range that several regions may have.
+type regionCells struct {
+	ctx  context.Context
+	snap *snapshot.Snapshot
+	view snapshot.View
+	next int // region
+	sc   *snapshot.Scan
+	err  error
+}
+
+func (c *regionCells) Next() bool {
+	for c.err == nil {
+		if c.sc != nil {
+			if c.sc.Next() {
+				return true
+			}
+			if c.err = errors.Join(c.sc.Err(), c.Close()); c.err != nil {
+				return false
+			}
+		}
+		if c.next == len(c.snap.Regions) {
+			return false
+		}
+		r := &c.snap.Regions[c.next]
+		if c.next++; len(c.view.Stop) > 0 && bytes.Compare(r.Start, c.view.Stop) >= 0 {
+			c.next = len(c.snap.Regions)
+			return false
+		}
+		if r.Files > 0 {
+			c.sc, c.err = c.snap.Scan(c.ctx, c.next-1, c.view)
+		}
+	}
+	return false
+}
+
+func (c *regionCells) Cell() *hfile.Cell { return c.sc.Cell() }
+func (c *regionCells) NewRow() bool      { return c.sc.NewRow() }
+func (c *regionCells) Err() error        { return c.err }
+
+func (c *regionCells) Close() error {
+	if c.sc == nil {
+		return nil
+	}
+	err := c.sc.Close()
+	c.sc = nil
+	return err
+}
