@@ -76,7 +76,9 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
 	}
 	f := cmd.Flags()
-	o.specFlags.add(f)
+	o.addTable(f)
+	settings.AddFields(f, spec.OfText)
+	settings.AddField(f, "inputs", "inputs_from", "format", "columns", "empty", "parse", "read_by", "filter", "duplicates", "versions", "bad_records", "expect_records", "allow_empty", "timestamp")
 	o.workFlags.add(f)
 	o.clusterFlags.addReading(f)
 	o.rangeFlags.add(f)
