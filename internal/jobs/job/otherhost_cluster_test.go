@@ -252,6 +252,13 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 		do(at, 128+9, rekey...)
 	}
 	do("", 0, rekey...)
+	compare := []string{"compare", h.table, to, "--new-key=md5hex($row)"}
+	for _, at := range []string{"read_snapshot:1", "comparing", "compared"} {
+		do(at, 128+9, compare...)
+	}
+	if out := do("", 0, compare...); !strings.Contains(out, "equal") {
+		t.Error(out)
+	}
 	out := filepath.Join(h.state, "files")
 	testcheck.Must(t, os.RemoveAll(out))
 	build := func(ctx context.Context) *exec.Cmd {
@@ -270,13 +277,6 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 		do(at, 128+9, load...)
 	}
 	do("", 0, load...)
-	compare := []string{"compare", h.table, to, "--new-key=md5hex($row)"}
-	for _, at := range []string{"read_snapshot:1", "comparing", "compared"} {
-		do(at, 128+9, compare...)
-	}
-	if out := do("", 0, compare...); !strings.Contains(out, "equal") {
-		t.Error(out)
-	}
 }
 
 // TestStateOutOfReach: without the table of states nothing is done, and the exit code says so.

@@ -55,6 +55,13 @@ func testCommands(t *testing.T, s *site) {
 		s.load(t, back, "commands_back")
 		holds(t, "commands_back")
 	})
+	t.Run("compare", func(t *testing.T) {
+		s.must(t, "compare", "commands", "commands_back")
+		s.must(t, "compare", "export", "commands", "--job", e.job(), "--input", e.input)
+		s.adm(t, "put", "commands_back", "0-another", "f:id", "of HBase's client")
+		s.must(t, "compare", "commands", "commands_back", "--repair-b", "--timestamps")
+		holds(t, "commands_back")
+	})
 	t.Run("table", func(t *testing.T) {
 		read := e
 		read.input = "hbase:commands"
