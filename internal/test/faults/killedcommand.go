@@ -38,6 +38,7 @@ func killedCommands() []killedCommand {
 		{name: "export", prepare: prepareExport},
 		{name: "load", prepare: prepareLoad, once: true},
 		{name: "table", prepare: prepareTable, once: true},
+		{name: "compare", prepare: prepareCompare},
 	}
 }
 
@@ -274,6 +275,26 @@ func prepareTable(ctx context.Context, r *KillRound) ([]string, error) {
 	return []string{"run", "--output=json", "--table=" + other, "--family=" + family, "--key=v + '|' + id",
 		"--columns=id,k,v", "--input=hbase:" + r.table, "--state=" + r.state, "--staging=" + r.stage,
 		"--memory=64MiB", "--verify=" + oneOf(r.rand, "sample", "full", "files")}, r.create(ctx, other)
+}
+
+// prepareCompare has a table repaired that lacks some rows of another, has others, and has other values.
+func prepareCompare(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	other := r.table + "_new"
+	input, err := r.writeInput("in.csv", r.changed(old))
+	if err == nil {
+		err = r.create(ctx, other)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.expect(r.table, plainRows(old, byID))
+	r.expect(other, plainRows(old, byID))
+	_, err = r.give(ctx, r.loadArgs(input, "--verify=off", "--table="+other)...)
+	return []string{"compare", r.table, other, "--output=json", "--repair-b", "--state=" + r.state, "--staging=" + r.stage, "--memory=64MiB"}, err
 }
 
 // judgeExport compares the files of an export with the records of the table.

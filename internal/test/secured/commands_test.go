@@ -46,7 +46,7 @@ func testCommands(t *testing.T, s *site) {
 	}) {
 		return
 	}
-	t.Run("export", func(t *testing.T) {
+	t.Run("export and compare", func(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		s.must(t, "export", "commands", "--to", out, "--format", "csv", "--job", e.job())
 		back := e
@@ -54,8 +54,6 @@ func testCommands(t *testing.T, s *site) {
 		s.create(t, "commands_back", e.salts)
 		s.load(t, back, "commands_back")
 		holds(t, "commands_back")
-	})
-	t.Run("compare", func(t *testing.T) {
 		s.must(t, "compare", "commands", "commands_back")
 		s.must(t, "compare", "export", "commands", "--job", e.job(), "--input", e.input)
 		s.adm(t, "put", "commands_back", "0-another", "f:id", "of HBase's client")
