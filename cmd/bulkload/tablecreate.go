@@ -178,7 +178,8 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 		}
 		return err
 	})
-	if errors.Is(err, loader.ErrTableExists) || errors.Is(err, table.ErrDiffers) {
+	_, denied := errors.AsType[*loader.DeniedError](err)
+	if denied || errors.Is(err, loader.ErrTableExists) || errors.Is(err, table.ErrDiffers) {
 		return &fail.Error{Kind: fail.Check, Err: err}
 	}
 	if err != nil {

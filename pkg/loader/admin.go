@@ -136,7 +136,7 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	if err == nil || isJava(err, "NamespaceExistException") {
 		return nil
 	}
-	return fmt.Errorf("create namespace %s: %w", name, c.denied(err, "ADMIN", "A", ""))
+	return fmt.Errorf("create namespace %s: %w", name, c.denied(err, "ADMIN", "A"))
 }
 
 // DisableTable takes a table out of service and waits until it is, at most [Config.ProcedureTimeout]. One that is out of

@@ -1,6 +1,9 @@
 package loader
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A DeniedError is a call that HBase's access control does not let the user make.
 type DeniedError struct {
@@ -17,14 +20,16 @@ func (e *DeniedError) Error() string {
 func (e *DeniedError) Unwrap() error { return e.Err }
 
 // denied is an exception of HBase's access control as a [DeniedError], with the right that the call takes, and a grant of rights,
-// letters of RWXCA, on a table, on @NAMESPACE, or everywhere if on is empty. Any other error is given back as it is.
-func (c *Cluster) denied(err error, right, rights, on string) error {
+// letters of RWXCA, on a table, on a table and a family, on @NAMESPACE, or everywhere. Any other error is given back as it is.
+func (c *Cluster) denied(err error, right, rights string, on ...string) error {
 	if !isJava(err, "AccessDeniedException") {
 		return err
 	}
-	grant := fmt.Sprintf("grant '%s', '%s'", c.cfg.Owner, rights)
-	if on != "" {
-		grant += fmt.Sprintf(", '%s'", on)
-	}
-	return &DeniedError{User: c.cfg.EffectiveUser, Right: right, Grant: grant, Err: err}
+	return c.lacking(err, right, rights, on...)
+}
+
+// lacking is denied of an error that is known to be of access control.
+func (c *Cluster) lacking(err error, right, rights string, on ...string) error {
+	words := append([]string{c.cfg.Owner, rights}, on...)
+	return &DeniedError{User: c.cfg.EffectiveUser, Right: right, Grant: "grant '" + strings.Join(words, "', '") + "'", Err: err}
 }

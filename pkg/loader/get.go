@@ -33,7 +33,12 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 	return rows, nil
 }
 
-func (c *Cluster) get(ctx context.Context, table TableName, key []byte) (row Row, err error) {
+// get reads a row, of the given families or of all.
+func (c *Cluster) get(ctx context.Context, table TableName, key []byte, families ...string) (row Row, err error) {
+	get := &pb.Get{Row: key, MaxVersions: proto.Uint32(1)}
+	for _, family := range families {
+		get.Column = append(get.Column, &pb.Column{Family: []byte(family)})
+	}
 	at := &locator{regions: &c.regions, table: table, prompt: true}
 	err = c.retry(ctx, "get", func(attempt int) error {
 		r, err := at.locate(ctx, key, attempt > 0)
@@ -44,7 +49,7 @@ func (c *Cluster) get(ctx context.Context, table TableName, key []byte) (row Row
 		if err != nil {
 			return err
 		}
-		req := &pb.GetRequest{Region: r.specifier(), Get: &pb.Get{Row: key, MaxVersions: proto.Uint32(1)}}
+		req := &pb.GetRequest{Region: r.specifier(), Get: get}
 		call := &blockCall{call: *newCall(ctx, "Get", req, &pb.GetResponse{})}
 		l.client.QueueRPC(call)
 		if err := l.wait(call); err != nil {

@@ -66,6 +66,11 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	if st.Finished {
 		return nil
 	}
+	if st.Fresh == nil && f.compares() {
+		if err := c.Lacks(ctx, f.Old, loader.Admin); err != nil {
+			return cluster.Failure(setting.Errorf("a snapshot of table %s is compared with the export (%s 100%% needs none): %w", f.Old, setting.MaxDeletes, err))
+		}
+	}
 	return fresh.Make(ctx, env, c, st, f.Request)
 }
 
@@ -80,10 +85,13 @@ func (j *run) before() loader.TableName {
 // compares reports whether the export is compared with what its table had before.
 func (j *run) compares() bool {
 	if j.fresh != nil {
-		return !j.spec.MaxDeletes().All()
+		return j.fresh.compares()
 	}
 	return j.spec.Replace
 }
+
+// compares reports whether a snapshot of the old table is taken, with which the export is compared.
+func (f *freshTable) compares() bool { return !f.job.MaxDeletes().All() }
 
 // compareFresh refuses an export that lacks too many rows of the old table, before
 // it is loaded. Nothing is compared where all of them may be missing.

@@ -100,6 +100,11 @@ func (d *dirLoad) find(ctx context.Context, table string) (*checkpoint.PlanRecor
 	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
 		return nil, hdfsio.Location{}, err
 	}
+	if d.verifies() || d.replaces() {
+		if err := d.c.MayRead(ctx, d.facts.Name, familiesOf(d.files)...); err != nil {
+			return nil, hdfsio.Location{}, cluster.Failure(err)
+		}
+	}
 	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the cells' timestamps are their writer's
 	if d.manifest != nil {
 		d.all = *d.manifest

@@ -140,7 +140,7 @@ func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // which split points need not say any more
-		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: baseOf(j.st.History.Plan.Staging), Stage: j.o.Stage, Cluster: j.c, Streams: j.streams,
+		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: baseOf(j.st.History.Plan.Staging), Stage: j.o.Stage, Cluster: j.c, Streams: j.streams, Snapshot: j.o.Snapshot != "",
 			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.gone}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)

@@ -93,13 +93,14 @@ func (c Check) In(words func(setting.Name) string) Check {
 // Options are [WorkOptions] with what else a check depends on.
 type Options struct {
 	build.WorkOptions
-	Staging string          // directory on HDFS, default that of [staging.Base]
-	Stage   loader.Stage    // the way that files will go, default as the table needs it
-	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
-	Timeout time.Duration   // for all checks together, default 1 min
-	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
-	Grants  bool            // the report has the rights that the job needs
-	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
+	Staging  string          // directory on HDFS, default that of [staging.Base]
+	Stage    loader.Stage    // the way that files will go, default as the table needs it
+	Cluster  *loader.Cluster // a connection to use, which stays open; default: a new one
+	Timeout  time.Duration   // for all checks together, default 1 min
+	Streams  *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
+	Grants   bool            // the report has the rights that the job needs
+	Snapshot bool            // the job takes a snapshot of the table, also where it does not replace it
+	Probe    string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
 	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
 	// is known which a killed process leaves. Their errors end the check. Default: nothing is kept.
@@ -221,6 +222,7 @@ type checkFacts struct {
 	besides    besidesFacts
 	bulk       bulkFacts
 	readErr    error // of a row that is not there
+	adminErr   error
 	staging    stagingFacts
 	inputs     inputFacts
 	machine    machineFacts
@@ -253,7 +255,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.table.State == loader.Enabled {
 		maxSize := f.table.MaxFileSize
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
-			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkHBaseStaging(f.bulk))
+			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkRead(f.readErr, f.name), checkAdmin(f.adminErr, f.name), checkHBaseStaging(f.bulk))
 	}
 	return present(append(all, f.apart(ctx)...))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,9 +66,17 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
 	if f.spec.Verify != "off" {
-		wg.Go(func() { _, f.readErr = c.Rows(ctx, f.name, [][]byte{{0}}) }) // no job makes that key
+		wg.Go(func() { f.readErr = c.MayRead(ctx, f.name, f.families()...) })
+	}
+	if f.spec.Replace || f.o.Snapshot {
+		wg.Go(func() { f.adminErr = c.Lacks(ctx, f.name, loader.Admin) })
 	}
 	f.bulk.ask(ctx, f.env, c, f.name, f.o)
+}
+
+// families are those of the job that the table has.
+func (f *checkFacts) families() []string {
+	return slices.DeleteFunc(f.spec.Families(), func(name string) bool { _, there := f.table.Family(name); return !there })
 }
 
 // ask has HBase make a directory for a load, and remove it again: it shows
@@ -223,6 +232,15 @@ func checkRead(err error, table loader.TableName) Check {
 		return Check{}
 	}
 	return bad("right to read", setting.Textf("%s, or give %s off", denied.Grant, setting.Verify), "user %s needs the right READ on table %s, which is verified", denied.User, table)
+}
+
+// checkAdmin says that the user may not take the snapshot that the job takes.
+func checkAdmin(err error, table loader.TableName) Check {
+	denied, ok := errors.AsType[*loader.DeniedError](err)
+	if !ok {
+		return Check{}
+	}
+	return bad("right to take a snapshot", denied.Grant, "user %s needs the right ADMIN on table %s: the job takes a snapshot of it", denied.User, table)
 }
 
 // checkHBaseStaging looks at the directory in which HBase makes those of

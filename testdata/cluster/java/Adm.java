@@ -58,6 +58,7 @@ import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
 import org.apache.hadoop.hbase.quotas.QuotaSettingsFactory;
 import org.apache.hadoop.hbase.quotas.SpaceViolationPolicy;
 import org.apache.hadoop.hbase.regionserver.BloomType;
+import org.apache.hadoop.hbase.security.AccessDeniedException;
 import org.apache.hadoop.hbase.security.access.Permission;
 import org.apache.hadoop.hbase.security.access.UserPermission;
 import org.apache.hadoop.hbase.util.Bytes;
@@ -94,7 +95,7 @@ public final class Adm {
       "attribute TABLE KEY=VALUE        an attribute of the table, empty: none",
       "tracker TABLE KIND               the store-file tracker from now on: DEFAULT, FILE or MIGRATION",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
-      "grant TABLE|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had",
+      "grant TABLE[/FAMILY[/QUALIFIER]]|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had there",
       "servers                          live region servers",
       "write PATH TEXT | read PATH      a file of HDFS",
       "ls PATH                          all files below: mode, owner, path; tabs between",
@@ -264,8 +265,15 @@ public final class Adm {
     if (actions.size() != letters.length()) {
       throw new IllegalArgumentException("unknown actions " + letters);
     }
-    Permission p = (on.startsWith("@") ? Permission.newBuilder(on.substring(1)) : Permission.newBuilder(TableName.valueOf(on)))
-        .withActions(actions.toArray(new Permission.Action[0])).build();
+    String[] place = on.split("/");
+    Permission.Builder where = on.startsWith("@") ? Permission.newBuilder(on.substring(1)) : Permission.newBuilder(TableName.valueOf(place[0]));
+    if (place.length > 1) {
+      where.withFamily(Bytes.toBytes(place[1]));
+    }
+    if (place.length > 2) {
+      where.withQualifier(Bytes.toBytes(place[2]));
+    }
+    Permission p = where.withActions(actions.toArray(new Permission.Action[0])).build();
     admin.grant(new UserPermission(user, p), false);
     return "granted " + letters + " on " + on + " to " + user;
   }
@@ -426,8 +434,8 @@ public final class Adm {
     if (!namespace.equals(NamespaceDescriptor.DEFAULT_NAMESPACE_NAME_STR)) {
       try {
         admin.createNamespace(NamespaceDescriptor.create(namespace).build());
-      } catch (NamespaceExistException e) {
-        // As wanted.
+      } catch (NamespaceExistException | AccessDeniedException e) {
+        // It is there, or the table cannot be made either.
       }
     }
     TableDescriptorBuilder t = TableDescriptorBuilder.newBuilder(name);
