@@ -96,6 +96,8 @@ public final class Adm {
       "tracker TABLE KIND               the store-file tracker from now on: DEFAULT, FILE or MIGRATION",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "grant TABLE[/FAMILY[/QUALIFIER]]|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had there",
+      "add-peer PEER some|all [NAMESPACE | TABLE[/FAMILY]]...   a disabled peer that takes these, or all but these",
+      "enable-peer PEER | remove-peer PEER",
       "servers                          live region servers",
       "write PATH TEXT | read PATH      a file of HDFS",
       "ls PATH                          all files below: mode, owner, path; tabs between",
@@ -302,6 +304,18 @@ public final class Adm {
     if (a[0].equals("grant")) {
       try (Admin admin = connection.getAdmin()) {
         return grant(admin, a[1], a[2], a[3]);
+      }
+    }
+    try (Admin admin = connection.getAdmin()) {
+      switch (a[0]) {
+        case "add-peer": return Peers.add(admin, a);
+        case "enable-peer":
+          admin.enableReplicationPeer(a[1]);
+          return "enabled peer " + a[1];
+        case "remove-peer":
+          admin.removeReplicationPeer(a[1]);
+          return "removed peer " + a[1];
+        default: // What follows.
       }
     }
     TableName table = TableName.valueOf(a[1]);
