@@ -118,6 +118,9 @@ func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) 
 	}
 }
 
+// nameTimeout is how long calls are repeated to a server whose name is not known: it may have just been started under that name.
+const nameTimeout = 20 * time.Second
+
 // pause waits before the next attempt, or returns the error to give up with.
 func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, what string, err error) error {
 	if c.isClosed() {
@@ -131,7 +134,11 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 			return fmt.Errorf("%s: %w", what, secured)
 		}
 	}
-	wait, again := retry.Policy{First: 100 * time.Millisecond, Most: 5 * time.Second, For: c.cfg.RetryTimeout}.Next(started, attempt+1)
+	most := c.cfg.RetryTimeout
+	if unknownHost(err) != "" {
+		most = min(most, nameTimeout)
+	}
+	wait, again := retry.Policy{First: 100 * time.Millisecond, Most: 5 * time.Second, For: most}.Next(started, attempt+1)
 	if !again {
 		return fmt.Errorf("%s: given up after %s in %s: %w", what, setting.Count(attempt+1, "attempt"), time.Since(started).Round(time.Millisecond), err)
 	}

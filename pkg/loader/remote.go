@@ -3,6 +3,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -88,7 +89,20 @@ type ConnectionError struct {
 	Err  error
 }
 
-func (e *ConnectionError) Error() string { return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err) }
+func (e *ConnectionError) Error() string {
+	if host := unknownHost(e); host != "" {
+		return fmt.Sprintf("connection to %s: this machine cannot resolve the host name %s: add it to DNS or /etc/hosts", e.Addr, host)
+	}
+	return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err)
+}
+
+// unknownHost is the host name that name servers answer they do not have, empty where that is not what went wrong.
+func unknownHost(err error) string {
+	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
+		return e.Name
+	}
+	return ""
+}
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 

@@ -217,6 +217,7 @@ type checkFacts struct {
 	regionsErr error
 	status     loader.Status
 	statusErr  error
+	unknown    []string // hosts of servers that this machine cannot resolve
 	quota      spaceQuota
 	quotaErr   error
 	besides    besidesFacts
@@ -236,11 +237,12 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 			f.apart(ctx)...)
 	}
 	if f.tableErr != nil {
-		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr)}, f.apart(ctx)...)
+		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr), checkNames(f.unknown, len(f.status.Servers))}, f.apart(ctx)...)
 	}
 	f.besides.loaded = f.status.Coprocessors
 	all := []Check{
 		checkVersion(f.status, f.statusErr),
+		checkNames(f.unknown, len(f.status.Servers)),
 		checkTable(f.table),
 	}
 	for _, name := range f.spec.Families() {

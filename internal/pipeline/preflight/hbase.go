@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/cleanup"
+	"bulkload/internal/base/workers"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
@@ -43,7 +45,10 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { f.status, f.statusErr = c.Status(ctx) })
+	wg.Go(func() {
+		f.status, f.statusErr = c.Status(ctx)
+		f.unknown = unknownHosts(ctx, f.status.Servers)
+	})
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	read := make(chan struct{})
@@ -124,6 +129,40 @@ func checkVersion(s loader.Status, err error) Check {
 		return Doubtful(name, "try it on a test table first", "HBase %s: region servers of this version were not tried", s.Version)
 	}
 	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
+}
+
+// unknownHosts are the hosts of servers, host:port, that name servers do not know.
+func unknownHosts(ctx context.Context, servers []string) (hosts []string) {
+	for _, server := range servers {
+		host, _, err := net.SplitHostPort(server)
+		if err == nil && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	missing := make([]bool, len(hosts))
+	_ = workers.Run(ctx, min(len(hosts), 16), func(ctx context.Context, n int) error {
+		for i := n; i < len(hosts); i += 16 {
+			_, err := net.DefaultResolver.LookupHost(ctx, hosts[i])
+			e, ok := errors.AsType[*net.DNSError](err)
+			missing[i] = ok && e.IsNotFound
+		}
+		return nil
+	})
+	for i := len(hosts) - 1; i >= 0; i-- {
+		if !missing[i] {
+			hosts = slices.Delete(hosts, i, i+1)
+		}
+	}
+	return hosts
+}
+
+// checkNames names servers that cannot be called.
+func checkNames(unknown []string, servers int) Check {
+	if len(unknown) == 0 {
+		return Check{}
+	}
+	return bad("host names", "add it to DNS or to /etc/hosts of this machine, or run the job where it is known", "%s of %d: this machine cannot resolve the host name %s",
+		setting.Count(len(unknown), "region server"), servers, strings.Join(unknown[:min(len(unknown), 3)], ", "))
 }
 
 // checkMissing is what is said of a table that could not be asked about.

@@ -57,6 +57,9 @@ func daemonCommand(java, lib, classes string, l layout, ports Ports, role Role, 
 	// What a daemon unpacks goes with the cluster: a daemon that is killed removes nothing.
 	argv = append(argv, "-Djava.io.tmpdir="+l.logs(), "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
+	if o.HostsFile != "" {
+		argv = append(argv, "-Djdk.net.hosts.file="+o.HostsFile)
+	}
 	if role.base() != RegionServer || !o.Measured {
 		// The optimising compiler costs daemons more than it gives in their short lives.
 		argv = append(argv, "-XX:TieredStopAtLevel=1")

@@ -32,6 +32,9 @@ type Options struct {
 	// Hosts puts the n-th DataNode and the n-th region server on the address 127.0.0.n, as if each were a host of its own.
 	Hosts bool
 
+	// HostsFile has the names of hosts that the daemons know, and this machine need not know.
+	HostsFile string
+
 	// Storages are the types of each DataNode's directories: SSD, DISK, ARCHIVE. Default: one DISK.
 	Storages []string
 
