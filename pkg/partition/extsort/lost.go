@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -11,24 +12,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lostRecords are the sequence numbers of records whose row in the leading regions is not kept: the rows that they have in
-// following regions are left out. Beyond a share of the memory they are in a file. Safe for concurrent use.
-type lostRecords struct {
-	dir  string
-	most int // sequence numbers in memory
-	disk *quota
+// losses are what merges note of rows that lost against others, in any order and more than once. Beyond a share of the memory they are in a
+// file. Safe for concurrent use.
+type losses[T comparable] struct {
+	dir     string
+	most    int // in memory
+	disk    *quota
+	compare func(a, b T) int
 
 	mu     sync.Mutex
-	seqs   []uint64
-	file   *os.File // has no name; nil: all are in seqs
+	held   []T
+	file   *os.File // has no name; nil: all are held
 	onDisk int64
 	mapped []byte // the file, sorted
-	set    []uint64
+	set    []T    // all of them, each once, in order
 }
 
-const seqSize = 8
+// lostRecords are the sequence numbers of records whose row in the leading regions is not kept: the rows that they have in
+// following regions are left out.
+type lostRecords = losses[uint64]
 
-// lostShare is which part of the memory lost records may take.
+// A Displaced is a record whose row was left out because another has its key, with the sequence numbers of both.
+type Displaced struct{ Seq, By uint64 }
+
+func (d Displaced) compare(o Displaced) int {
+	return cmp.Or(cmp.Compare(d.Seq, o.Seq), cmp.Compare(d.By, o.By))
+}
+
+const (
+	seqSize       = 8
+	displacedSize = 2 * seqSize
+)
+
+// lostShare is which part of the memory lost records may take, and likewise the lists of displaced ones together.
 const lostShare = 32
 
 // lostMemory returns how many bytes of the memory lost records may take.
@@ -39,19 +55,27 @@ func (o Options) lostMemory() int64 {
 	return o.Memory / lostShare
 }
 
-// add notes records.
-func (l *lostRecords) add(seqs ...uint64) error {
+// displacedMemory returns how many bytes of the memory each list of displaced records may take, and how many lists there are.
+func (o Options) displacedMemory() (each int64, lists int) {
+	for _, list := range o.Displaced {
+		lists = max(lists, list+1)
+	}
+	return o.Memory / lostShare / int64(max(lists, 1)), lists
+}
+
+// add notes some.
+func (l *losses[T]) add(some ...T) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.seqs = append(l.seqs, seqs...); len(l.seqs) < l.most {
+	if l.held = append(l.held, some...); len(l.held) < l.most {
 		return nil
 	}
 	return l.spill()
 }
 
 // spill writes what is in memory to the file.
-func (l *lostRecords) spill() (err error) {
-	if len(l.seqs) == 0 {
+func (l *losses[T]) spill() (err error) {
+	if len(l.held) == 0 {
 		return nil
 	}
 	if l.file == nil {
@@ -62,7 +86,7 @@ func (l *lostRecords) spill() (err error) {
 			return err
 		}
 	}
-	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(l.seqs))), len(l.seqs)*seqSize)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(l.held))), len(l.held)*int(unsafe.Sizeof(l.held[0])))
 	if err := l.disk.take(int64(len(b)), 0, 0); err != nil {
 		return err
 	}
@@ -70,15 +94,15 @@ func (l *lostRecords) spill() (err error) {
 	if _, err := l.file.Write(b); err != nil {
 		return fmt.Errorf("write records that lost against others: %w", err)
 	}
-	l.seqs = l.seqs[:0]
+	l.held = l.held[:0]
 	return nil
 }
 
-// seal ends the adding: has may be asked then.
-func (l *lostRecords) seal() error {
+// seal ends the adding: the set is there then.
+func (l *losses[T]) seal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := l.seqs
+	all := l.held
 	if l.file != nil {
 		if err := l.spill(); err != nil {
 			return err
@@ -91,20 +115,20 @@ func (l *lostRecords) seal() error {
 			}
 			l.mapped = b
 		}
-		all = unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(l.mapped))), len(l.mapped)/seqSize)
+		all = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(l.mapped))), len(l.mapped)/int(unsafe.Sizeof(*new(T))))
 	}
-	slices.Sort(all)
+	slices.SortFunc(all, l.compare)
 	l.set = slices.Compact(all)
 	return nil
 }
 
-// has reports whether a record is one of them. It is asked by several goroutines, after seal.
-func (l *lostRecords) has(seq uint64) bool {
+// isLost reports whether a record is one of them. It is asked by several goroutines, after seal.
+func isLost(l *lostRecords, seq uint64) bool {
 	_, found := slices.BinarySearch(l.set, seq)
 	return found
 }
 
-func (l *lostRecords) close() error {
+func (l *losses[T]) close() error {
 	var errs []error
 	if l.mapped != nil {
 		errs = append(errs, unix.Munmap(l.mapped))
@@ -113,7 +137,7 @@ func (l *lostRecords) close() error {
 		errs = append(errs, l.file.Close())
 		l.disk.give(l.onDisk)
 	}
-	l.file, l.mapped, l.set, l.seqs, l.onDisk = nil, nil, nil, nil, 0
+	l.file, l.mapped, l.set, l.held, l.onDisk = nil, nil, nil, nil, 0
 	return errors.Join(errs...)
 }
 
@@ -123,4 +147,45 @@ func (s *Sorter) SealLost() error {
 		return nil
 	}
 	return s.lost.seal()
+}
+
+// displace notes what the decision between the row that is shown and that of the least cursor leaves out.
+func (m *Merge) displace(c *cursor) error {
+	d := Displaced{c.seq(), m.current.seq()}
+	if m.policy == KeepLast {
+		d = Displaced{d.By, d.Seq}
+	}
+	m.pairs = append(m.pairs, d)
+	return m.giveDisplaced(lostAtOnce)
+}
+
+// giveDisplaced gives what is left out, if it is more than that.
+func (m *Merge) giveDisplaced(more int) error {
+	if len(m.pairs) <= more {
+		return nil
+	}
+	err := m.displaced.add(m.pairs...)
+	m.pairs = m.pairs[:0]
+	return err
+}
+
+// Displaced is called once, after all merges. It returns a list of [Options].Displaced in the order of what lost, each with the record of its key that
+// was kept. The list is valid until the sort is closed.
+func (s *Sorter) Displaced(list int) ([]Displaced, error) {
+	l := s.displaced[list]
+	if err := l.seal(); err != nil {
+		return nil, err
+	}
+	// A merge notes what follows in its key, which may have lost, too. What keeps the last of a key is found from the last one on.
+	for i := len(l.set) - 1; i >= 0; i-- {
+		d := &l.set[i]
+		if d.By < d.Seq {
+			continue
+		}
+		later := l.set[i+1:]
+		if at, found := slices.BinarySearchFunc(later, d.By, func(d Displaced, seq uint64) int { return cmp.Compare(d.Seq, seq) }); found {
+			d.By = later[at].By
+		}
+	}
+	return l.set, nil
 }

@@ -94,9 +94,12 @@ type Merge struct {
 
 	arrivals *arrivals // nil: all cursors are there from the beginning
 
-	losers  *lostRecords // takes the records whose rows are left out; nil: not needed
-	lost    []uint64     // of these, not given yet
-	without *lostRecords // whose rows are left out; nil: none
+	losers *lostRecords // takes the records whose rows are left out; nil: not needed
+	lost   []uint64     // of these, not given yet
+
+	displaced *losses[Displaced] // takes what is left out; nil: not needed
+	pairs     []Displaced        // of these, not given yet
+	without   *lostRecords       // whose rows are left out; nil: none
 }
 
 // Region merges one region. Different regions may be merged concurrently.
@@ -171,6 +174,9 @@ func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all b
 			m.without = s.lost
 		}
 	}
+	if s.o.Displaced != nil && !all {
+		m.displaced = s.displaced[s.o.Displaced[region]]
+	}
 	for i := range cursors {
 		err := cursors[i].next()
 		if err == nil && m.without != nil {
@@ -223,7 +229,7 @@ func (m *Merge) Next() bool {
 	}
 	c := m.tree.min()
 	if c.ended {
-		m.err = m.giveLost(0)
+		m.err = errors.Join(m.giveLost(0), m.giveDisplaced(0))
 		return false
 	}
 	sort := c.sort
@@ -242,6 +248,11 @@ func (m *Merge) Next() bool {
 		if m.leaveOut(c); m.losers != nil {
 			m.lost = append(m.lost, m.leaves(c).seq())
 			if m.err = m.giveLost(lostAtOnce); m.err != nil {
+				return false
+			}
+		}
+		if m.displaced != nil {
+			if m.err = m.displace(c); m.err != nil {
 				return false
 			}
 		}
@@ -274,7 +285,7 @@ func (m *Merge) giveLost(more int) error {
 // skip moves a cursor that stands at a row of a lost record to the next that is not. The row that is shown is copied before: it
 // stays valid for one step of its cursor only.
 func (m *Merge) skip(c *cursor) (err error) {
-	for n := 0; err == nil && !c.ended && m.without.has(c.seq()); n++ {
+	for n := 0; err == nil && !c.ended && isLost(m.without, c.seq()); n++ {
 		if n == 0 && !m.stays {
 			m.held = append(m.held[:0], m.current.record...)
 			m.current.record = m.held

@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -71,6 +72,9 @@ type Options struct {
 	// Follows has an entry for each region; nil: none follows.
 	Leading int
 	Follows []bool
+	// Displaced has for each region the number of the list, from 0 on, that gets what its merges leave out as duplicates, by [KeepFirst] or
+	// [KeepLast]: see [Sorter.Displaced]. A record has one row at most in the regions of a list. nil: there is none.
+	Displaced []int
 	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
 	Keep bool
 	// Limit is how many bytes of runs may be in Dir at a time; more is a [LimitError]. Default: no limit.
@@ -115,6 +119,8 @@ type Sorter struct {
 
 	disk quota
 	lost *lostRecords // nil: no region follows
+
+	displaced []*losses[Displaced] // lists
 }
 
 // New prepares a sort. It touches neither disk nor memory to speak of. A budget
@@ -129,19 +135,26 @@ func New(o Options) (*Sorter, error) {
 	if o.Follows != nil && len(o.Follows) != o.Regions {
 		return nil, fmt.Errorf("it is said of %d regions whether they follow, of %d", len(o.Follows), o.Regions)
 	}
+	if o.Displaced != nil && len(o.Displaced) != o.Regions {
+		return nil, fmt.Errorf("lists of what is displaced in %s for %s", setting.Count(len(o.Displaced), "region"), setting.Count(o.Regions, "region"))
+	}
 	if o.Policies != nil && len(o.Policies) != o.Regions {
 		return nil, fmt.Errorf("policies of %s for %s", setting.Count(len(o.Policies), "region"), setting.Count(o.Regions, "region"))
 	}
 	o = o.withDefaults()
 	most := o.lostMemory()
-	o.Memory -= most
+	each, lists := o.displacedMemory()
+	o.Memory -= most + int64(lists)*each
 	share := o.Memory / int64(o.Workers)
 	if share < MinMemory {
 		return nil, fmt.Errorf("%w: %s for each of %s, %d are needed", ErrMemory, setting.Count(share, "byte"), setting.Count(o.Workers, "worker"), MinMemory)
 	}
 	s := &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}
 	if o.Follows != nil {
-		s.lost = &lostRecords{dir: o.Dir, most: int(most / seqSize), disk: &s.disk}
+		s.lost = &lostRecords{dir: o.Dir, most: int(most / seqSize), disk: &s.disk, compare: cmp.Compare[uint64]}
+	}
+	for range lists {
+		s.displaced = append(s.displaced, &losses[Displaced]{dir: o.Dir, most: int(each / displacedSize), disk: &s.disk, compare: Displaced.compare})
 	}
 	return s, nil
 }
@@ -287,6 +300,9 @@ func (s *Sorter) Close() error {
 	s.writers, s.runs = nil, nil
 	if s.lost != nil {
 		errs = append(errs, s.lost.close())
+	}
+	for _, l := range s.displaced {
+		errs = append(errs, l.close())
 	}
 	return errors.Join(errs...)
 }
