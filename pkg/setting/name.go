@@ -15,6 +15,7 @@ const (
 	Columns        Name = "columns"
 	DropOld        Name = "drop_old"
 	Duplicates     Name = "duplicates"
+	DuplicatesFile Name = "duplicates_file"
 	Empty          Name = "empty"
 	Endpoint       Name = "endpoint"
 	Engine         Name = "engine"
@@ -23,6 +24,7 @@ const (
 	Extra          Name = "extra"
 	Family         Name = "family"
 	FieldSep       Name = "field_sep"
+	FilteredFile   Name = "filtered_file"
 	Force          Name = "force"
 	Format         Name = "format"
 	From           Name = "from"
@@ -95,9 +97,9 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllVersions, AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
-		Header, Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes,
-		Prefix, QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest,
-		Table, Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
+		AllVersions, AllowEmpty, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, FilteredFile, Force, Format, From, Full, HDFS, Hadoop, Header, Inputs,
+		InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix, QuietTable,
+		ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State, Suggest, Table,
+		Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

@@ -14,6 +14,7 @@ import (
 type Reader struct {
 	in    *Input
 	quiet bool // bad records are counted and nothing else
+	again bool // the input was read before
 
 	// The current split.
 	ctx     context.Context
@@ -53,6 +54,9 @@ func (in *Input) NewReader() *Reader {
 	r.comma = in.opts.FieldSep.or(',')
 	return r
 }
+
+// PassOver has the reader pass over bad records: the input was read before, and they were given to Reject.
+func (r *Reader) PassOver() { r.again = true }
 
 // Read reads the split with the given ordinal and calls emit with its records, batch by batch, in order. An error of
 // emit ends it and is returned as it is. Of errors in the input, a [*RowError] is a record that cannot be used, a
@@ -146,7 +150,9 @@ func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
 
 // reject deals with the bad record buf[start:end].
 func (r *Reader) reject(start, end int, column, reason string) error {
-	r.records++
+	if r.records++; r.again {
+		return nil
+	}
 	stray := ""
 	if r.file.facts.cut {
 		stray = r.strayReason(start, end, nil)

@@ -66,6 +66,18 @@ func (in *Input) Place(split int, offset int64) string {
 	return place
 }
 
+// PlaceOf is where a record is, from what [Batch.Offsets] says of it, as far as that is known without reading the file.
+func (in *Input) PlaceOf(split int, offset int64) Place {
+	s := in.splits[split]
+	switch t := in.files[s.File].facts; {
+	case t.Rows || t.Table:
+		return Place{Path: s.Path, Offset: offset, Record: offset + 1}
+	case t.Blocks:
+		return Place{Path: s.Path, Offset: s.Start, Record: offset + 1, Since: s.Start}
+	}
+	return Place{Path: s.Path, Offset: offset}
+}
+
 // Place says where a record is in a file of the format, from the beginning of its split and what [Batch.Offsets] says of it.
 func (t Traits) Place(path string, start, offset int64) string {
 	switch {

@@ -8,7 +8,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// RejectFile collects bad records in a local file, one JSON object a line. Its first line says how the records were read:
+// RejectFile collects records that are not loaded in a local file, one JSON object a line: bad ones, those that a filter leaves out, or duplicates.
+// Its first line says how the records were read:
 //
 //	{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["id","check_id"]}
 //	{"path":"check.csv","offset":2301,"record":17,"column":"check_id","reason":"…","raw":"…"}
@@ -17,18 +18,31 @@ import (
 // stands before the first record. "partitions" there, such as ["dt=2026-11-01"], are columns that the records had by their path. "since" is there when record counts from that byte of the file on; "lines" when the
 // record spans several; "column" and "value" when one column is at fault. "raw" is the record without its end mark,
 // "raw_base64" stands in for it when the record is not UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,
-// in which NULL is \N.
+// in which NULL is \N. "kept" of a duplicate is the place of the record that is loaded in its stead.
 //
 // The order of lines is that of the input, however the records came in. Until Finish they are in a temporary file next to
 // it, which takes a few megabytes of memory, however many they are. Its methods may be called by any number of goroutines.
-type RejectFile struct{ file *rejects.File }
+type RejectFile struct {
+	file *rejects.File
+	name setting.Name
+}
 
-// ErrRejectPath is matched by the errors that say why a file cannot be the reject file.
+// ErrRejectPath is matched by the errors that say why a file cannot be that of a job's records.
 var ErrRejectPath = rejects.ErrPath
 
 // NewRejectFile is a reject file with the given local path. Nothing is created before the first record, so a job without
 // bad records leaves no file, and one that has some replaces an earlier reject file.
-func NewRejectFile(path string) *RejectFile { return &RejectFile{rejects.NewFile(path)} }
+func NewRejectFile(path string) *RejectFile { return newRejectFile(setting.RejectFile, path) }
+
+// NewFilteredFile is the same for the records that a filter leaves out.
+func NewFilteredFile(path string) *RejectFile { return newRejectFile(setting.FilteredFile, path) }
+
+// NewDuplicatesFile is the same for records that lost against another of their key.
+func NewDuplicatesFile(path string) *RejectFile { return newRejectFile(setting.DuplicatesFile, path) }
+
+func newRejectFile(name setting.Name, path string) *RejectFile {
+	return &RejectFile{rejects.NewFile(name, path), name}
+}
 
 // Path is where Finish puts the file.
 func (f *RejectFile) Path() string { return f.file.Path() }
@@ -40,14 +54,14 @@ func (f *RejectFile) Check(in *Input) error {
 		if in == nil {
 			return nil
 		}
-		return in.notInput(info)
+		return in.notInput(info, f.name)
 	})
 }
 
 // Write adds a record. It keeps nothing of e.
 func (f *RejectFile) Write(e RowError) error {
 	return f.file.Write(e.split, e.form, &rejects.Record{Path: e.Path, Offset: e.Offset, Number: e.Record, Since: e.Since, Lines: e.Lines,
-		Column: e.Column, Reason: e.Reason, Err: e.Err, Raw: e.Raw})
+		Column: e.Column, Reason: e.Reason, Err: e.Err, Raw: e.Raw, Kept: (*rejects.Place)(e.Kept)})
 }
 
 // Finish writes the records in order, gives the file its name, and says how many there are. It is for jobs that failed
@@ -62,10 +76,10 @@ func (f *RejectFile) Abort() error { return f.file.Abort() }
 func (f *RejectFile) RemoveTemp() error { return f.file.RemoveTemp() }
 
 // notInput is an error if a file is one of the inputs, under whatever name.
-func (in *Input) notInput(info fs.FileInfo) error {
+func (in *Input) notInput(info fs.FileInfo, name setting.Name) error {
 	for _, f := range in.files {
 		if os.SameFile(f.info, info) {
-			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.path, setting.RejectFile)
+			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.path, name)
 		}
 	}
 	return nil

@@ -30,6 +30,8 @@ type RowError struct {
 	// Raw is the record without its end mark; of Parquet, Avro and tables, its values as a line of CSV. It is lent: valid until the
 	// callback that got it returns.
 	Raw []byte
+	// Kept is the place of the record that is loaded in its stead, if this one is a duplicate.
+	Kept *Place
 	// Err is the cause behind Reason, if there is one.
 	Err error
 
@@ -38,6 +40,12 @@ type RowError struct {
 	split int   // in which it is
 	line  int64 // its first, 0: not known
 	form  *rejects.Form
+}
+
+// Place is where a record is, as the fields of these names of a [RowError] say. A Record of 0 is not known.
+type Place struct {
+	Path                  string
+	Offset, Record, Since int64
 }
 
 // Error names file, record, byte, column and reason.

@@ -11,12 +11,19 @@ import (
 	"sync"
 
 	"bulkload/internal/base/durable"
+	"bulkload/pkg/setting"
 )
 
-// File collects bad records in a local file, one JSON object a line, in the order of the input, however the records came in. Until Finish
+// fail names the file in an error about it.
+func (f *File) fail(err error) error {
+	return fmt.Errorf("%s %s: %w", strings.ReplaceAll(string(f.name), "_", " "), f.path, err)
+}
+
+// File collects records that are set aside in a local file, one JSON object a line, in the order of the input, however the records came in. Until Finish
 // they are in a temporary file next to it, which takes a few megabytes of memory, however many they are. Its methods may be called by any
 // number of goroutines.
 type File struct {
+	name   setting.Name // which says what the file is
 	path   string
 	target string // the path without symbolic links, once it was checked
 
@@ -27,9 +34,12 @@ type File struct {
 	err     error
 }
 
-// NewFile is a reject file with the given local path. Nothing is created before the first record, so a job without
-// bad records leaves no file, and one that has some replaces an earlier reject file.
-func NewFile(path string) *File { return &File{path: path, target: path} }
+// NewFile is the file that a setting names, with a local path: [setting.RejectFile] for bad records, [setting.FilteredFile], or
+// [setting.DuplicatesFile]. All have the same form. Nothing is created before the first record, so a job without
+// such records leaves no file, and one that has some replaces an earlier file of any of them.
+func NewFile(name setting.Name, path string) *File {
+	return &File{name: name, path: path, target: path}
+}
 
 // Path is where Finish puts the file.
 func (f *File) Path() string { return f.path }
@@ -49,7 +59,7 @@ func (f *File) Write(split int, form *Form, e *Record) error {
 		f.err = e.write(f.spool)
 	}
 	if f.err != nil {
-		return fmt.Errorf("reject file %s: %w", f.path, f.err)
+		return f.fail(f.err)
 	}
 	f.records++
 	return nil
@@ -70,7 +80,7 @@ func (f *File) Finish() (records int, err error) {
 	defer func() {
 		f.err = err
 		if err != nil {
-			records, err = 0, fmt.Errorf("reject file %s: %w", f.path, err)
+			records, err = 0, f.fail(err)
 		}
 	}()
 	defer func() { err = errors.Join(err, f.spool.Close()) }()
@@ -86,7 +96,7 @@ func (f *File) Finish() (records int, err error) {
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err == nil {
-		_, err = replaceable(f.target) // what has come meanwhile is not replaced either
+		_, err = f.replaceable(f.target) // what has come meanwhile is not replaced either
 	}
 	if err == nil {
 		err = os.Rename(out.Name(), f.target)

@@ -1,6 +1,7 @@
 package rejects
 
 import (
+	"bulkload/pkg/setting"
 	"bytes"
 	"path/filepath"
 	"testing"
@@ -8,7 +9,7 @@ import (
 
 // TestWorkForARejectIsConstant counts: what a bad record costs depends neither on how many there are nor on where it is.
 func TestWorkForARejectIsConstant(t *testing.T) {
-	f := NewFile(filepath.Join(t.TempDir(), "r.jsonl"))
+	f := NewFile(setting.RejectFile, filepath.Join(t.TempDir(), "r.jsonl"))
 	split, form := 0, &Form{Version: 1}
 	e := &Record{Path: "x.csv", Reason: "why", Raw: bytes.Repeat([]byte("x"), 80)}
 	if err := f.Write(split, form, e); err != nil {

@@ -79,20 +79,30 @@ type lineJSON struct {
 	Column string `json:"column,omitempty"`
 	Value  string `json:"value,omitempty"` // the beginning of what is at fault, if it is UTF-8
 	Reason string `json:"reason"`
+	Kept   *Place `json:"kept,omitempty"`
 }
 
-// A Record is one that cannot be used, with its place and why.
+// A Place is where a record is.
+type Place struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"`
+	Record int64  `json:"record,omitempty"` // 0: only the offset is known
+	Since  int64  `json:"since,omitempty"`
+}
+
+// A Record is one that is set aside, with its place and why.
 type Record struct {
 	Path                         string
 	Offset, Number, Since, Lines int64
 	Column, Reason               string
 	Err                          error
 	Raw                          []byte
+	Kept                         *Place // of a duplicate, the record of its key that is loaded
 }
 
 // write writes the line of a record.
 func (e *Record) write(w io.Writer) error {
-	j := lineJSON{e.Path, e.Offset, e.Number, e.Since, e.Lines, e.Column, "", e.Reason}
+	j := lineJSON{e.Path, e.Offset, e.Number, e.Since, e.Lines, e.Column, "", e.Reason, e.Kept}
 	if j.Lines == 1 {
 		j.Lines = 0
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/setting"
 )
 
 // TestWhatComesMeanwhileIsNotReplaced: a file that comes to the place of the reject file while the records are read stays as it is, unless it is a
@@ -23,7 +24,7 @@ func TestWhatComesMeanwhileIsNotReplaced(t *testing.T) {
 		"a reject file": {`{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n", true},
 	} {
 		path := filepath.Join(t.TempDir(), "r.jsonl")
-		f := NewFile(path)
+		f := NewFile(setting.RejectFile, path)
 		testcheck.Must(t, f.Check(func(fs.FileInfo) error { return nil }))
 		testcheck.Must(t, f.Write(0, nil, &Record{Path: "x", Raw: []byte("y")}))
 		testcheck.Must(t, os.WriteFile(path, []byte(tt.text), 0o600))

@@ -45,6 +45,9 @@ func newSpool(path string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.Remove(f.Name()); err != nil { // a process that is killed leaves nothing
+		return nil, errors.Join(err, f.Close())
+	}
 	return &spool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
 }
 
@@ -111,7 +114,5 @@ func (s *spool) copyTo(out io.Writer) error {
 	return nil
 }
 
-// Close removes the spool.
-func (s *spool) Close() error {
-	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
-}
+// Close gives its disk back.
+func (s *spool) Close() error { return s.file.Close() }

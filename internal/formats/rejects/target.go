@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ErrPath is matched by the errors that say why a file cannot be the reject file.
-var ErrPath = errors.New("it cannot be the reject file")
+// ErrPath is matched by the errors that say why a file cannot be that of a job's records.
+var ErrPath = errors.New("it cannot be this file")
 
 // Check says before any work whether the file can be written: its directory is there, and what has its name, if
 // something has, is an earlier reject file and, by notInput, none of the inputs.
@@ -25,7 +25,7 @@ func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 		err = fmt.Errorf("%s is no directory", filepath.Dir(f.path))
 	}
 	if err == nil {
-		f.target, err = replaceable(f.path)
+		f.target, err = f.replaceable(f.path)
 	}
 	if err == nil {
 		if info, e := os.Stat(f.path); e == nil {
@@ -33,14 +33,14 @@ func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("reject file %s: %w", f.path, err)
+		return f.fail(err)
 	}
 	return nil
 }
 
 // replaceable is the file that a path names, through symbolic links, if it may be replaced: it is missing, empty or an
 // earlier reject file.
-func replaceable(path string) (string, error) {
+func (f *File) replaceable(path string) (string, error) {
 	link, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return path, nil
@@ -57,23 +57,23 @@ func replaceable(path string) (string, error) {
 		}
 	}
 	if !link.Mode().IsRegular() {
-		return "", setting.Errorf("%w: it is no regular file (name another with %s)", ErrPath, setting.RejectFile)
+		return "", setting.Errorf("%w: it is no regular file (name another with %s)", ErrPath, f.name)
 	}
 	if link.Size() == 0 {
 		return path, nil
 	}
-	f, err := os.Open(path)
+	old, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer old.Close()
 	head := make([]byte, 64<<10)
-	n, err := io.ReadFull(f, head)
+	n, err := io.ReadFull(old, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", err
 	}
 	if !isRejects(head[:n]) {
-		return "", setting.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with %s, or remove it)", ErrPath, setting.RejectFile)
+		return "", setting.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with %s, or remove it)", ErrPath, f.name)
 	}
 	return path, nil
 }
