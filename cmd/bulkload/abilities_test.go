@@ -40,16 +40,18 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 	const byDirectory, yarn = "--split-by=directory", "--engine=yarn"
 	out := "--out=" + filepath.Join(dir, "plan")
 	return map[cellOf][]string{
-		{abilities.Tables, abilities.Shares}:   plan(several, input, out, "--duplicates=last"),
-		{abilities.Tables, abilities.YARN}:     run(several, "hdfs://nn/x", yarn, "--duplicates=first"),
-		{abilities.Replace, abilities.Several}: run(several, input, "--replace"),
-		{abilities.Replace, abilities.SplitBy}: run(one, dir+"/days", byDirectory, "--replace"),
-		{abilities.Into, abilities.Several}:    run(several, input, "--replace", "--into=new"),
-		{abilities.Into, abilities.SplitBy}:    run(one, dir+"/days", byDirectory, "--replace", "--into=new"),
-		{abilities.Input, abilities.Shares}:    plan(one, "hbase:s", out),
-		{abilities.Input, abilities.YARN}:      run(one, "hbase:s", yarn, "--read-by=scan"),
-		{abilities.Input, abilities.SplitBy}:   run(one, "hbase:s", byDirectory),
-		{abilities.Load, abilities.Several}:    {"load", "--zookeeper=127.0.0.1:1", state, "--table=t", filepath.Join(dir, "tables")},
+		{abilities.Tables, abilities.Shares}:    plan(several, input, out, "--duplicates=last"),
+		{abilities.Tables, abilities.YARN}:      run(several, "hdfs://nn/x", yarn, "--duplicates=first"),
+		{abilities.Replace, abilities.Several}:  run(several, input, "--replace"),
+		{abilities.Replace, abilities.SplitBy}:  run(one, dir+"/days", byDirectory, "--replace"),
+		{abilities.Into, abilities.Several}:     run(several, input, "--replace", "--into=new"),
+		{abilities.Into, abilities.SplitBy}:     run(one, dir+"/days", byDirectory, "--replace", "--into=new"),
+		{abilities.Input, abilities.Shares}:     plan(one, "hbase:s", out),
+		{abilities.Input, abilities.YARN}:       run(one, "hbase:s", yarn, "--read-by=scan"),
+		{abilities.Input, abilities.SplitBy}:    run(one, "hbase:s", byDirectory),
+		{abilities.Run, abilities.Duplicates}:   run(one, "hdfs://nn/x", yarn, "--duplicates-file=d.jsonl"),
+		{abilities.Input, abilities.Duplicates}: run(one, "hbase:s", "--duplicates-file=d.jsonl"),
+		{abilities.Load, abilities.Several}:     {"load", "--zookeeper=127.0.0.1:1", state, "--table=t", filepath.Join(dir, "tables")},
 	}
 }
 

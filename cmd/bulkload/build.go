@@ -58,6 +58,7 @@ that failed, or was killed, is built again by the same command.`,
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
+	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
@@ -198,11 +199,13 @@ func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 }
 
 func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
-	reject := w.rejectFile
-	if abs, err := filepath.Abs(reject); err == nil && reject != "" {
-		reject = abs
+	o := build.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: w.rejectFile, FilteredFile: w.filtered, DuplicatesFile: w.duplicates, SpillLimit: w.spillLimit, Events: e}
+	for _, file := range []*string{&o.RejectFile, &o.FilteredFile, &o.DuplicatesFile} {
+		if abs, err := filepath.Abs(*file); err == nil && *file != "" {
+			*file = abs
+		}
 	}
-	return build.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}
+	return o
 }
 
 func printFiles(w io.Writer, m *manifest.Manifest, out string) {

@@ -44,6 +44,7 @@ instead, one line each, as commands for an administrator.`,
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
+	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	settings.Bind(cmd.Flags(), settings.To{"staging": &o.staging, "load-mode": &o.stage, "timeout": &o.timeout, "grants": &o.grants})
 	return cmd

@@ -58,7 +58,7 @@ func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions,
 	case "":
 		return nil
 	case autoSplits:
-		w.Events, w.RejectFile = progress.Events{}, ""
+		w.Events, w.RejectFile, w.FilteredFile, w.DuplicatesFile = progress.Events{}, "", "", ""
 		return func(ctx context.Context, regions int) ([][]byte, error) { return suggested(ctx, env, s, w, regions) }
 	}
 	return func(context.Context, int) ([][]byte, error) { return given, nil }

@@ -93,19 +93,29 @@ func doneNow(parts []result.Part) (rows, input, written int64) {
 
 // rejectsText says where the bad records of a result are.
 func rejectsText(r *result.Result) string {
+	return filesOfRecords(r, r.Manifest.RejectFile, func(p result.Part) string { return p.RejectFile })
+}
+
+// filesOfRecords says where records of a result are that are set aside: the first file, and how many more there are.
+func filesOfRecords(r *result.Result, first string, of func(result.Part) string) string {
 	files := 0
 	for _, p := range r.Parts {
-		if p.RejectFile != "" {
+		if of(p) != "" {
 			files++
 		}
 	}
-	switch {
-	case files < 2:
-		return r.Manifest.RejectFile
-	case files == 2:
-		return r.Manifest.RejectFile + " and 1 more file"
+	if files < 2 {
+		return first
 	}
-	return fmt.Sprintf("%s and %s", r.Manifest.RejectFile, setting.Count(files-1, "more file"))
+	return fmt.Sprintf("%s and %s", first, setting.Count(files-1, "more file"))
+}
+
+// inFiles is the same within a sentence, empty if there is no file.
+func inFiles(r *result.Result, first string, of func(result.Part) string) string {
+	if first == "" {
+		return ""
+	}
+	return ", in " + filesOfRecords(r, first, of)
 }
 
 // partsSoFar prints what became of the parts of a run that failed; in JSON the result has them.

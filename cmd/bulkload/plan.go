@@ -85,6 +85,7 @@ regions, the timestamp and the input files as they are.`,
 	o.specFlags.add(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	o.workFlags.add(cmd.Flags())
+	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	f := cmd.Flags()
 	o.engineFlags.addPlan(f)

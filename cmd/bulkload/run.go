@@ -71,6 +71,7 @@ loading calls and hours below.`,
 	o.specFlags.add(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	o.workFlags.add(cmd.Flags())
+	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
 	o.limitFlags.addLoad(cmd.Flags())

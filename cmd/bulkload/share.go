@@ -55,7 +55,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	made, err := share.Build(ctx, env, p, of, o.out, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
 	if made != nil {
-		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Filtered: made.Filtered, Bytes: made.Bytes, RejectFile: made.RejectFile}
+		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Filtered: made.Filtered, Bytes: made.Bytes, RejectFile: made.RejectFile, FilteredFile: made.FilteredFile}
 	}
 	if err := s.end(r, err); err != nil {
 		return err

@@ -67,11 +67,18 @@ type workFlags struct {
 	spillDir   string
 	spillLimit spec.Size
 	rejectFile string
+	filtered   string
+	duplicates string
 }
 
 func (w *workFlags) add(f *pflag.FlagSet) {
 	w.memory = spec.DefaultMemory
 	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers, "spill-dir": &w.spillDir, "spill-limit": &w.spillLimit, "reject-file": &w.rejectFile})
+}
+
+// addLeftOut registers those of records of inputs that are left out.
+func (w *workFlags) addLeftOut(f *pflag.FlagSet) {
+	settings.Bind(f, settings.To{"filtered-file": &w.filtered, "duplicates-file": &w.duplicates})
 }
 
 // addMerge registers those of a work without an input.

@@ -71,10 +71,10 @@ func summary(r *result.Result, s *session) string {
 		b.WriteString(maskedText(v.Masked))
 	}
 	if m != nil && m.Duplicates > 0 {
-		fmt.Fprintf(&b, "; %s left out because another row has the same key", setting.Count(m.Duplicates, "row"))
+		fmt.Fprintf(&b, "; %s left out because another row has the same key%s", setting.Count(m.Duplicates, "row"), inFiles(r, m.DuplicatesFile, func(p result.Part) string { return p.DuplicatesFile }))
 	}
 	if m != nil && m.Filtered > 0 {
-		fmt.Fprintf(&b, "; %s left out by the filter", setting.Count(m.Filtered, "record"))
+		fmt.Fprintf(&b, "; %s left out by the filter%s", setting.Count(m.Filtered, "record"), inFiles(r, m.FilteredFile, func(p result.Part) string { return p.FilteredFile }))
 	}
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {

@@ -51,6 +51,8 @@ const (
 	Kerberos
 	Unreplicated
 	Quiet
+	Filtered
+	Duplicates
 	columns
 )
 
@@ -116,7 +118,7 @@ func (r Row) Command() string {
 
 func (c Column) String() string {
 	return [columns]string{"this process", "several tables", "shares", "YARN", "a job for each directory", "resume", "another host", "verify sample", "verify files", "verify full", "plan",
-		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table"}[c]
+		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file"}[c]
 }
 
 // mode is what a verification is called.
@@ -150,6 +152,10 @@ func (c Column) Setting() (name setting.Name, value string) {
 		return setting.Replicate, "no"
 	case Quiet:
 		return setting.QuietTable, "true"
+	case Filtered:
+		return setting.FilteredFile, "filtered.jsonl"
+	case Duplicates:
+		return setting.DuplicatesFile, "duplicates.jsonl"
 	}
 	return "", ""
 }

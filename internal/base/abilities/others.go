@@ -24,6 +24,9 @@ func rekeyCells() [columns]Cell {
 		Unreplicated: no("where the new table's families are replicated, rekey loads for peers too: set REPLICATION_SCOPE to 0 for the load"),
 		Quiet:        no("only run and load keep a table quiet: set SPLIT_ENABLED and MERGE_ENABLED of the new table to false while rekey works"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   no("a rekey takes all rows of its table: no filter leaves any out"),
+		Duplicates: no("rows of a table have no place from which they can be read again: a rekey only counts those that lose"),
 	}
 }
 
@@ -50,6 +53,9 @@ func undoCells() [columns]Cell {
 		Unreplicated: no("an undo reaches the peers that its load reached, as the journal says"),
 		Quiet:        no("an undo keeps no table quiet: its files are cut where regions have split"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   no("an undo reads no records"),
+		Duplicates: no("an undo reads no records"),
 	}
 }
 
@@ -75,6 +81,9 @@ func loadCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds/load"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   no("the build has left the records out: give it to build"),
+		Duplicates: no("the build has left the records out: give it to build"),
 	}
 }
 
@@ -102,6 +111,9 @@ func exportCells() [columns]Cell {
 		Unreplicated: no("an export changes no table: peers get nothing"),
 		Quiet:        no("an export changes no table: regions may split and merge while it reads a snapshot"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   no("an export writes all rows that it reads"),
+		Duplicates: no("an export writes all rows that it reads"),
 	}
 }
 

@@ -24,6 +24,9 @@ func runCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels"),
+
+		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut", "internal/jobs/job: TestFilesOfKilledRuns", "internal/pipeline/mapreduce: TestBadRecordsOfAllMaps", "cmd/bulkload: TestScripts/leftout"),
+		Duplicates: by("internal/pipeline/build: TestFilesOfRecordsLeftOut", "internal/jobs/job: TestFilesOfKilledRuns").but("processes that each read a part of the input do not know which records of a key lose: build with %s local, without shares", setting.Engine),
 	}
 }
 
@@ -50,6 +53,9 @@ func tablesCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut"),
+		Duplicates: by("internal/pipeline/build: TestFilesOfRecordsLeftOut"),
 	}
 }
 
@@ -75,6 +81,9 @@ func replaceCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Duplicates: by("internal/jobs/job: TestFilesOfKilledRuns"),
 	}
 }
 
@@ -100,6 +109,9 @@ func intoCells() [columns]Cell {
 		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Duplicates: by("internal/jobs/job: TestFilesOfKilledRuns"),
 	}
 }
 
@@ -125,5 +137,8 @@ func inputCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
+
+		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
+		Duplicates: no("%s has records of files: rows of a table have no place from which they can be read again", setting.DuplicatesFile),
 	}
 }

@@ -14,7 +14,7 @@ var groups = []struct{ title, flags string }{
 	{"What is looked at", "sample values write"},
 	{"How inputs are read", "format dialect header field-sep record-sep quote quotes escape escape-map null-value null-quoted empty trim comment skip-lines " +
 		"skip-end charset extra missing parse partitions where read-by"},
-	{"Which rows", "filter bad-records reject-file duplicates expect-records allow-empty timestamp"},
+	{"Which rows", "filter filtered-file bad-records reject-file duplicates duplicates-file expect-records allow-empty timestamp"},
 	{"HFiles", "compression compression-level encoding bloom block-size max-file-size"},
 	{"Loading and verification", "verify snapshot staging keep-staging load-mode max-files replicate phoenix-indexes trust-files compact-after quiet-table"},
 	{"In place of what a table holds", "replace into drop-old max-deletes replace-rejected"},

@@ -44,7 +44,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	var m []*manifest.Manifest
 	var err error
 	if j.o.YARN != nil {
-		m, j.result.YARN, err = j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.o.RejectFile)
+		m, j.result.YARN, err = j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, j.buildTables(), j.stage.Dir, j.o.RejectFile, j.o.FilteredFile)
 	} else {
 		work := j.o.WorkOptions
 		work.Allowed = j.preflight.refused

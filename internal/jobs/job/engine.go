@@ -70,9 +70,10 @@ func (y OnYARN) End(ctx context.Context) error {
 	return mapreduce.Kill(ctx, y.Env, *s)
 }
 
-// Build makes the HFiles of all tables, whose manifests are written, by a job on YARN. Rejects is the local file of bad records, empty for none.
-func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(context.Context) (*share.Plan, error), tables []build.Table, st *staging.Dir, rejects string) ([]*manifest.Manifest, *result.YARN, error) {
-	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: submissions{y.Journal}, Begun: y.Submission(), Samples: samplesPerRegion, Rejects: rejects}
+// Build makes the HFiles of all tables, whose manifests are written, by a job on YARN. Rejects and filtered are
+// the local files of bad records and of those that the filter leaves out, empty for none.
+func (y OnYARN) Build(ctx context.Context, s mapreduce.Settings, plan func(context.Context) (*share.Plan, error), tables []build.Table, st *staging.Dir, rejects, filtered string) ([]*manifest.Manifest, *result.YARN, error) {
+	e := &mapreduce.Engine{Settings: s, Env: y.Env, Events: y.Events, Journal: submissions{y.Journal}, Begun: y.Submission(), Samples: samplesPerRegion, Rejects: rejects, Filtered: filtered}
 	a, err := e.Build(ctx, plan, stageIn(st).out, st.Location)
 	if err != nil {
 		return nil, nil, err

@@ -3,12 +3,32 @@ package job
 import (
 	"path/filepath"
 
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/source"
 )
 
 // RejectsName is the name of the file of bad records in a job's state directory.
 const RejectsName = "rejects.jsonl"
+
+// checkDuplicatesFile refuses a file of duplicates where one process does not have all records of a key, or no file has them.
+func checkDuplicatesFile(o RunOptions, s spec.Job) error {
+	if o.DuplicatesFile == "" {
+		return nil
+	}
+	if o.YARN != nil {
+		return fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Duplicates))
+	}
+	for _, input := range s.Inputs {
+		if cluster.IsTable(input) {
+			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.Duplicates))
+		}
+	}
+	return build.CheckDuplicatesFile(s)
+}
 
 // keepRejects puts the bad records of a job that names no file for them into its state directory. What a killed attempt
 // has left there unfinished goes: the job's lock is held.

@@ -69,6 +69,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err := checkTables(o, s); err != nil {
 		return nil, err
 	}
+	if err := checkDuplicatesFile(o, s); err != nil {
+		return nil, err
+	}
 	into, err := inPlaceOf(o, s)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"bulkload/internal/base/abilities"
@@ -19,6 +18,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
@@ -183,10 +183,10 @@ func (p *parts) partOptions(i int) RunOptions {
 	if i > 0 {
 		o.Snapshot = "" // one before all of it
 	}
-	if o.RejectFile != "" {
-		const longest = 120 // names of files have a bound
-		ext, label := filepath.Ext(o.RejectFile), strings.ReplaceAll(strings.Trim(p.dirs[i].Name, "/"), "/", "_")
-		o.RejectFile = strings.TrimSuffix(o.RejectFile, ext) + "." + label[max(0, len(label)-longest):] + ext
+	for _, file := range []*string{&o.RejectFile, &o.FilteredFile, &o.DuplicatesFile} {
+		if *file != "" {
+			*file = build.FileOf(*file, p.dirs[i].Name)
+		}
 	}
 	return o
 }
@@ -262,7 +262,7 @@ func (p *parts) tell(i int, status result.PartStatus, r *result.Result) {
 	}
 	if m := r.Manifest; m != nil {
 		part.Records, part.Rows, part.Cells, part.HFiles, part.Written = m.Records, m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes
-		part.Rejected, part.Filtered, part.RejectFile = m.Rejected, m.Filtered, m.RejectFile
+		part.Rejected, part.Filtered, part.RejectFile, part.FilteredFile, part.DuplicatesFile = m.Rejected, m.Filtered, m.RejectFile, m.FilteredFile, m.DuplicatesFile
 	}
 }
 

@@ -63,7 +63,7 @@ func (j *run) onYARN(ctx context.Context, p *newkeys.Plan, out build.Output) (*m
 	if !j.req.budget.None() {
 		rejects = j.options().RejectFile
 	}
-	m, onYARN, err := j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, []build.Table{{Plan: p.Build(j.source), Out: out}}, j.dir, rejects)
+	m, onYARN, err := j.yarn().Build(ctx, *j.o.YARN, j.sharePlan, []build.Table{{Plan: p.Build(j.source), Out: out}}, j.dir, rejects, "")
 	if s := j.yarn().Submission(); s != nil && fail.KindOf(err) == fail.BadRows && j.yarn().End(ctx) == nil { // another attempt submits it again
 		err = errors.Join(err, j.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: s.Tag, How: "its rows are refused"}))
 		j.yarn().Drop(ctx, s)

@@ -20,35 +20,37 @@ import (
 
 // Manifest is what a build made. It is next to the files as _bulkload.json.
 type Manifest struct {
-	Schema     int             `json:"schema"` // version of this form: 1
-	Table      string          `json:"table,omitempty"`
-	Tables     []string        `json:"input_tables,omitempty"` // inputs of build that are tables
-	Key        string          `json:"key"`
-	Modulus    int             `json:"modulus"`
-	Family     string          `json:"family"`
-	Timestamp  int64           `json:"timestamp"`
-	Columns    []string        `json:"columns"`
-	Cells      []spec.CellName `json:"cells,omitempty"`    // what rows can have, if the job has a mapping
-	Records    int64           `json:"records"`            // read, good and bad
-	Rejected   int64           `json:"rejected"`           // bad records that were set aside
-	Filtered   int64           `json:"filtered,omitempty"` // records that the filter left out
-	RejectFile string          `json:"reject_file,omitempty"`
-	Duplicates int64           `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
-	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
-	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
-	Digest     Digest          `json:"digest"`                   // of the rows in the files
-	RowSum     string          `json:"row_sum,omitempty"`        // of rows that got new keys: the sum of 128 bits of each row's hash without its key, in hexadecimal
-	Wide       bool            `json:"wide_rows,omitempty"`      // rows are made of all records of a key: these give qualifiers, or versions of cells
-	Versions   int             `json:"versions,omitempty"`       // of a cell at most, if records of a key are versions of one row
-	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
-	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
-	Bytes      int64           `json:"bytes"`                    // of the files
-	SpillBytes int64           `json:"spill_bytes"`
-	Runs       int64           `json:"runs"` // spilled
-	ReadTime   time.Duration   `json:"read_ns"`
-	WriteTime  time.Duration   `json:"write_ns"`
-	HFiles     int             `json:"hfiles"`          // how many
-	Files      []File          `json:"files,omitempty"` // in the order of their rows
+	Schema         int             `json:"schema"` // version of this form: 1
+	Table          string          `json:"table,omitempty"`
+	Tables         []string        `json:"input_tables,omitempty"` // inputs of build that are tables
+	Key            string          `json:"key"`
+	Modulus        int             `json:"modulus"`
+	Family         string          `json:"family"`
+	Timestamp      int64           `json:"timestamp"`
+	Columns        []string        `json:"columns"`
+	Cells          []spec.CellName `json:"cells,omitempty"`    // what rows can have, if the job has a mapping
+	Records        int64           `json:"records"`            // read, good and bad
+	Rejected       int64           `json:"rejected"`           // bad records that were set aside
+	Filtered       int64           `json:"filtered,omitempty"` // records that the filter left out
+	RejectFile     string          `json:"reject_file,omitempty"`
+	FilteredFile   string          `json:"filtered_file,omitempty"`
+	Duplicates     int64           `json:"duplicates"` // rows left out because another has their key; of wide rows, cells
+	DuplicatesFile string          `json:"duplicates_file,omitempty"`
+	Joined         int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
+	NoCells        int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
+	Digest         Digest          `json:"digest"`                   // of the rows in the files
+	RowSum         string          `json:"row_sum,omitempty"`        // of rows that got new keys: the sum of 128 bits of each row's hash without its key, in hexadecimal
+	Wide           bool            `json:"wide_rows,omitempty"`      // rows are made of all records of a key: these give qualifiers, or versions of cells
+	Versions       int             `json:"versions,omitempty"`       // of a cell at most, if records of a key are versions of one row
+	Stamped        bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
+	Times          *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
+	Bytes          int64           `json:"bytes"`                    // of the files
+	SpillBytes     int64           `json:"spill_bytes"`
+	Runs           int64           `json:"runs"` // spilled
+	ReadTime       time.Duration   `json:"read_ns"`
+	WriteTime      time.Duration   `json:"write_ns"`
+	HFiles         int             `json:"hfiles"`          // how many
+	Files          []File          `json:"files,omitempty"` // in the order of their rows
 
 	Samples []Sample `json:"-"` // rows that verification reads
 }
@@ -185,8 +187,9 @@ func (m *Manifest) Add(o *Manifest) {
 	m.Records += o.Records
 	m.Rejected += o.Rejected
 	m.Filtered += o.Filtered
-	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
+	m.RejectFile, m.FilteredFile = cmp.Or(m.RejectFile, o.RejectFile), cmp.Or(m.FilteredFile, o.FilteredFile)
 	m.Duplicates += o.Duplicates
+	m.DuplicatesFile = cmp.Or(m.DuplicatesFile, o.DuplicatesFile)
 	m.Joined += o.Joined
 	m.NoCells += o.NoCells
 	m.Digest.Add(o.Digest)

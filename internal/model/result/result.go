@@ -67,14 +67,15 @@ func (r *Result) Summary() *Result {
 
 // Share is what was done of a build by several processes.
 type Share struct {
-	Share      int    `json:"share"` // from 1
-	Of         int    `json:"of"`
-	Records    int64  `json:"records,omitempty"` // that a build read
-	Rejected   int64  `json:"-"`                 // of them; it stands with the result of every command
-	Filtered   int64  `json:"-"`                 // likewise
-	Bytes      int64  `json:"bytes,omitempty"`   // of its sorted rows
-	RejectFile string `json:"reject_file,omitempty"`
-	Pending    int    `json:"pending,omitempty"` // merges that are still to be done
+	Share        int    `json:"share"` // from 1
+	Of           int    `json:"of"`
+	Records      int64  `json:"records,omitempty"` // that a build read
+	Rejected     int64  `json:"-"`                 // of them; it stands with the result of every command
+	Filtered     int64  `json:"-"`                 // likewise
+	Bytes        int64  `json:"bytes,omitempty"`   // of its sorted rows
+	RejectFile   string `json:"reject_file,omitempty"`
+	FilteredFile string `json:"filtered_file,omitempty"`
+	Pending      int    `json:"pending,omitempty"` // merges that are still to be done
 }
 
 // YARN is the job that has built the HFiles.
@@ -120,22 +121,24 @@ type Task struct {
 
 // Part is what became of one directory of a job that was split.
 type Part struct {
-	Input      string        `json:"input"`
-	Status     PartStatus    `json:"status"`
-	Job        string        `json:"job,omitempty"` // the directory of its state
-	Error      string        `json:"error,omitempty"`
-	Began      time.Time     `json:"began,omitzero"` // by this run
-	Files      int           `json:"files"`
-	Bytes      int64         `json:"input_bytes"`
-	Records    int64         `json:"records"` // read; of a part that was done before, then
-	Rows       int64         `json:"rows"`
-	Cells      int64         `json:"cells"`
-	HFiles     int           `json:"hfiles"`
-	Written    int64         `json:"bytes"` // of its HFiles
-	Rejected   int64         `json:"rejected,omitempty"`
-	Filtered   int64         `json:"filtered,omitempty"` // left out by the filter
-	RejectFile string        `json:"reject_file,omitempty"`
-	Elapsed    time.Duration `json:"elapsed_ns"`
+	Input          string        `json:"input"`
+	Status         PartStatus    `json:"status"`
+	Job            string        `json:"job,omitempty"` // the directory of its state
+	Error          string        `json:"error,omitempty"`
+	Began          time.Time     `json:"began,omitzero"` // by this run
+	Files          int           `json:"files"`
+	Bytes          int64         `json:"input_bytes"`
+	Records        int64         `json:"records"` // read; of a part that was done before, then
+	Rows           int64         `json:"rows"`
+	Cells          int64         `json:"cells"`
+	HFiles         int           `json:"hfiles"`
+	Written        int64         `json:"bytes"` // of its HFiles
+	Rejected       int64         `json:"rejected,omitempty"`
+	Filtered       int64         `json:"filtered,omitempty"` // left out by the filter
+	DuplicatesFile string        `json:"duplicates_file,omitempty"`
+	RejectFile     string        `json:"reject_file,omitempty"`
+	FilteredFile   string        `json:"filtered_file,omitempty"`
+	Elapsed        time.Duration `json:"elapsed_ns"`
 }
 
 // PartStatus is an outcome of a part.

@@ -19,12 +19,15 @@ import (
 
 // Options say with what a build works; the outcome does not depend on them.
 type Options struct {
-	Workers  int            // goroutines of each pass, default the number of cores
-	Memory   spec.Size      // for sort, merge and buffers together, default 512 MiB
-	SpillDir string         // default the system's temporary directory
-	Budget   *source.Budget // of bad records; default: the first ends the job
-	Sample   int            // rows to remember of each region for a later verification
-	Events   progress.Events
+	Workers  int                // goroutines of each pass, default the number of cores
+	Memory   spec.Size          // for sort, merge and buffers together, default 512 MiB
+	SpillDir string             // default the system's temporary directory
+	Budget   *source.Budget     // of bad records; default: the first ends the job
+	Filtered *source.RejectFile // of records that the filter leaves out; nil: they are only counted
+	// Duplicates are of each table's records that lost against another of their key; nil: they are only counted.
+	Duplicates []*source.RejectFile
+	Sample     int // rows to remember of each region for a later verification
+	Events     progress.Events
 	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
 	Gate progress.Gate
 	// SpillLimit is how many bytes of sorted runs may be in SpillDir at a time. Default: as many as there is room for.
@@ -121,7 +124,7 @@ func sortOptions(o Options, plans []*Plan) extsort.Options {
 			so.Shared, so.Policies = append(so.Shared, p.Ranges.Shared(i)), append(so.Policies, p.rowPolicy())
 		}
 	}
-	so.Regions = len(so.Shared)
+	so.Regions, so.Displaced = len(so.Shared), o.displaced(plans)
 	loses := slices.Contains([]extsort.Policy{extsort.KeepFirst, extsort.KeepLast}, plans[0].rowPolicy())
 	if loses && slices.ContainsFunc(plans[1:], (*Plan).index) {
 		so.Leading = plans[0].Ranges.Len()
@@ -168,6 +171,8 @@ type rowSource interface {
 	read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error)
 	// locate adds to an error about two rows of one key where they are.
 	locate(ctx context.Context, err error) error
+	// duplicates gives each table's file of duplicates its records.
+	duplicates(ctx context.Context, sorter *extsort.Sorter, all []*manifest.Manifest) error
 	// recheck refuses rows whose source has changed since it was read.
 	recheck(ctx context.Context) error
 	// spilled adds to an error of earlier attempts' sorted rows what to do about it, and explain to any.
@@ -196,8 +201,10 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 	defer runtime.KeepAlive(floor)
 	sort := sortOptions(o, plansOf(tables))
 	sort.Memory = memory
-	o.resume.forgetLosing(sort.Leading, o.Budget)
-	if o.resume.complete(o.Budget) {
+	if err := o.resume.forgetLosing(sort.Leading, o); err != nil {
+		return nil, err
+	}
+	if o.resume.complete(o) {
 		m, err := o.resume.Manifests(tables)
 		if err != nil {
 			return nil, err
@@ -207,7 +214,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 		}
 		return m, o.resume.replaceManifests(ctx, tables, m)
 	}
-	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
+	sorter, reopened, err := o.resume.openSort(sort, o)
 	if err != nil {
 		return nil, rows.explain(rows.spilled(err))
 	}
@@ -232,7 +239,7 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
-	r := &readers{plans: plans, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	r := &readers{plans: plans, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
@@ -252,19 +259,11 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 	}
 	stats := sorter.Stats()
 	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), Filtered: r.left.Load(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
-	if f := o.Budget.File; f != nil {
-		if o.Budget.Bad() > 0 {
-			if err := o.allowed(); err != nil {
-				return t, err
-			}
-		}
-		n, err := f.Finish()
-		if err != nil {
-			return t, err
-		}
-		if n > 0 {
-			t.RejectFile = f.Path()
-		}
+	if t.RejectFile, err = o.finish(o.Budget.File, t.Rejected); err != nil {
+		return t, err
+	}
+	if t.FilteredFile, err = o.finish(o.Filtered, t.Filtered); err != nil {
+		return t, err
 	}
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }

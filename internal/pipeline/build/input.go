@@ -22,6 +22,10 @@ type WorkOptions struct {
 	Memory     spec.Size
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
+	// FilteredFile and DuplicatesFile are absolute, and written only if there are such records; empty: they are only counted. Further tables
+	// have their duplicates in [FileOf] DuplicatesFile.
+	FilteredFile, DuplicatesFile string
+
 	Events     progress.Events
 	Gate       progress.Gate  // where work waits between its steps, default nowhere
 	Uploads    upload.Options // of HFiles to HDFS
@@ -40,6 +44,9 @@ type WorkOptions struct {
 type Input struct {
 	Source *source.Input
 	Budget *source.Budget // of bad records
+
+	Filtered   *source.RejectFile   // of records that the filter leaves out; nil: none
+	Duplicates []*source.RejectFile // of each table's records that lost against another of their key; nil: none
 
 	Reading *progress.Reading // how the files are read; not to be changed
 
@@ -102,9 +109,9 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	}
 	if w.RejectFile != "" && !k.Budget.None() {
 		k.Budget.File = source.NewRejectFile(w.RejectFile)
-		if err := k.Budget.File.Check(nil); err != nil {
-			return nil, o, fail.With(fail.Config, err)
-		}
+	}
+	if err := errors.Join(k.leaveOut(s, w), k.checkFiles()); err != nil {
+		return nil, o, err
 	}
 	o.Reject = k.Budget.Reject
 	return k, o, fail.With(fail.Config, o.Validate())
@@ -119,13 +126,11 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 	} else if err != nil {
 		return fail.With(fail.Input, budget.inputMemory(err))
 	}
-	if err := k.namesColumns(s); err != nil {
+	if err := errors.Join(k.namesColumns(s), k.refuseTables()); err != nil {
 		return err
 	}
-	if k.Budget.File != nil {
-		if err := k.Budget.File.Check(k.Source); err != nil {
-			return fail.With(fail.Config, err)
-		}
+	if err := k.checkFiles(); err != nil {
+		return err
 	}
 	files := k.Source.Files()
 	k.Reading = readingOf(s, files)
@@ -191,7 +196,10 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 // BuildTables is [Input.Build] for several tables, see [RunTables].
 func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
 	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Missing: k.missing, Allowed: w.Allowed, resume: resume})
+		Budget: k.Budget, Filtered: k.Filtered, Duplicates: k.Duplicates, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Missing: k.missing, Allowed: w.Allowed, resume: resume})
+	if err != nil {
+		err = errors.Join(err, k.dropLeftOut())
+	}
 	if k.Budget.File == nil {
 		return m, err
 	}

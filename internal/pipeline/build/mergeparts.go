@@ -175,7 +175,7 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 		t.Records += p.Records
 		t.Rejected += p.Rejected
 		t.Filtered += p.Filtered
-		t.RejectFile = cmp.Or(t.RejectFile, p.RejectFile)
+		t.RejectFile, t.FilteredFile = cmp.Or(t.RejectFile, p.RejectFile), cmp.Or(t.FilteredFile, p.FilteredFile)
 		t.SpillBytes += p.SpillBytes
 		t.SpillRuns += p.SpillRuns
 		t.Took += p.Took

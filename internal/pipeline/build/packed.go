@@ -95,9 +95,12 @@ func (r packedRows) read(ctx context.Context, sorter *extsort.Sorter) (t sortTot
 }
 
 func (r packedRows) locate(ctx context.Context, err error) error { return r.src.Locate(ctx, err) }
-func (r packedRows) recheck(context.Context) error               { return nil }
-func (r packedRows) spilled(err error) error                     { return err }
-func (r packedRows) explain(err error) error                     { return r.src.Explain(err) }
+func (packedRows) duplicates(context.Context, *extsort.Sorter, []*manifest.Manifest) error {
+	return nil
+}
+func (r packedRows) recheck(context.Context) error { return nil }
+func (r packedRows) spilled(err error) error       { return err }
+func (r packedRows) explain(err error) error       { return r.src.Explain(err) }
 
 // locate adds to an error of a merge about two rows of one key where they are.
 func (p *Plan) locate(ctx context.Context, err error, places Places) error {

@@ -23,16 +23,17 @@ type Part struct {
 
 // PartRead is what pass 1 came to on a part.
 type PartRead struct {
-	Records    int64         `json:"records"`            // good and bad
-	Rejected   int64         `json:"rejected"`           // of them
-	Filtered   int64         `json:"filtered,omitempty"` // of them, left out by the filter
-	RejectFile string        `json:"reject_file,omitempty"`
-	SpillBytes int64         `json:"spill_bytes"`
-	SpillRuns  int64         `json:"spill_runs"`
-	Took       time.Duration `json:"took_ns"`
-	Sums       SplitSums     `json:"sums"`              // of the part's splits
-	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
-	Lacking    []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
+	Records      int64         `json:"records"`            // good and bad
+	Rejected     int64         `json:"rejected"`           // of them
+	Filtered     int64         `json:"filtered,omitempty"` // of them, left out by the filter
+	RejectFile   string        `json:"reject_file,omitempty"`
+	FilteredFile string        `json:"filtered_file,omitempty"`
+	SpillBytes   int64         `json:"spill_bytes"`
+	SpillRuns    int64         `json:"spill_runs"`
+	Took         time.Duration `json:"took_ns"`
+	Sums         SplitSums     `json:"sums"`              // of the part's splits
+	Regions      []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
+	Lacking      []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
 
 	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
 }
@@ -82,7 +83,7 @@ type inputPart struct {
 
 func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
 	in, o := p.in, p.o
-	r := &readers{plans: p.plans, in: in, sort: sorter, end: p.part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
+	r := &readers{plans: p.plans, in: in, sort: sorter, end: p.part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate}
 	r.next.Store(int64(p.part.From))
 	o.Events.Phase("read")
 	if err = r.run(ctx, o.Workers); err == nil {
@@ -99,8 +100,12 @@ func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTota
 	if err := sorter.Finish(); err != nil {
 		return t, r.explainSpill(err)
 	}
+	filtered, err := o.finish(o.Filtered, r.left.Load())
+	if err != nil {
+		return t, err
+	}
 	stats := sorter.Stats()
-	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), Filtered: r.left.Load(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
+	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), Filtered: r.left.Load(), FilteredFile: filtered, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
 }
 
 // readPart sorts the rows of a part, and gives those of each region to the sink.
@@ -119,7 +124,7 @@ func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, 
 	if err != nil {
 		return nil, err
 	}
-	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, RejectFile: t.RejectFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, rows.locate(ctx, err)

@@ -38,18 +38,19 @@ func place(in Places, seq uint64) string {
 
 // readers is pass 1: workers take splits in order and fill the sort.
 type readers struct {
-	plans  []*Plan // of the tables in which every record has a row; their regions follow one another in the sort
-	in     *source.Input
-	sort   *extsort.Sorter
-	budget *source.Budget
-	events progress.Events
-	gate   progress.Gate         // before each batch
-	skip   func(region int) bool // regions whose file is written already; nil: none
-	resume *Resume               // what an earlier attempt has read; may be nil
-	next   atomic.Int64          // the split to be read next
-	end    int                   // after the last one to be read; 0: all are
-	got    readCount
-	left   atomic.Int64 // records that the filter leaves out
+	plans    []*Plan // of the tables in which every record has a row; their regions follow one another in the sort
+	in       *source.Input
+	sort     *extsort.Sorter
+	budget   *source.Budget
+	filtered *source.RejectFile // gets the records that the filter leaves out; nil: they are only counted
+	events   progress.Events
+	gate     progress.Gate         // before each batch
+	skip     func(region int) bool // regions whose file is written already; nil: none
+	resume   *Resume               // what an earlier attempt has read; may be nil
+	next     atomic.Int64          // the split to be read next
+	end      int                   // after the last one to be read; 0: all are
+	got      readCount
+	left     atomic.Int64 // records that the filter leaves out
 }
 
 // run reads all splits with the given number of workers.
@@ -149,7 +150,7 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 			return w.bad(b, row, err)
 		} else if !keep {
 			w.passed++
-			return nil
+			return w.leaveOut(b, row)
 		}
 	}
 	for _, m := range w.tables {
@@ -175,6 +176,16 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		}
 	}
 	return nil
+}
+
+// leaveOut notes a record that the filter leaves out.
+func (w *readWorker) leaveOut(b *source.Batch, row int) error {
+	if w.filtered == nil {
+		return nil
+	}
+	e := b.RowError(row)
+	e.Reason = "the filter leaves it out"
+	return w.filtered.Write(e)
 }
 
 // bad sets a record aside, or gives the error that ends the job.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/model/progress"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -38,7 +37,7 @@ func TestRecordComesFirst(t *testing.T) {
 	done := NewDone()
 	c := &recordsFirst{noCheckpoint: noCheckpoint{&done}, t: t}
 	r := &Resume{Done: &done, Checkpoint: c, Name: "job"}
-	if _, _, err := r.openSort(extsort.Options{Regions: 1, Workers: 1, Memory: 1 << 20, Dir: dir}, nil, progress.Events{}); !errors.Is(err, errStopped) {
+	if _, _, err := r.openSort(extsort.Options{Regions: 1, Workers: 1, Memory: 1 << 20, Dir: dir}, Options{}); !errors.Is(err, errStopped) {
 		t.Errorf("sorted rows: %v", err)
 	}
 	if _, err := (&keeper{r: r}).create(&stream{given: StdinInput, place: StdinInput}, dir); !errors.Is(err, errStopped) {

@@ -12,7 +12,6 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
-	"bulkload/pkg/source"
 )
 
 // Done is what attempts of a build have finished: the records of their [Checkpoint], each taken into account.
@@ -98,12 +97,12 @@ func (r *Resume) has(region int) bool {
 
 // complete reports whether every region that has rows has its file, so that the
 // input need not be read again.
-func (r *Resume) complete(budget *source.Budget) bool {
-	if r == nil || r.Sorted == nil || !r.rejectsKept(budget) {
+func (r *Resume) complete(o Options) bool {
+	if r == nil || r.Sorted == nil || !r.filesKept(o) {
 		return false
 	}
 	for _, region := range r.Sorted.Regions {
-		if !r.has(region) {
+		if w, ok := r.Written[region]; !ok || o.Duplicates != nil && w.losers() {
 			return false
 		}
 	}
@@ -112,16 +111,22 @@ func (r *Resume) complete(budget *source.Budget) bool {
 
 // forgetLosing has those of the first table's regions, so many, written again that left duplicates out, while files of indexes
 // may be missing: an index has no entry of a record that was left out, and only the merge shows which these are. 0 says that
-// no table is an index.
-func (r *Resume) forgetLosing(leading int, budget *source.Budget) {
-	if r == nil || leading == 0 || r.complete(budget) {
-		return
+// no table is an index. Files of duplicates have all regions written again that left some out.
+func (r *Resume) forgetLosing(leading int, o Options) error {
+	if r == nil || leading == 0 && o.Duplicates == nil || r.complete(o) {
+		return nil
 	}
+	var again LostRecord
 	for ordinal, w := range r.Written {
-		if ordinal < leading && (w.Dups > 0 || w.Records == 0) {
-			delete(r.Written, ordinal)
+		if (ordinal < leading || o.Duplicates != nil) && w.losers() {
+			again.Regions = append(again.Regions, ordinal)
 		}
 	}
+	if len(again.Regions) == 0 {
+		return nil
+	}
+	slices.Sort(again.Regions)
+	return r.Checkpoint.Lost(again)
 }
 
 // start counts the files of earlier attempts as written.
@@ -209,7 +214,7 @@ func (r *Resume) manifest(w *writers, b *manifest.Manifest) (*manifest.Manifest,
 	var took time.Duration
 	if b != nil {
 		// Regions without cells have no record of their own.
-		t = sortTotals{Records: b.Records, Rejected: b.Rejected, Filtered: b.Filtered, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum}
+		t = sortTotals{Records: b.Records, Rejected: b.Rejected, Filtered: b.Filtered, RejectFile: b.RejectFile, FilteredFile: b.FilteredFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
 		w.counts.records = t.Records - t.Rejected - t.Filtered
 		w.uncounted = w.uncounted || len(w.files) == 0
@@ -217,6 +222,9 @@ func (r *Resume) manifest(w *writers, b *manifest.Manifest) (*manifest.Manifest,
 	m, err := w.manifest(t)
 	if err == nil {
 		m.WriteTime = took
+	}
+	if err == nil && b != nil {
+		m.DuplicatesFile = b.DuplicatesFile
 	}
 	return m, err
 }

@@ -33,11 +33,12 @@ func TestRegionsThatLostRowsAreWrittenAgain(t *testing.T) {
 	r := &Resume{Done: &Done{Written: map[int]WrittenRecord{
 		0: {Records: 5}, 1: {Records: 5, Dups: 1}, 2: {}, 3: {Records: 5, Dups: 1}, 4: {},
 	}}}
-	r.forgetLosing(0, nil)
+	r.Checkpoint = noCheckpoint{r.Done}
+	testcheck.Must(t, r.forgetLosing(0, Options{}))
 	if len(r.Written) != 5 {
 		t.Errorf("where no table leads, %d of 5 regions are left", len(r.Written))
 	}
-	r.forgetLosing(3, nil)
+	testcheck.Must(t, r.forgetLosing(3, Options{}))
 	if got := slices.Sorted(maps.Keys(r.Written)); !slices.Equal(got, []int{0, 3, 4}) {
 		t.Errorf("left are the regions %v, not 0, 3 and 4", got)
 	}

@@ -19,13 +19,14 @@ type SortedRecord struct {
 
 // sortTotals are what a manifest reports of pass 1.
 type sortTotals struct {
-	Records    int64         `json:"records"`
-	Rejected   int64         `json:"rejected"`
-	Filtered   int64         `json:"filtered,omitempty"`
-	RejectFile string        `json:"reject_file,omitempty"` // absolute; if there are rejected ones
-	SpillBytes int64         `json:"spill_bytes"`
-	SpillRuns  int64         `json:"spill_runs"`
-	Took       time.Duration `json:"took_ns"`
+	Records      int64         `json:"records"`
+	Rejected     int64         `json:"rejected"`
+	Filtered     int64         `json:"filtered,omitempty"`
+	RejectFile   string        `json:"reject_file,omitempty"`   // absolute; if there are rejected ones
+	FilteredFile string        `json:"filtered_file,omitempty"` // likewise
+	SpillBytes   int64         `json:"spill_bytes"`
+	SpillRuns    int64         `json:"spill_runs"`
+	Took         time.Duration `json:"took_ns"`
 
 	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
 	Notes  string          `json:"notes,omitempty"`  // what decoders of packed rows need to know
@@ -33,7 +34,7 @@ type sortTotals struct {
 
 // addTo puts the totals into a manifest.
 func (t sortTotals) addTo(m *manifest.Manifest) {
-	m.Filtered = t.Filtered
+	m.Filtered, m.FilteredFile = t.Filtered, t.FilteredFile
 	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
 }
 

@@ -12,24 +12,22 @@ import (
 	"syscall"
 
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/progress"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/source"
 )
 
 // openSort prepares the sort of a build. One that can continue keeps its runs in
 // a directory of its own, and takes up those of an earlier attempt that has
 // sorted all of the input; reopened says that it did.
-func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.Events) (s *extsort.Sorter, reopened bool, err error) {
+func (r *Resume) openSort(o extsort.Options, build Options) (s *extsort.Sorter, reopened bool, err error) {
 	if r == nil {
 		s, err = extsort.New(o)
 		return s, false, fail.With(fail.Config, err)
 	}
-	if sorted := r.Sorted; sorted != nil && len(sorted.Runs) > 0 && r.rejectsKept(budget) {
+	if sorted := r.Sorted; sorted != nil && len(sorted.Runs) > 0 && r.filesKept(build) {
 		s, err := r.reopenSort(o)
 		if err == nil {
-			e.Note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.Spill)
+			build.Events.Note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.Spill)
 			if err := r.afterSort(s, sorted.sortTotals, sorted.Sums); err != nil {
 				return nil, false, errors.Join(err, s.Close())
 			}
@@ -38,7 +36,7 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 		if !errors.Is(err, extsort.ErrCorrupt) {
 			return nil, false, err
 		}
-		e.Warn("the sorted rows of the earlier attempt cannot be used; the input is read again", "error", err)
+		build.Events.Warn("the sorted rows of the earlier attempt cannot be used; the input is read again", "error", err)
 	}
 	if err := r.DropSpill(); err != nil {
 		return nil, false, fail.With(fail.HDFS, err)
@@ -80,17 +78,6 @@ func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 		}
 	}
 	return s, nil
-}
-
-// rejectsKept reports whether the bad records that pass 1 has set aside are
-// where this attempt wants them.
-func (r *Resume) rejectsKept(b *source.Budget) bool {
-	s := r.Sorted
-	if s.Rejected == 0 || b.File == nil {
-		return true
-	}
-	_, err := os.Stat(s.RejectFile)
-	return err == nil && s.RejectFile == b.File.Path()
 }
 
 // afterSort notes what pass 1 came to, if it is not noted already.

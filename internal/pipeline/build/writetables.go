@@ -46,7 +46,13 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 			return undo(w.named(err))
 		}
 	}
+	if err := rows.duplicates(ctx, sorter, manifests); err != nil {
+		return undo(err)
+	}
 	if err := rows.recheck(ctx); err != nil {
+		return undo(err)
+	}
+	if err := o.finishDuplicates(manifests); err != nil {
 		return undo(err)
 	}
 	for _, m := range manifests {

@@ -74,9 +74,9 @@ func judge(maps []*MapDone, p *share.Plan) error {
 }
 
 // Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles
-// their names in the staging directory, where of several tables each has a directory of its own, and makes the manifests. Rejects is the
-// local file for bad records, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
-func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects string) (*Adopted, error) {
+// their names in the staging directory, where of several tables each has a directory of its own, and makes the manifests. Rejects and
+// filtered are the local files for bad records and for those that the filter leaves out, empty for none. After an error, or a crash, it may be called again. What the job has left next to HFiles stays.
+func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects, filtered string) (*Adopted, error) {
 	from := path.Join(dir, outName)
 	job, plans, err := w.Plan.Resolve(ctx)
 	if err != nil {
@@ -86,20 +86,19 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects s
 	if a.Maps, err = readMaps(ctx, out.FS, dir, w); err != nil {
 		return nil, err
 	}
-	rejected := false
-	for _, m := range a.Maps {
-		rejected = rejected || m.Rejects != ""
-	}
-	if rejected && rejects != "" {
-		if err := joinRejects(ctx, out.FS, dir, a.Maps, rejects); err != nil {
-			return nil, fail.With(fail.HDFS, err)
-		}
+	rejected, err := joinRejects(ctx, out.FS, dir, a.Maps, func(m *MapDone) string { return m.Rejects }, rejects)
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
 	}
 	if err := judge(a.Maps, w.Plan); err != nil {
 		if rejected && rejects != "" {
 			err = fail.WithRejects(err, rejects)
 		}
 		return nil, err
+	}
+	leftOut, err := joinRejects(ctx, out.FS, dir, a.Maps, func(m *MapDone) string { return m.LeftOut }, filtered)
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
 	}
 	if a.Reduces, err = readReduces(ctx, out.FS, from, w); err != nil {
 		return nil, err
@@ -119,6 +118,9 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects s
 	for i, m := range a.Manifests {
 		if rejected {
 			m.RejectFile = rejects
+		}
+		if leftOut {
+			m.FilteredFile = filtered
 		}
 		for _, f := range m.Files {
 			if err := take(ctx, tables[i].Out, built[i].Out.Dir, f); err != nil {

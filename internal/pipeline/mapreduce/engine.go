@@ -70,13 +70,14 @@ type Journal interface {
 // Engine builds the HFiles of one plan on YARN.
 type Engine struct {
 	Settings
-	Env     *cluster.Env
-	Events  progress.Events
-	Journal Journal
-	Begun   *Submission // by an earlier process, if its end is not known; nil: none
-	Samples int         // rows of each region to remember
-	Rejects string      // local file of bad records; empty: none
-	Poll    time.Duration
+	Env      *cluster.Env
+	Events   progress.Events
+	Journal  Journal
+	Begun    *Submission // by an earlier process, if its end is not known; nil: none
+	Samples  int         // rows of each region to remember
+	Rejects  string      // local file of bad records; empty: none
+	Filtered string      // the same of records that the filter leaves out
+	Poll     time.Duration
 
 	program string // that tasks run; empty: this one
 	yarn    *yarn.Client
@@ -116,6 +117,9 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	if err != nil {
 		return nil, err
 	}
+	if e.Filtered != "" && !w.Filtered {
+		return nil, fail.With(fail.Config, setting.Errorf("the job was submitted to YARN without %s: leave it out, or give %s", setting.FilteredFile, setting.Restart))
+	}
 	if w.Plan.NewKeys != nil {
 		if err := w.Plan.Mount(ctx, e.Env); err != nil {
 			return nil, err
@@ -126,7 +130,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 			return nil, err
 		}
 	}
-	a, err := Adopt(ctx, l.Path, w, out, e.Rejects)
+	a, err := Adopt(ctx, l.Path, w, out, e.Rejects, e.Filtered)
 	if err != nil {
 		return nil, err
 	}

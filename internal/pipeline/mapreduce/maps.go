@@ -19,6 +19,8 @@ import (
 func mapFile(attempt string) string    { return attempt + ".json" }
 func rejectFile(attempt string) string { return attempt + ".rejects.jsonl" }
 
+func filteredFile(attempt string) string { return attempt + ".filtered.jsonl" }
+
 var mapName = regexp.MustCompile(`^attempt_[0-9]{1,19}_[0-9]{1,10}_m_[0-9]{1,9}_[0-9]{1,9}\.json$`)
 
 // errNoMap is a map without an attempt that has ended.

@@ -41,8 +41,8 @@ func TestAttemptsOfAMap(t *testing.T) {
 		}
 	}
 	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-	if err := joinRejects(t.Context(), hdfsio.Local{}, p.dir, all, rejects); err != nil {
-		t.Fatal(err)
+	if some, err := joinRejects(t.Context(), hdfsio.Local{}, p.dir, all, func(m *MapDone) string { return m.Rejects }, rejects); err != nil || !some {
+		t.Fatal(some, err)
 	}
 	b, err := os.ReadFile(rejects)
 	if err != nil {

@@ -51,7 +51,7 @@ func newPipedTables(t *testing.T, j pipedJob, maps, reduces int) *piped {
 	}
 	p := &piped{T: t, dir: t.TempDir()}
 	p.work = cutWork(plan, maps, reduces, Container{Memory: LeastMemory, Heap: mapHeap}, Container{Memory: LeastMemory, Heap: reduceHeap}, 2)
-	p.work.Tag, p.work.Dir, p.work.Samples = "test", "file://"+p.dir, 3
+	p.work.Tag, p.work.Dir, p.work.Samples, p.work.Filtered = "test", "file://"+p.dir, 3, j.spec.Filter != ""
 	b, err := share.Seal(p.work, &p.work.Checksum)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestTasksGiveTheSameFiles(t *testing.T) {
 				}
 				staging := t.TempDir()
 				for range 2 {
-					a, err := Adopt(t.Context(), p.dir, p.work, build.Output{FS: hdfsio.Local{}, Dir: staging, FileMode: 0o666, DirMode: 0o777}, "")
+					a, err := Adopt(t.Context(), p.dir, p.work, build.Output{FS: hdfsio.Local{}, Dir: staging, FileMode: 0o666, DirMode: 0o777}, "", "")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -284,17 +284,17 @@ func bad(t *testing.T, twice bool) string {
 	return name
 }
 
-// TestBadRecordsOfAllMaps: they count against one budget, and are one file in the order of the input.
+// TestBadRecordsOfAllMaps: they count against one budget, and are one file in the order of the input, as are those that the filter leaves out.
 func TestBadRecordsOfAllMaps(t *testing.T) {
 	s := jobtest.CSVSpec(bad(t, false))
-	s.BadRecords = "1%"
+	s.BadRecords, s.Filter = "1%", "id not like 'k%77'"
 	p := newPiped(t, s, [][]byte{[]byte("k04")}, 3, 2)
 	if err := p.run(); err != nil {
 		t.Fatal(err)
 	}
-	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+	rejects, filtered := filepath.Join(t.TempDir(), "rejects.jsonl"), filepath.Join(t.TempDir(), "filtered.jsonl")
 	out := build.Output{FS: hdfsio.Local{}, Dir: t.TempDir()}
-	a, err := Adopt(t.Context(), p.dir, p.work, out, rejects)
+	a, err := Adopt(t.Context(), p.dir, p.work, out, rejects, filtered)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,8 +305,15 @@ func TestBadRecordsOfAllMaps(t *testing.T) {
 	if first, last := strings.Index(string(b), "no key 999"), strings.Index(string(b), "no key 8999"); first < 0 || last < first {
 		t.Errorf("not in order: %s", b)
 	}
+	b, err = os.ReadFile(filtered)
+	if err != nil || a.Manifests[0].Filtered != 90 || a.Manifests[0].FilteredFile != filtered || strings.Count(string(b), `"raw"`) != 90 {
+		t.Errorf("%+v, %v: %s", a.Manifests[0], err, b)
+	}
+	if first, last := strings.Index(string(b), `"k00077,`), strings.Index(string(b), `"k08977,`); first < 0 || last < first {
+		t.Errorf("not in order: %s", b)
+	}
 	p.work.Plan.Job.BadRecords = "8"
-	if _, err := Adopt(t.Context(), p.dir, p.work, out, rejects); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), rejects) {
+	if _, err := Adopt(t.Context(), p.dir, p.work, out, rejects, filtered); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), rejects) {
 		t.Errorf("more than the budget: %v", err)
 	}
 }

@@ -145,6 +145,11 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if t.work.Filtered {
+		if w.FilteredFile, err = filepath.Abs(filepath.Join(t.Dir, of.FilteredName())); err != nil {
+			return err
+		}
+	}
 	in, err := t.work.Plan.Open(ctx, t.env, w)
 	if err != nil {
 		return err
@@ -152,7 +157,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	given := &counted{w: t.Out}
 	out := bufio.NewWriterSize(given, 1<<20)
-	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events}
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Events: w.Events}
 	read, err := t.work.Plan.Read(ctx, t.plans, in, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
 		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, w.RejectFile, o)
 	if err = share.FinishRejects(in, err); err != nil {
@@ -166,6 +171,12 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	if read.Rejected > 0 && w.RejectFile != "" {
 		d.Rejects = rejectFile(t.Attempt)
 		if err := t.keepRejects(ctx, w.RejectFile, path.Join(l.Path, d.Rejects)); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	if d.FilteredFile = ""; read.FilteredFile != "" { // that is the node's
+		d.LeftOut = filteredFile(t.Attempt)
+		if err := t.keepRejects(ctx, read.FilteredFile, path.Join(l.Path, d.LeftOut)); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"bulkload/internal/base/durable"
 	"bulkload/pkg/hdfsio"
 )
 
-// keepRejects copies a map's bad records next to its description.
+// keepRejects copies a map's bad records, or those that the filter leaves out, next to its description.
 func (t *task) keepRejects(ctx context.Context, local, name string) error {
 	f, err := os.Open(local)
 	if err != nil {
@@ -32,8 +33,15 @@ func (t *task) keepRejects(ctx context.Context, local, name string) error {
 	return nil
 }
 
-// joinRejects makes one local file of the bad records of all maps, in the order of the input.
-func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, local string) (err error) {
+// joinRejects makes one local file of those of all maps, in the order of the input. It reports whether there are any.
+func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) (some bool, err error) {
+	if some = slices.ContainsFunc(maps, func(m *MapDone) bool { return of(m) != "" }); !some || local == "" {
+		return some, nil
+	}
+	return some, writeRejects(ctx, fsys, dir, maps, of, local)
+}
+
+func writeRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, of func(*MapDone) string, local string) (err error) {
 	w, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".*") // mode 0600
 	if err != nil {
 		return err
@@ -44,8 +52,8 @@ func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDon
 		}
 	}()
 	for _, m := range maps {
-		if m.Rejects != "" {
-			err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(m.Rejects)), w))
+		if name := of(m); name != "" {
+			err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(name)), w))
 		}
 	}
 	if err == nil {

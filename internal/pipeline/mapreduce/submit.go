@@ -66,7 +66,7 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 		return nil, err
 	}
 	w := e.Cut(p)
-	w.Tag, w.Samples = newTag(), e.Samples
+	w.Tag, w.Samples, w.Filtered = newTag(), e.Samples, e.Filtered != ""
 	dir := at.Join(dirPrefix + w.Tag)
 	w.Dir = dir.URI()
 	s := &Submission{Tag: w.Tag, Dir: w.Dir, Maps: w.Maps, Reduces: len(w.Reduces), Weights: p.Weights}

@@ -45,8 +45,9 @@ type Work struct {
 	// MapMemory and ReduceMemory are what the program may take, in bytes, besides its JVM.
 	MapMemory    spec.Size   `json:"map_memory"`
 	ReduceMemory spec.Size   `json:"reduce_memory"`
-	Workers      int         `json:"workers"` // of a map
-	Samples      int         `json:"samples"` // rows of each region to remember
+	Workers      int         `json:"workers"`                    // of a map
+	Samples      int         `json:"samples"`                    // rows of each region to remember
+	Filtered     bool        `json:"filtered_records,omitempty"` // maps leave files of the records that the filter leaves out
 	Plan         *share.Plan `json:"plan"`
 	Checksum     string      `json:"checksum"`
 }
@@ -124,7 +125,8 @@ type MapDone struct {
 	Work    string `json:"work"`   // its checksum
 	Map     int    `json:"map"`    // share, from 1
 	Attempt string `json:"attempt"`
-	Rejects string `json:"rejects,omitempty"` // name of the file of bad records next to it
+	Rejects string `json:"rejects,omitempty"`  // name of the file of bad records next to it
+	LeftOut string `json:"left_out,omitempty"` // likewise of the records that the filter leaves out
 	Ran     Ran    `json:"ran"`
 	build.PartRead
 	Checksum string `json:"checksum"`

@@ -8,13 +8,13 @@ import (
 	"regexp"
 	"strconv"
 
+	"bulkload/internal/base/abilities"
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/source"
 )
 
 // Most is the greatest number of shares.
@@ -64,6 +64,9 @@ func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", wha
 // RejectName is the name of a share's file of bad records.
 func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
 
+// FilteredName is the same for the records that the filter leaves out.
+func (o Of) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
+
 // chunkSize lets one merge with as much memory hold a chunk of every share for each of two workers.
 func chunkSize(memory int64, shares int) int {
 	return int(min(max(memory/int64(8*shares), chunk.MinSize), chunk.DefaultSize))
@@ -71,6 +74,9 @@ func chunkSize(memory int64, shares int) int {
 
 // Build reads a share of the plan's input, and leaves its rows in dir, which is made if it is missing.
 func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w build.WorkOptions) (s *Share, err error) {
+	if w.DuplicatesFile != "" {
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Duplicates))
+	}
 	_, plans, err := p.Resolve(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +103,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	defer func() { err = errors.Join(err, in.Close()) }()
 	part := p.part(of.K, of.N)
 	begin(w.Events, in, plans[0], p, dir, "read", "sort", "write")
-	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
 	s = &Share{Schema: 1, Plan: p.Checksum, Share: of.K, Shares: of.N, From: part.From, To: part.To, ChunkSize: chunkSize(int64(o.Memory), of.N)}
 	stem := fmt.Sprintf("%s.%d.%s", of.name("share"), before.attempt(of.K)+1, token())
 	s.Chunks = stem + ".chunks"
@@ -111,7 +117,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 		}
 	}()
 	read, err := p.Read(ctx, plans, in, part, sink, chunk.Options{Run: uint32(of.K - 1), Size: s.ChunkSize}, w.RejectFile, o)
-	if err = finishRejects(in.Budget, err); err != nil {
+	if err = FinishRejects(in, err); err != nil {
 		return nil, err
 	}
 	if f := in.Budget.File; f != nil && read.Rejected > 0 {
@@ -128,14 +134,18 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	return s, d.supersede(ctx, before.of(of.K), w.Events)
 }
 
-// finishRejects writes the file of bad records, also of a share that failed: it says why.
-func finishRejects(b *source.Budget, err error) error {
-	if b.File == nil {
+// FinishRejects writes the file of bad records of a part, also of one that failed, and names it in an error that they are too many.
+func FinishRejects(in *build.Input, err error) error {
+	if err != nil && in.Filtered != nil {
+		err = errors.Join(err, in.Filtered.Abort())
+	}
+	f := in.Budget.File
+	if f == nil {
 		return err
 	}
-	n, rejectErr := b.File.Finish()
+	n, rejectErr := f.Finish()
 	if n > 0 {
-		err = fail.WithRejects(err, b.File.Path())
+		err = fail.WithRejects(err, f.Path())
 	}
 	return errors.Join(err, rejectErr)
 }

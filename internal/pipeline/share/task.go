@@ -45,9 +45,6 @@ func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions)
 	return in, nil
 }
 
-// FinishRejects writes the file of bad records of a part, and names it in an error that they are too many.
-func FinishRejects(in *build.Input, err error) error { return finishRejects(in.Budget, err) }
-
 // ChunkSize is with how many bytes chunks are cut so that one merge of so much memory holds one of each share.
 func ChunkSize(memory int64, shares int) int { return chunkSize(memory, shares) }
 

@@ -56,7 +56,9 @@ class _Manifest(TypedDict):
 class Manifest(_Manifest, total=False):
     cell_timestamp: bool  # a column gives the timestamp of the cells
     cells: list[ManifestCell]  # that rows can have, of a job with a mapping
+    duplicates_file: str
     filtered: int
+    filtered_file: str
     input_tables: list[str]  # inputs that are tables
     joined: int
     modulus: int
@@ -88,8 +90,10 @@ class _Part(TypedDict):
 
 class Part(_Part, total=False):
     began: str
+    duplicates_file: str
     error: str
     filtered: int
+    filtered_file: str
     job: str
     reject_file: str
     rejected: int
@@ -168,6 +172,7 @@ class _Share(TypedDict):
 
 class Share(_Share, total=False):
     bytes: int  # of the sorted rows that build --share left
+    filtered_file: str
     pending: int  # merges that are still to be done before the files can be loaded
     records: int  # read by build --share, bad ones included
     reject_file: str

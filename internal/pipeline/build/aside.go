@@ -1,0 +1,98 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// FileOf is the name of a file of records that is of one table or one directory among several: it has their name before its extension.
+func FileOf(file, name string) string {
+	const longest = 120 // names of files have a bound
+	ext, label := filepath.Ext(file), strings.NewReplacer("/", "_", ":", "_").Replace(strings.Trim(name, "/"))
+	return strings.TrimSuffix(file, ext) + "." + label[max(0, len(label)-longest):] + ext
+}
+
+// leaveOut makes the files of records that are left out, which have nothing on disk yet.
+func (k *Input) leaveOut(s spec.Job, w WorkOptions) error {
+	if w.FilteredFile != "" {
+		k.Filtered = source.NewFilteredFile(w.FilteredFile)
+	}
+	if w.DuplicatesFile == "" {
+		return nil
+	}
+	for i, t := range s.Targets() {
+		file := w.DuplicatesFile
+		if i > 0 {
+			file = FileOf(file, t.Table)
+		}
+		k.Duplicates = append(k.Duplicates, source.NewDuplicatesFile(file))
+	}
+	return CheckDuplicatesFile(s)
+}
+
+// files are all files of records that are not loaded.
+func (k *Input) files() []*source.RejectFile {
+	return slices.DeleteFunc(append([]*source.RejectFile{k.Budget.File, k.Filtered}, k.Duplicates...), func(f *source.RejectFile) bool { return f == nil })
+}
+
+// checkFiles refuses files of records that cannot be written, two settings that name one file, and inputs that are known.
+func (k *Input) checkFiles() error {
+	used := map[string]bool{}
+	for _, f := range k.files() {
+		if used[f.Path()] {
+			return fail.With(fail.Config, setting.Errorf("%s cannot have records of two kinds: give files of their own with %s, %s and %s", f.Path(), setting.RejectFile, setting.FilteredFile, setting.DuplicatesFile))
+		}
+		used[f.Path()] = true
+		if err := f.Check(k.Source); err != nil {
+			return fail.With(fail.Config, err)
+		}
+	}
+	return nil
+}
+
+// dropLeftOut removes what a build that failed has of files of records that were left out. Bad records are for [source.RejectFile.Finish]: they say why.
+func (k *Input) dropLeftOut() (err error) {
+	for _, f := range k.files() {
+		if f != k.Budget.File && err == nil {
+			err = f.Abort()
+		}
+	}
+	return err
+}
+
+// finish gives the file of so many records its name, and returns that, empty if there is none.
+func (o Options) finish(f *source.RejectFile, records int64) (string, error) {
+	if f == nil || records == 0 {
+		return "", nil
+	}
+	if err := o.allowed(); err != nil {
+		return "", err
+	}
+	n, err := f.Finish()
+	if err != nil || n == 0 {
+		return "", err
+	}
+	return f.Path(), nil
+}
+
+// fileKept reports whether the file of so many records that an earlier attempt has written is where this one wants it.
+func fileKept(records int64, file string, f *source.RejectFile) bool {
+	if records == 0 || f == nil {
+		return true
+	}
+	_, err := os.Stat(file)
+	return err == nil && file == f.Path()
+}
+
+// filesKept reports whether the records that pass 1 has set aside are where this attempt wants them.
+func (r *Resume) filesKept(o Options) bool {
+	s := r.Sorted
+	return fileKept(s.Rejected, s.RejectFile, o.Budget.File) && fileKept(s.Filtered, s.FilteredFile, o.Filtered)
+}
