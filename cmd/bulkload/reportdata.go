@@ -124,7 +124,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 		for _, t := range o.result.Tables {
 			x := report.Table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: verifyText(t.Verify)}
 			if t.Manifest != nil {
-				x.Rows, x.Cells, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.HFiles, t.Manifest.Bytes
+				x.Rows, x.Cells, x.Filtered, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.Filtered, t.Manifest.HFiles, t.Manifest.Bytes
 			}
 			r.Tables = append(r.Tables, x)
 		}

@@ -179,6 +179,9 @@ func sharedJobs(t *testing.T) map[string][]string {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "doubled.csv")
 	doubled(t, input, 9000)
+	computed := filepath.Join(dir, "computed.yaml")
+	testcheck.Must(t, os.WriteFile(computed, []byte("table: t\nkey: id\nbad_records: 1%\nduplicates: last\nfilter: n < 7 and name not like '%1'\ncells: [{expr: 'upper(name)', qualifier: u}, {expr: 'add(n, 1)', qualifier: l, type: long}]\n"), 0o600))
+	jobs["a filter and computed cells"] = append([]string{"--job", computed, "--input", input, "--splits", "k01000,k03"}, stamp...)
 	mappings := map[string]string{"plain": "", "wide rows": "cells:\n  - column: name\n    qualifier_from: n\n",
 		"families": "cells:\n  - {column: name, family: a}\n  - {column: n, family: b}\n  - {column: id}\n"}
 	for name, mapping := range mappings {
@@ -193,9 +196,10 @@ func sharedJobs(t *testing.T) map[string][]string {
 	indexed, several := filepath.Join(dir, "indexed.yaml"), filepath.Join(dir, "several.yaml")
 	testcheck.Must(t, os.WriteFile(indexed, []byte(`table: ns:check
 key: salt(check_id) + md5hex(check_id) + id
+filter: update_date >= '2015-01-01'
 tables:
   - {index: by_rule, table: by_rule, key: rule_no + "|" + id, covers: [hit_ind]}
-  - {table: plain, key: id, columns: [check_id, rule_no], family: g}
+  - {table: plain, key: id, columns: [check_id, rule_no], family: g, filter: hit_ind = 'Y'}
 `), 0o600))
 	jobs["a table and an index"] = append([]string{"--job", indexed, "--input", filepath.Join(root, "testdata", "exports", "check.csv"), "--splits", "salt:4", "--table-splits", "plain=4,8"}, stamp...)
 	testcheck.Must(t, os.WriteFile(several, []byte("table: t\nkey: id\nbad_records: 1%\nduplicates: last\ntables:\n  - {table: by_n, key: n + id, columns: [name], duplicates: first}\n"), 0o600))

@@ -79,6 +79,9 @@ func summary(r *result.Result, s *session) string {
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {
 			fmt.Fprintf(&b, "; table %s, %s in %s of %s", t.Table, setting.Count(m.Digest.Rows, "row"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
+			if m.Filtered > 0 {
+				fmt.Fprintf(&b, " (%s left out by filters)", setting.Count(m.Filtered, "record"))
+			}
 		}
 		if t.Regions > 0 {
 			fmt.Fprintf(&b, " loaded into %s", setting.Count(t.Regions, "region"))

@@ -53,6 +53,7 @@ const (
 	Quiet
 	Filtered
 	Duplicates
+	Filter
 	columns
 )
 
@@ -118,7 +119,7 @@ func (r Row) Command() string {
 
 func (c Column) String() string {
 	return [columns]string{"this process", "several tables", "shares", "YARN", "a job for each directory", "resume", "another host", "verify sample", "verify files", "verify full", "plan",
-		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file"}[c]
+		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells"}[c]
 }
 
 // mode is what a verification is called.
@@ -156,6 +157,8 @@ func (c Column) Setting() (name setting.Name, value string) {
 		return setting.FilteredFile, "filtered.jsonl"
 	case Duplicates:
 		return setting.DuplicatesFile, "duplicates.jsonl"
+	case Filter:
+		return setting.Filter, "id != ''"
 	}
 	return "", ""
 }

@@ -23,6 +23,7 @@ func rekeyCells() [columns]Cell {
 		Clean:        by("internal/jobs/rekey: TestCleanDropsSnapshot"),
 		Unreplicated: no("where the new table's families are replicated, rekey loads for peers too: set REPLICATION_SCOPE to 0 for the load"),
 		Quiet:        no("only run and load keep a table quiet: set SPLIT_ENABLED and MERGE_ENABLED of the new table to false while rekey works"),
+		Filter:       no("rekey takes over every row with all its cells: to choose rows or compute cells, give run the table as input"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("a rekey takes all rows of its table: no filter leaves any out"),
@@ -52,6 +53,7 @@ func undoCells() [columns]Cell {
 
 		Unreplicated: no("an undo reaches the peers that its load reached, as the journal says"),
 		Quiet:        no("an undo keeps no table quiet: its files are cut where regions have split"),
+		Filter:       no("an undo takes back what its load wrote, whatever a filter left out"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("an undo reads no records"),
@@ -80,6 +82,7 @@ func loadCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds/load"),
 
+		Filter:   no("load takes HFiles as they are: give the filter to build or run"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("the build has left the records out: give it to build"),
@@ -110,6 +113,7 @@ func exportCells() [columns]Cell {
 
 		Unreplicated: no("an export changes no table: peers get nothing"),
 		Quiet:        no("an export changes no table: regions may split and merge while it reads a snapshot"),
+		Filter:       no("an export has all rows of a table: filter when it is loaded"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("an export writes all rows that it reads"),

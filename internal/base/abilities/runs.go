@@ -23,6 +23,7 @@ func runCells() [columns]Cell {
 		Clean:   by("internal/jobs/job: TestCleanKilled"),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Filter:   by("internal/jobs/job: TestRunComputed", "cmd/bulkload: TestSharesAreOneBuild/a filter and computed cells", "internal/test/onyarn: TestYARN/expressions"),
 		Kerberos: by("internal/test/secured: TestLevels"),
 
 		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut", "internal/jobs/job: TestFilesOfKilledRuns", "internal/pipeline/mapreduce: TestBadRecordsOfAllMaps", "cmd/bulkload: TestScripts/leftout"),
@@ -52,6 +53,7 @@ func tablesCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Filter:   by("internal/jobs/job: TestTablesFiltered/killed", "internal/jobs/job: TestTablesFiltered/by directory", "cmd/bulkload: TestSharesAreOneBuild/a table and an index", "internal/test/onyarn: TestQuick/several tables"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut"),
@@ -80,6 +82,7 @@ func replaceCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Filter:   by("internal/jobs/job: TestRunComputed"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
@@ -108,6 +111,7 @@ func intoCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 
+		Filter:   by("internal/jobs/job: TestRunComputed"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
@@ -136,6 +140,7 @@ func inputCells() [columns]Cell {
 		Clean:   seen(),
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
+		Filter:   by("internal/test/onyarn: TestYARN/expressions"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),

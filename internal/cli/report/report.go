@@ -129,15 +129,16 @@ type Sample struct {
 
 // Table is a further table of the job, or an index.
 type Table struct {
-	Name    string
-	Index   string // its name, if it is one
-	Rows    int64
-	Cells   int64
-	HFiles  int
-	Bytes   int64
-	Regions int // that took files
-	Took    time.Duration
-	Verify  string
+	Name     string
+	Index    string // its name, if it is one
+	Rows     int64
+	Cells    int64
+	Filtered int64 // records left out by the job's filter and its own
+	HFiles   int
+	Bytes    int64
+	Regions  int // that took files
+	Took     time.Duration
+	Verify   string
 }
 
 // Tasks are those of a job on YARN.

@@ -232,7 +232,8 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 		errs = append(errs, s.spec.Set(field.Name, texts))
 	}
 	for i := range s.spec.Tables {
-		s.spec.Tables[i].Table = fill("tables", s.spec.Tables[i].Table)
+		t := &s.spec.Tables[i]
+		t.Table, t.Filter = fill("tables", t.Table), fill("tables", t.Filter)
 	}
 	return errors.Join(errs...)
 }

@@ -74,6 +74,7 @@ func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	differs("the families", p.Families, now.Families)
 	differs("the mapping", p.mappingText(), now.mappingText())
 	differs("the list of columns", p.Columns, now.Columns)
+	differs("the filter", cmp.Or(p.Filter, "the job's"), cmp.Or(now.Filter, "the job's"))
 	differs("empty", p.Empty, now.Empty)
 	differs("duplicates", p.Duplicates, now.Duplicates)
 	if now.Timestamp != 0 {
@@ -187,8 +188,12 @@ func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
 	if w.Key, err = keygen.Parse(p.Key); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	if p.Reading != nil && p.Reading.Filter != "" {
-		if w.Filter, err = keygen.ParseValue(p.Reading.Filter); err != nil {
+	filter := p.Filter
+	if p.Reading != nil {
+		filter = p.Reading.Filter
+	}
+	if filter != "" {
+		if w.Filter, err = keygen.ParseValue(filter); err != nil {
 			return nil, fail.With(fail.Config, err)
 		}
 	}

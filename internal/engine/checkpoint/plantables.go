@@ -12,6 +12,9 @@ func AskedTables(s spec.Job, formats []string) (tables []PlanRecord) {
 	for _, t := range s.Targets()[1:] {
 		p := Asked(t.Job, formats)
 		p.Table, p.Index, p.Format, p.Reading, p.Timestamp = t.Table, t.Index, "", nil, 0 // the rest is the job's
+		if t.Filter != s.Filter {
+			p.Filter = t.RowFilter().String()
+		}
 		tables = append(tables, p)
 	}
 	return tables

@@ -37,6 +37,7 @@ type PlanRecord struct {
 	Made       *TableRecord   `json:"table_made,omitempty"` // likewise
 	Replicate  string         `json:"replicate,omitempty"`  // no: peers leave the load out
 
+	Filter string       `json:"filter,omitempty"` // of a further table that has its own: the job's and that
 	Index  string       `json:"index,omitempty"`  // name of the index that a further table is
 	Tables []PlanRecord `json:"tables,omitempty"` // further tables; what they have in common with the first is empty
 }

@@ -43,11 +43,12 @@ func TestTablesAreInThePlan(t *testing.T) {
 	}
 	was := plan(severalTables(nil))
 	for says, change := range map[string]func(*spec.TableSpec){
-		"":                                     nil,
-		"table x: the mapping was":             func(s *spec.TableSpec) { s.Columns = []string{"v"} },
-		"table x: duplicates was fail":         func(s *spec.TableSpec) { s.Duplicates = "last" },
-		"table x: empty was skip":              func(s *spec.TableSpec) { s.Empty = "store" },
-		"the list of further tables was [x by": func(s *spec.TableSpec) { s.Table = "y" },
+		"":                             nil,
+		"table x: the mapping was":     func(s *spec.TableSpec) { s.Columns = []string{"v"} },
+		"table x: duplicates was fail": func(s *spec.TableSpec) { s.Duplicates = "last" },
+		"table x: the filter was the job's, it is id != ''": func(s *spec.TableSpec) { s.Filter = "id != ''" },
+		"table x: empty was skip":                           func(s *spec.TableSpec) { s.Empty = "store" },
+		"the list of further tables was [x by":              func(s *spec.TableSpec) { s.Table = "y" },
 	} {
 		err := was.Same(plan(severalTables(change)))
 		if (err == nil) != (says == "") || err != nil && (fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), says)) {

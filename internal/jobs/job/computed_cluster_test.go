@@ -34,7 +34,7 @@ func computedRecords(t testing.TB, records [][]string, least int) (kept [][]stri
 }
 
 // TestRunComputed loads computed cells of the records that a filter leaves. HBase's own client finds what was computed apart; a job that
-// replaces the table by a narrower filter leaves no row of the others.
+// replaces the table by a narrower filter leaves no row of the others, nor does one that replaces it by a new one.
 func TestRunComputed(t *testing.T) {
 	t.Parallel()
 	cluster := testcluster.Shared(t)
@@ -46,9 +46,9 @@ func TestRunComputed(t *testing.T) {
 	s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: "full", Filter: "n >= -50",
 		Mapping: spec.Mapping{Cells: []spec.CellSpec{{Expr: "multiply(n, 2)", Qualifier: "twice", Type: "long"}, {Expr: "flag = 'true' and text != ''", Qualifier: "kind", Family: "g", Type: "boolean"},
 			{Expr: "replace(text, '拒绝', 'no')", Qualifier: "text"}}}}
-	holds := func(least int) {
+	holds := func(table string, least int) {
 		t.Helper()
-		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+		got, err := cluster.AdminT(t).Run(t.Context(), "digest", table)
 		if want := clusterDigest(jobtest.PlainCells(t, plainComputed, []string{"id", "twice", "kind", "text"}, computedRecords(t, records, least))); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
@@ -61,7 +61,7 @@ func TestRunComputed(t *testing.T) {
 			t.Errorf("%d records, %d filtered, %s", m.Records, m.Filtered, m.Digest)
 		}
 	}
-	holds(-50)
+	holds(name, -50)
 	other := s
 	other.Filter = "n >= -49"
 	if _, err := Run(t.Context(), env, jobtest.Resolve(t, other), o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "filter was n >= -50, it is n >= -49") {
@@ -84,5 +84,13 @@ func TestRunComputed(t *testing.T) {
 	if r.Manifest.Filtered != 200 || r.Replace == nil || r.Replace.Deleted != 150 {
 		t.Errorf("%d filtered, replaced %+v", r.Manifest.Filtered, r.Replace)
 	}
-	holds(100)
+	holds(name, 100)
+	s.Filter, s.Timestamp = "n >= 150", 1700000000002
+	into := freshName(t)
+	r, err = (&freshLab{replaceLab: &replaceLab{T: t, env: env, state: t.TempDir()}}).into(s, into, false)
+	testcheck.Must(t, err)
+	if r.Manifest.Filtered != 250 || r.Manifest.Digest.Rows != 150 {
+		t.Errorf("%d filtered, %s", r.Manifest.Filtered, r.Manifest.Digest)
+	}
+	holds(into.String(), 150)
 }

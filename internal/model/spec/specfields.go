@@ -289,6 +289,7 @@ func tablesField() SpecField {
 		{Name: "key", Type: FieldText, Doc: "How a row key of the table is made."},
 		{Name: "query", Type: FieldTexts, Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Default: "the number of salts that the table is split for", Doc: "Modulus of a salt."},
+		{Name: "filter", Type: FieldText, Dated: true, Doc: "Which of the records that the job's filter leaves have rows in the table: a condition. Not of an index."},
 		{Name: "columns", Type: FieldTexts, Default: "all, if there is no mapping", Doc: "Columns that become text cells."},
 		{Name: "covers", Type: FieldTexts, Default: "none", Doc: "Columns that are text cells of an index, in addition to the row key of the data."},
 	}

@@ -22,6 +22,7 @@ type TableSpec struct {
 	Query   []string `yaml:"query" json:"query,omitempty"`               // default: the first column of the key
 	Regions int      `yaml:"salt_buckets" json:"salt_buckets,omitempty"` // modulus of a salt; default: as of a job's table
 
+	Filter  string   `yaml:"filter" json:"filter,omitempty"`   // which of the records that the job's filter leaves have rows
 	Columns []string `yaml:"columns" json:"columns,omitempty"` // a text cell of each; default: what cells say, else all columns
 	Covers  []string `yaml:"covers" json:"covers,omitempty"`   // of an index, a text cell of each
 	Mapping `yaml:",inline"`
@@ -125,6 +126,10 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 		if t.Index != "" && !indexes.add(t.Index) {
 			bad(i, errors.New("another index of the job has this name"))
 		}
+		if _, err := (Spec{Filter: t.Filter}).parseFilter(); err != nil {
+			bad(i, fmt.Errorf("filter: %w", err))
+			continue
+		}
 		j, err := s.alone(t).Resolve()
 		if err != nil {
 			bad(i, err)
@@ -149,6 +154,13 @@ func (s Spec) alone(t TableSpec) Spec {
 		if *f.own != "" {
 			*f.job = *f.own
 		}
+	}
+	switch {
+	case t.Filter == "":
+	case s.Filter == "":
+		j.Filter = t.Filter
+	default:
+		j.Filter = "(" + s.Filter + ") and (" + t.Filter + ")"
 	}
 	columns := slices.Concat(t.Columns, t.Covers)
 	if len(columns) > 0 {
@@ -179,6 +191,9 @@ func (t TableSpec) validate() (errs []error) {
 	}
 	if t.Index != "" && (len(t.Columns) > 0 || t.Given()) {
 		errs = append(errs, errors.New("an index has its key and covers only: the row's key, time and life are those of the data"))
+	}
+	if t.Index != "" && t.Filter != "" {
+		errs = append(errs, errors.New("an index has an entry of each row of the job's table: a filter is of other tables, or of the job"))
 	}
 	if len(t.Columns) > 0 && t.Given() {
 		errs = append(errs, errors.New("there are columns and a mapping: say which cells there are in cells alone"))

@@ -93,6 +93,9 @@ func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}
+	if err := someRecords(m.Records, m.Rejected, m.Filtered, o); err != nil {
+		return err
+	}
 	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bulkload/internal/model/fail"
@@ -151,7 +152,7 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 	return m[0], nil
 }
 
-// RunTables is [Run] for several tables. Every record has a row in each. It reads the input once, within the memory
+// RunTables is [Run] for several tables. Every record has a row in each whose filter does not leave it out. It reads the input once, within the memory
 // of one build. A record that has no row in one of them is a bad record, and has none in the others. Plans have the same
 // columns and timestamp. Manifests come in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
@@ -239,7 +240,7 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
-	r := &readers{plans: plans, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
@@ -258,7 +259,8 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
-	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), Filtered: r.left.Load(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	r.countFiltered(&t)
 	if t.RejectFile, err = o.finish(o.Budget.File, t.Rejected); err != nil {
 		return t, err
 	}

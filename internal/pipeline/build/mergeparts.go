@@ -132,7 +132,7 @@ func Assemble(plans []*Plan, parts []*PartRead, written [][]*Written, allowEmpty
 			own = append(own, tables[t])
 		}
 		var err error
-		if all[t], err = assemble(plan, parts, own, allowEmpty); err != nil {
+		if all[t], err = assemble(plan, totalsOf(parts).of(t), own, allowEmpty); err != nil {
 			return nil, ofTable(plans, t, err)
 		}
 	}
@@ -140,7 +140,7 @@ func Assemble(plans []*Plan, parts []*PartRead, written [][]*Written, allowEmpty
 }
 
 // assemble makes the manifest of one table.
-func assemble(plan *Plan, parts []*PartRead, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
+func assemble(plan *Plan, totals sortTotals, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
 	w := &writers{plan: plan}
 	var took time.Duration
 	for _, p := range written {
@@ -152,7 +152,7 @@ func assemble(plan *Plan, parts []*PartRead, written []*Written, allowEmpty bool
 		took += p.Took
 	}
 	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
-	m, err := w.manifest(totalsOf(parts))
+	m, err := w.manifest(totals)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +175,12 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 		t.Records += p.Records
 		t.Rejected += p.Rejected
 		t.Filtered += p.Filtered
+		for i, n := range p.FilteredOwn {
+			if t.FilteredOwn == nil {
+				t.FilteredOwn = make([]int64, len(p.FilteredOwn))
+			}
+			t.FilteredOwn[i] += n
+		}
 		t.RejectFile, t.FilteredFile = cmp.Or(t.RejectFile, p.RejectFile), cmp.Or(t.FilteredFile, p.FilteredFile)
 		t.SpillBytes += p.SpillBytes
 		t.SpillRuns += p.SpillRuns

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"bulkload/internal/model/fail"
@@ -25,7 +27,7 @@ type Part struct {
 type PartRead struct {
 	Records      int64         `json:"records"`            // good and bad
 	Rejected     int64         `json:"rejected"`           // of them
-	Filtered     int64         `json:"filtered,omitempty"` // of them, left out by the filter
+	Filtered     int64         `json:"filtered,omitempty"` // of them, left out by the job's filter
 	RejectFile   string        `json:"reject_file,omitempty"`
 	FilteredFile string        `json:"filtered_file,omitempty"`
 	SpillBytes   int64         `json:"spill_bytes"`
@@ -35,7 +37,13 @@ type PartRead struct {
 	Regions      []PartRegion  `json:"regions"`           // that have rows of the part, in order, of all tables
 	Lacking      []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
 
-	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
+	FilteredOwn []int64         `json:"filtered_own,omitempty"` // as of sortTotals
+	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
+}
+
+// Agrees reports whether two attempts of a part have read the same records, and made the same of them; regions are for the caller to compare.
+func (p *PartRead) Agrees(o *PartRead) bool {
+	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && slices.Equal(p.Sums, o.Sums)
 }
 
 // PartRegion is what a part has of a region.
@@ -83,7 +91,7 @@ type inputPart struct {
 
 func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
 	in, o := p.in, p.o
-	r := &readers{plans: p.plans, in: in, sort: sorter, end: p.part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate}
+	r := &readers{plans: p.plans, own: make([]atomic.Int64, len(p.plans)), in: in, sort: sorter, end: p.part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate}
 	r.next.Store(int64(p.part.From))
 	o.Events.Phase("read")
 	if err = r.run(ctx, o.Workers); err == nil {
@@ -105,7 +113,9 @@ func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTota
 		return t, err
 	}
 	stats := sorter.Stats()
-	return sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), Filtered: r.left.Load(), FilteredFile: filtered, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}, nil
+	t = sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), FilteredFile: filtered, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}
+	r.countFiltered(&t)
+	return t, nil
 }
 
 // readPart sorts the rows of a part, and gives those of each region to the sink.
@@ -124,7 +134,7 @@ func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, 
 	if err != nil {
 		return nil, err
 	}
-	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, FilteredOwn: t.FilteredOwn, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, rows.locate(ctx, err)
@@ -190,10 +200,12 @@ func (p *PartRead) balance(plans []*Plan) error {
 		t, _ := tableOf(plans, r.Region)
 		rows[t], left[t] = rows[t]+r.Rows, left[t]+r.LeftOut
 	}
+	totals := totalsOf([]*PartRead{p})
 	for t := range plans {
-		if p.Records-p.Rejected-p.Filtered != rows[t]+left[t] {
+		filtered := totals.of(t).Filtered
+		if p.Records-p.Rejected-filtered != rows[t]+left[t] {
 			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "the rows do not add up: %s read, %d rejected, %d filtered, %s written, %d left out as duplicates (a fault of bulkload or of this machine: report it)",
-				setting.Count(p.Records, "record"), p.Rejected, p.Filtered, setting.Count(rows[t], "row"), left[t]))
+				setting.Count(p.Records, "record"), p.Rejected, filtered, setting.Count(rows[t], "row"), left[t]))
 		}
 	}
 	return nil

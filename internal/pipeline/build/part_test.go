@@ -172,6 +172,9 @@ func partCases(t *testing.T) map[string]partCase {
 	some := tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 5, true), "fail")
 	some.Filter = "rule in ('R1', 'R2', 'R5') and note != ''"
 	cases["several tables, filter"] = several(some)
+	some.Tables = slices.Clone(some.Tables)
+	some.Tables[1].Filter, some.Tables[3].Filter = "day < '20171010'", "life = 1003"
+	cases["several tables, filters of their own"] = several(some)
 	doubled := tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 4, false), "first")
 	doubled.Tables = slices.DeleteFunc(doubled.Tables, func(e spec.TableSpec) bool { return e.Index != "" })
 	cases["several tables, first"] = several(doubled)

@@ -26,7 +26,7 @@ type Plan struct {
 	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL as well
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
-	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table counts for all of them
+	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table counts for all of them, and is a part of theirs
 	Near       Near        // where the files are to be
 	Tables     []string    // inputs that are tables, as they were given; a run does not say
 
@@ -69,6 +69,11 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 		}
 	}
 	return p, p.MapCells(s.Mapping, s.FamilyName(), append(more, f))
+}
+
+// ownFilter reports whether the table has a filter besides the job's, which is the first table's.
+func (p *Plan) ownFilter(first *Plan) bool {
+	return p.Filter != nil && (first.Filter == nil || p.Filter.String() != first.Filter.String())
 }
 
 // joins reports whether rows are made of all records of a key: each has cells of its own, or a version of the row's.

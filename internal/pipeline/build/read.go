@@ -50,7 +50,8 @@ type readers struct {
 	next     atomic.Int64          // the split to be read next
 	end      int                   // after the last one to be read; 0: all are
 	got      readCount
-	left     atomic.Int64 // records that the filter leaves out
+	left     atomic.Int64   // records that the job's filter leaves out
+	own      []atomic.Int64 // by table, those that its own filter leaves out of the others
 }
 
 // run reads all splits with the given number of workers.
@@ -73,7 +74,7 @@ type readWorker struct {
 	out    *extsort.Writer
 	nulls  bool // the file has NULL as well as empty texts
 
-	filter *Filter // nil: every record has rows
+	filter *Filter // the job's, nil if it has none
 	passed int64   // records of the batch that it leaves out
 }
 
@@ -87,6 +88,11 @@ func (r *readers) newWorker() (*readWorker, error) {
 		}
 		w.tables = append(w.tables, m)
 		m.first = w.tables[0]
+		if p.ownFilter(r.plans[0]) {
+			if m.filter, err = p.NewFilter(); err != nil {
+				return nil, err
+			}
+		}
 		from += p.Ranges.Len()
 	}
 	findSources(w.tables)
@@ -116,6 +122,19 @@ func (w *readWorker) run(ctx context.Context) error {
 	}
 }
 
+// countFiltered puts into totals what filters have left out.
+func (r *readers) countFiltered(t *sortTotals) {
+	t.Filtered, t.FilteredOwn = r.left.Load(), nil
+	for i, p := range r.plans {
+		if p.ownFilter(r.plans[0]) && t.FilteredOwn == nil {
+			t.FilteredOwn = make([]int64, len(r.plans))
+		}
+		if t.FilteredOwn != nil {
+			t.FilteredOwn[i] = r.own[i].Load()
+		}
+	}
+}
+
 // batch adds the rows of one batch.
 func (w *readWorker) batch(b *source.Batch) error {
 	if err := progress.Pass(w.ctx, w.gate); err != nil {
@@ -134,9 +153,13 @@ func (w *readWorker) batch(b *source.Batch) error {
 			return err
 		}
 	}
-	if w.filter != nil {
-		w.left.Add(w.passed)
-		w.passed = 0
+	w.left.Add(w.passed)
+	w.passed = 0
+	for i, m := range w.tables {
+		if m.filter != nil {
+			w.own[i].Add(m.passed)
+			m.passed = 0
+		}
 	}
 	w.budget.Count(int64(b.Rows))
 	w.events.Rows(int64(b.Rows), b.Bytes)
@@ -154,13 +177,21 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		}
 	}
 	for _, m := range w.tables {
-		if err := m.make(b, row); err != nil {
+		keep, err := m.filter.Keeps(b, row)
+		if m.passes = !keep; err == nil && keep {
+			err = m.make(b, row)
+		}
+		if err != nil {
 			return w.bad(b, row, err)
 		}
 	}
 	seq := sequence(b.Split, b.Offsets[row])
 	var last *rowMaker // whose values the sort has got last of this record
 	for _, m := range w.tables {
+		if m.passes {
+			m.passed++
+			continue
+		}
 		if w.skip != nil && w.skip(m.region) {
 			continue
 		}

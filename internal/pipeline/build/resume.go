@@ -186,7 +186,7 @@ func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	list := make([]*manifest.Manifest, len(tables))
 	for i, w := range newWriters(tables, nil, Options{resume: r}) {
 		var err error
-		if list[i], err = r.manifest(w, r.builtOf(i)); err != nil {
+		if list[i], err = r.manifest(w, i); err != nil {
 			return nil, w.named(err)
 		}
 	}
@@ -204,12 +204,13 @@ func (r *Resume) builtOf(table int) *manifest.Manifest {
 	return nil
 }
 
-func (r *Resume) manifest(w *writers, b *manifest.Manifest) (*manifest.Manifest, error) {
+func (r *Resume) manifest(w *writers, table int) (*manifest.Manifest, error) {
+	b := r.builtOf(table)
 	r.start(w)
 	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 	var t sortTotals
 	if r.Sorted != nil {
-		t = r.Sorted.sortTotals
+		t = r.Sorted.of(table)
 	}
 	var took time.Duration
 	if b != nil {

@@ -21,15 +21,24 @@ type SortedRecord struct {
 type sortTotals struct {
 	Records      int64         `json:"records"`
 	Rejected     int64         `json:"rejected"`
-	Filtered     int64         `json:"filtered,omitempty"`
+	Filtered     int64         `json:"filtered,omitempty"`      // left out by the job's filter
 	RejectFile   string        `json:"reject_file,omitempty"`   // absolute; if there are rejected ones
 	FilteredFile string        `json:"filtered_file,omitempty"` // likewise
 	SpillBytes   int64         `json:"spill_bytes"`
 	SpillRuns    int64         `json:"spill_runs"`
 	Took         time.Duration `json:"took_ns"`
 
-	RowSum manifest.RowSum `json:"row_sum,omitzero"` // of packed rows that are not rejected
-	Notes  string          `json:"notes,omitempty"`  // what decoders of packed rows need to know
+	FilteredOwn []int64         `json:"filtered_own,omitempty"` // by table, left out of the others by its own filter; nil if no table has one
+	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
+	Notes       string          `json:"notes,omitempty"`        // what decoders of packed rows need to know
+}
+
+// of are the totals of one table.
+func (t sortTotals) of(table int) sortTotals {
+	if t.FilteredOwn != nil {
+		t.Filtered += t.FilteredOwn[table]
+	}
+	return t
 }
 
 // addTo puts the totals into a manifest.

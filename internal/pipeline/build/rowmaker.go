@@ -25,6 +25,10 @@ type rowMaker struct {
 
 	computed []*computed // by slot, of those that are; nil if none is
 
+	filter *Filter // the table's own, which includes the job's; nil if it has none
+	passes bool    // it leaves the last record out
+	passed int64   // records of the batch that it leaves out
+
 	// the row made last
 	key    []byte
 	data   []byte // the batch's, or values
@@ -84,12 +88,13 @@ func (m *rowMaker) add(out *extsort.Writer, seq uint64) error {
 	return nil
 }
 
-// findSources finds the tables whose rows have the values of an earlier table's: these are made once, and held once in memory.
+// findSources finds the tables whose rows have the values of an earlier table's, which has a row of every record: these are made once, and held
+// once in memory.
 func findSources(tables []*rowMaker) {
 	for i, m := range tables {
 		m.source = m
 		for _, earlier := range tables[:i] {
-			if earlier.source == earlier && m.sameValues(earlier) {
+			if earlier.source == earlier && earlier.filter == nil && m.sameValues(earlier) {
 				m.source = earlier
 				break
 			}

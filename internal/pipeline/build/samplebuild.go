@@ -64,7 +64,7 @@ type Sample struct {
 type sampleCounts struct {
 	Places     int
 	Rows       int64
-	filtered   int64         // among them, those that the filter leaves out
+	left       sortTotals    // among them, those that filters leave out
 	counted    int64         // among them, those of files that say how many they have
 	TextBytes  int64         // bytes of the others
 	ValueBytes int64         // bytes of all
@@ -125,15 +125,15 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	if s.TextBytes > 0 {
 		s.TotalRows += int64(float64(s.Extent.Text) * float64(s.Rows-s.counted) / float64(s.TextBytes))
 	}
-	if s.filtered > 0 {
+	if s.left.Filtered > 0 {
 		s.TotalRows = int64(float64(s.TotalRows) * float64(s.Kept()) / float64(s.Rows))
 	}
 	s.Foresee()
 	return s.encode(ctx, sorter)
 }
 
-// Kept is how many of the records that were read the filter leaves.
-func (c *sampleCounts) Kept() int64 { return c.Rows - c.filtered }
+// Kept is how many of the records that were read filters leave, the job's and that of the table if this is its part.
+func (c *sampleCounts) Kept() int64 { return c.Rows - c.left.Filtered }
 
 // readParts reads runs of splits that are spread evenly over the input.
 func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
@@ -145,9 +145,9 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	}
 	s.Options.Budget.Reset()
 	limit := text / int64(s.Places)
-	r := &readers{plans: s.plans(), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
+	r := &readers{plans: s.plans(), own: make([]atomic.Int64, 1+len(s.Further)), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
 	var next atomic.Int64
-	defer func() { s.filtered = r.left.Load() }()
+	defer func() { r.countFiltered(&s.left) }()
 	return workers.Run(ctx, s.Readers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {

@@ -28,6 +28,9 @@ func (s *Sample) Table(number int) *Sample {
 	if number >= len(s.tables) {
 		return one // nothing was read
 	}
+	if one.left = s.left.of(number); one.left.Filtered > s.left.Filtered {
+		one.TotalRows = int64(float64(s.TotalRows) * float64(one.Kept()) / float64(s.Kept()))
+	}
 	t := s.tables[number]
 	one.SortedBytes, one.stored, one.Cells, one.HFileBytes, one.WriteTime = t.bytes, t.rows, t.cells, t.fileBytes, t.took
 	one.regions = s.regions[t.from : t.from+t.plan.Ranges.Len()]
@@ -44,7 +47,7 @@ func (s *Sample) share() float64 {
 	return float64(s.SortedBytes) / float64(s.all.SortedBytes)
 }
 
-// Foresee forecasts the sort of all rows: each record has one in each table. Of one table's part it forecasts what goes to
+// Foresee forecasts the sort of all rows: each record has one in each table that has no filter of its own. Of one table's part it forecasts what goes to
 // disk of it, in a sort of all tables.
 func (s *Sample) Foresee() {
 	whole := s
@@ -55,6 +58,9 @@ func (s *Sample) Foresee() {
 		return
 	}
 	rows := s.TotalRows * int64(1+len(whole.Further))
+	if whole.left.FilteredOwn != nil {
+		rows = int64(float64(s.TotalRows) / float64(max(s.Kept(), 1)) * float64(whole.stored))
+	}
 	o := sortOptions(whole.Options, whole.plans())
 	o.Workers, o.Memory = s.Sort.Workers, s.Sort.Memory
 	s.Forecast = o.Forecast(rows, int64(float64(whole.SortedBytes)/float64(whole.stored)*float64(rows)))

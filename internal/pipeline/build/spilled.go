@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -95,7 +96,7 @@ func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums Split
 	if s.Runs, err = sorter.Saved(); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	if old := r.Sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
+	if old := r.Sorted; old != nil && reflect.DeepEqual(old.sortTotals, s.sortTotals) && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
 		return nil
 	}
 	return r.Checkpoint.Sorted(s)

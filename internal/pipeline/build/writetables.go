@@ -39,7 +39,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 	manifests := make([]*manifest.Manifest, len(tables))
 	for i, w := range all {
 		var err error
-		if manifests[i], err = w.manifest(totals); err == nil {
+		if manifests[i], err = w.manifest(totals.of(i)); err == nil {
 			err = someRows(manifests[i], o)
 		}
 		if err != nil {

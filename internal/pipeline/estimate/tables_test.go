@@ -20,13 +20,16 @@ func TestEstimateTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, memory := range []spec.Size{0, 20 << 20} {
-		t.Run(fmt.Sprint(memory), func(t *testing.T) {
+	for name, memory := range map[string]spec.Size{"memory": 0, "disk": 20 << 20, "filters": 0} {
+		t.Run(name, func(t *testing.T) {
 			s := jobtest.Spec(t, "check")
 			s.Inputs, s.Format, s.Timestamp = []string{input}, "csv", 1700000000000
 			s.Tables = []spec.TableSpec{
 				{Index: "by_date", Table: "by_date", Key: `create_date + "|" + id`, Covers: []string{"hit_ind"}},
 				{Table: "by_rule", Key: `rule_no + "|" + id`, Columns: []string{"check_id", "hit_ind"}},
+			}
+			if name == "filters" {
+				s.Filter, s.Tables[1].Filter = "update_date >= '2015'", "hit_ind = 'Y'"
 			}
 			j := jobtest.Resolve(t, s)
 			points := [][][]byte{partition.SaltSplits(10), {[]byte("R3"), []byte("R6")}, {[]byte("2016")}}

@@ -66,5 +66,5 @@ func readMaps(ctx context.Context, fsys hdfsio.FS, dir string, w *Work) ([]*MapD
 
 // agrees reports whether two attempts of one map have read and given the same.
 func (d *MapDone) agrees(o *MapDone) bool {
-	return d.Records == o.Records && d.Rejected == o.Rejected && d.Filtered == o.Filtered && d.RowSum == o.RowSum && reflect.DeepEqual(d.Sums, o.Sums) && reflect.DeepEqual(d.Regions, o.Regions)
+	return d.PartRead.Agrees(&o.PartRead) && reflect.DeepEqual(d.Regions, o.Regions)
 }

@@ -136,7 +136,7 @@ func (d directory) complete(a *attempts, plans []*build.Plan) ([]*Share, error) 
 		}
 		last := tries[len(tries)-1]
 		for _, f := range tries {
-			if f.Records != last.Records || f.Rejected != last.Rejected || f.Filtered != last.Filtered || f.RowSum != last.RowSum || !slices.Equal(f.Sums, last.Sums) || !slices.EqualFunc(f.Regions, last.Regions, sameRows) {
+			if !f.Agrees(&last.PartRead) || !slices.EqualFunc(f.Regions, last.Regions, sameRows) {
 				return nil, fail.Errorf(fail.Input, "%s and %s are attempts of one share that have read other rows: the input has changed; make another plan", f.file, last.file)
 			}
 		}

@@ -19,9 +19,10 @@ func (s *site) tables() {
 	testcheck.Must(s.T, os.WriteFile(job, fmt.Appendf(nil, `table: %s
 key: salt(check_id) + md5hex(check_id) + id
 verify: full
+filter: update_date >= '2015-01-01'
 tables:
   - {index: by_rule, table: %q, key: rule_no + "|" + id, covers: [hit_ind]}
-  - {table: %q, key: id, columns: [check_id, rule_no]}
+  - {table: %q, key: id, columns: [check_id, rule_no], filter: hit_ind = 'Y'}
 `, into[0], into[2], into[1]), 0o600))
 	built := filepath.Join(dir, "hfiles")
 	s.must("build", "--job", job, "--input", export, "--splits", splitsOf(10), "--table-splits", into[1]+"="+splitsOf(5), "--timestamp", timestamp, "--out", built)
@@ -40,7 +41,7 @@ tables:
 			if len(further) != len(into)-1 {
 				s.Fatalf("the result has %v", further)
 			}
-			if one, _ := further[i-1].(map[string]any); one["table"] != table || one["verify"] == nil {
+			if one, _ := further[i-1].(map[string]any); one["table"] != table || one["verify"] == nil || one["manifest"].(map[string]any)["filtered"] == nil {
 				s.Errorf("table %d: the result has %v", i, one)
 			}
 		}
