@@ -52,6 +52,7 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 		{abilities.Run, abilities.Duplicates}:   run(one, "hdfs://nn/x", yarn, "--duplicates-file=d.jsonl"),
 		{abilities.Input, abilities.Duplicates}: run(one, "hbase:s", "--duplicates-file=d.jsonl"),
 		{abilities.Load, abilities.Several}:     {"load", "--zookeeper=127.0.0.1:1", state, "--table=t", filepath.Join(dir, "tables")},
+		{abilities.Run, abilities.Filter}:       run(one, "hdfs://nn/x", yarn, "--filter=salted(v) > ''", "--salt-file="+write("salt", "0123456789abcdef")),
 	}
 }
 

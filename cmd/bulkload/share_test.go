@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
@@ -179,8 +180,9 @@ func sharedJobs(t *testing.T) map[string][]string {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "doubled.csv")
 	doubled(t, input, 9000)
-	computed := filepath.Join(dir, "computed.yaml")
-	testcheck.Must(t, os.WriteFile(computed, []byte("table: t\nkey: id\nbad_records: 1%\nduplicates: last\nfilter: n < 7 and name not like '%1'\ncells: [{expr: 'upper(name)', qualifier: u}, {expr: 'add(n, 1)', qualifier: l, type: long}]\n"), 0o600))
+	computed, salt := filepath.Join(dir, "computed.yaml"), filepath.Join(dir, "salt")
+	testcheck.Must(t, os.WriteFile(salt, []byte("0123456789abcdef\n"), 0o600))
+	testcheck.Must(t, os.WriteFile(computed, []byte("table: t\nkey: id\nbad_records: 1%\nduplicates: last\nfilter: n < 7 and name not like '%1'\ncells: [{expr: 'upper(name)', qualifier: u}, {expr: 'add(n, 1)', qualifier: l, type: long}, {expr: salted(name), qualifier: m}]\nsalt_file: "+salt+"\n"), 0o600))
 	jobs["a filter and computed cells"] = append([]string{"--job", computed, "--input", input, "--splits", "k01000,k03"}, stamp...)
 	mappings := map[string]string{"plain": "", "wide rows": "cells:\n  - column: name\n    qualifier_from: n\n",
 		"families": "cells:\n  - {column: name, family: a}\n  - {column: n, family: b}\n  - {column: id}\n"}
@@ -258,6 +260,26 @@ func TestSharesAreOneBuild(t *testing.T) {
 				j.hold(files, manifest)
 			}
 		})
+	}
+}
+
+// TestSharesHaveOneSecret: the plan has a digest of the secret, by which a share refuses another.
+func TestSharesHaveOneSecret(t *testing.T) {
+	dir := t.TempDir()
+	doubled(t, filepath.Join(dir, "in.csv"), 300)
+	const secret = "0123456789abcdef"
+	salt := filepath.Join(dir, "salt")
+	testcheck.Must(t, os.WriteFile(salt, []byte(secret), 0o600))
+	j := sharedJob{t, dir, []string{"--key", "id", "--input", "in.csv", "--duplicates", "first", "--bad-records", "5", "--splits", "k001", "--filter", "salted(name) > '8'", "--salt-file", "salt"}}
+	j.plan()
+	j.must(shareArgs(1, 2)...)
+	testcheck.Must(t, os.WriteFile(salt, []byte("another "+secret), 0o600))
+	if out, code := j.program(shareArgs(2, 2)...); code != fail.Config.ExitCode() || !strings.Contains(out, "another secret than when the plan was made") {
+		t.Errorf("a share with another secret ends with %d: %s", code, out)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "plan"))
+	if err != nil || strings.Contains(string(b), secret) || !strings.Contains(string(b), "salt_digest") {
+		t.Errorf("the plan has %s, %v", b, err)
 	}
 }
 

@@ -48,6 +48,23 @@ func Columns(e Expr) []string {
 	return names
 }
 
+// Calls reports whether an expression calls a function.
+func Calls(e Expr, name string) bool {
+	args := Parts(e)
+	switch e := e.(type) {
+	case Call:
+		if args = e.Args; e.Func == name {
+			return true
+		}
+	case Operation:
+		args = e.Args
+	case Concat:
+	default:
+		return false
+	}
+	return slices.ContainsFunc(args, func(a Expr) bool { return Calls(a, name) })
+}
+
 // Parts are the parts that a spec joins at its top.
 func Parts(e Expr) []Expr {
 	if c, ok := e.(Concat); ok {

@@ -90,6 +90,7 @@ func listValueFunctions() []function {
 		}
 		return nil
 	}))
+	add("salted", "salted(e)", "the HMAC-SHA-256 of the text by the secret in `salt_file`, as 64 hexadecimal digits", gives(KindText, 1, 1))
 
 	add("length", "length(e)", "how many characters", gives(KindNumber, 1, 1))
 	add("decimal", "decimal(e)", "a text read as a number", gives(KindNumber, 1, 1))

@@ -69,6 +69,7 @@ const (
 	Report         Name = "report"
 	Restart        Name = "restart"
 	SaltBuckets    Name = "salt_buckets"
+	SaltFile       Name = "salt_file"
 	Share          Name = "share"
 	Since          Name = "since"
 	Snapshot       Name = "snapshot"
@@ -100,7 +101,7 @@ func Names() []Name {
 	return []Name{
 		AllVersions, AllowEmpty, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, Full, HDFS, Hadoop, Header,
 		Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
-		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging, State,
-		Suggest, Table, Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
+		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
+		State, Suggest, Table, Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

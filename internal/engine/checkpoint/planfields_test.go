@@ -64,6 +64,7 @@ func fieldsOfASpec() map[string]specField {
 		"AllowEmpty":     {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":          {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
 		"Filter":         {"plan", func(s *spec.Spec) { s.Filter = "id <> ''" }, "filter was not given, it is id != ''", ""},
+		"SaltFile":       {"free", func(s *spec.Spec) { s.SaltFile = "/salt" }, "", "the digest of the secret is in the plan, where salted(x) is"},
 		"Regions":        {"plan", func(s *spec.Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
 		"Empty":          {"plan", func(s *spec.Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
 		"Duplicates":     {"plan", func(s *spec.Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},
@@ -218,7 +219,7 @@ func TestEmptyIsWhatFilesMakeOfIt(t *testing.T) {
 			t.Errorf("%+v of %q: %s, want %s", c.spec, c.formats, p.Empty, c.want)
 		}
 		if p.Columns, p.Key = []string{"id"}, "id"; c.want == "by file" {
-			if plan, err := p.BuildPlan(jobtest.Family); err != nil || plan.Empty != "" {
+			if plan, err := p.BuildPlan(jobtest.Family, nil); err != nil || plan.Empty != "" {
 				t.Errorf("%q, %v", plan.Empty, err)
 			}
 		}

@@ -170,9 +170,9 @@ func few(list []string) string {
 	return text
 }
 
-// BuildPlan is the recorded plan again.
-func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
-	w := &build.Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
+// BuildPlan is the recorded plan again, with the secret that the journal does not have.
+func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*build.Plan, error) {
+	w := &build.Plan{Salt: salt, Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
 	if p.Empty != emptyByFile {
 		w.Empty = p.Empty

@@ -28,7 +28,8 @@ type readingRecord struct {
 	Where      string `json:"where,omitempty"`
 	Parse      string `json:"parse,omitempty"` // key spec of a table
 	BadRecords string `json:"bad_records,omitempty"`
-	Filter     string `json:"filter,omitempty"` // of records
+	Filter     string `json:"filter,omitempty"`      // of records
+	Salt       string `json:"salt_digest,omitempty"` // of the secret of salted(x)
 }
 
 // readingOf is how a spec, with its defaults, reads files of these formats.
@@ -60,6 +61,9 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	}
 	if e := s.RowFilter(); e != nil {
 		r.Filter = e.String()
+	}
+	if salt, err := s.Salt(); err == nil { // without the file the job is not begun
+		r.Salt = salt.Digest()
 	}
 	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")

@@ -9,6 +9,9 @@ import (
 	"bulkload/pkg/keygen"
 )
 
+// testSalt is the secret of salted(x) in tests.
+var testSalt = []byte("0123456789abcdef")
+
 // page is docs/expressions.md: its record and its examples.
 type page struct {
 	text     string
@@ -56,7 +59,7 @@ func program(t testing.TB, text string, record map[string][]byte) (*Program, [][
 	t.Helper()
 	e, err := keygen.ParseValue(text)
 	testcheck.Must(t, err)
-	p, err := Compile(e, Options{Now: 1483203661000})
+	p, err := Compile(e, Options{Now: 1483203661000, Salt: testSalt})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

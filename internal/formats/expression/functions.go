@@ -2,6 +2,9 @@ package expression
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -60,6 +63,8 @@ func (c *compiler) call(e keygen.Call) (node, error) {
 		n.fn = func(dst []byte, args [][]byte) ([]byte, error) {
 			return append(dst, bytes.TrimRightFunc(args[0], blank)...), nil
 		}
+	case "salted":
+		n.fn = masking(c.salt)
 	case "json":
 		constants = 1
 		path, err := jsonlines.ParsePlace(string(e.Args[1].(keygen.Literal).Bytes))
@@ -174,6 +179,21 @@ func padding(width int, fill []byte, before bool) func(dst []byte, args [][]byte
 			dst = append(dst, text...)
 		}
 		return dst, nil
+	}
+}
+
+// masking makes the HMAC of a text, in hexadecimal digits.
+func masking(salt []byte) func(dst []byte, args [][]byte) ([]byte, error) {
+	mac := hmac.New(sha256.New, salt)
+	var sum []byte
+	return func(dst []byte, args [][]byte) ([]byte, error) {
+		if len(salt) == 0 {
+			return dst, errors.New("there is no secret for salted(x)")
+		}
+		mac.Reset()
+		mac.Write(args[0])
+		sum = mac.Sum(sum[:0])
+		return hex.AppendEncode(dst, sum), nil
 	}
 }
 

@@ -2,7 +2,9 @@ package expression
 
 import (
 	"bulkload/pkg/keygen"
+	"bytes"
 	"crypto/md5"
+	"crypto/sha256"
 	"fmt"
 	"math/big"
 	"slices"
@@ -68,6 +70,8 @@ func (o oracle) call(e keygen.Call) (plain, error) {
 		return runes(func(r []rune) string { slices.Reverse(r); return string(r) })
 	case "md5hex":
 		return o.strict(e.Args, func(v []plain) (plain, error) { return text(fmt.Sprintf("%x", md5.Sum([]byte(texts(v))))) })
+	case "salted":
+		return o.strict(e.Args, func(v []plain) (plain, error) { return text(plainHMAC(testSalt, v[0].String())) })
 	case "hash":
 		return o.strict(e.Args, func(v []plain) (plain, error) {
 			h := int32(0)
@@ -151,4 +155,14 @@ func (o oracle) arithmetic(e keygen.Call, last int) (plain, error) {
 		})
 	}
 	return plain{}, fmt.Errorf("the oracle has no %s", e.Func)
+}
+
+// plainHMAC is HMAC-SHA-256 as RFC 2104 writes it, for a key of at most 64 bytes.
+func plainHMAC(key []byte, text string) string {
+	inner, outer := bytes.Repeat([]byte{0x36}, 64), bytes.Repeat([]byte{0x5c}, 64)
+	for i, b := range key {
+		inner[i], outer[i] = inner[i]^b, outer[i]^b
+	}
+	in := sha256.Sum256(append(inner, text...))
+	return fmt.Sprintf("%x", sha256.Sum256(append(outer, in[:]...)))
 }

@@ -10,7 +10,8 @@ import (
 
 // Options of [Compile].
 type Options struct {
-	Now int64 // the job's timestamp in milliseconds since 1970
+	Now  int64  // the job's timestamp in milliseconds since 1970
+	Salt []byte // the secret of salted(x); without one each of its values is an error
 }
 
 // A Program gives the values of an expression. It has buffers of its own, so each goroutine needs its own Program.
@@ -25,7 +26,7 @@ type Program struct {
 // Compile prepares an expression that [keygen.ParseValue] gave. Whether its columns exist is for the caller to check, with
 // [keygen.CheckValue].
 func Compile(e keygen.Expr, o Options) (*Program, error) {
-	c := &compiler{columns: keygen.Columns(e), now: o.Now}
+	c := &compiler{columns: keygen.Columns(e), now: o.Now, salt: o.Salt}
 	p := &Program{columns: c.columns, kind: keygen.KindOf(e), about: fmt.Sprintf("%.40s", e)}
 	var err error
 	if p.root, err = c.node(e); err != nil {
@@ -98,6 +99,7 @@ type node interface {
 type compiler struct {
 	columns []string // whose fields a record has
 	now     int64
+	salt    []byte
 }
 
 // node compiles e to a node of its own kind.

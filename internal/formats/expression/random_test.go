@@ -56,7 +56,7 @@ func (w writer) text(depth int) string {
 	e := w.expr(keygen.KindText, depth)
 	switch w.IntN(14) {
 	case 0:
-		return w.one("upper", "lower", "trim", "ltrim", "rtrim", "reverse", "md5hex") + "(" + e + ")"
+		return w.one("upper", "lower", "trim", "ltrim", "rtrim", "reverse", "md5hex", "salted") + "(" + e + ")"
 	case 1:
 		return "(" + e + " + " + w.expr(keygen.KindText, depth) + ")"
 	case 2:
@@ -182,7 +182,7 @@ func TestRandomExpressions(t *testing.T) {
 		text := w.expr(keygen.Kind(w.IntN(3))+keygen.KindText, 1+w.IntN(4))
 		e, err := keygen.ParseValue(text)
 		testcheck.Must(t, err)
-		p, err := Compile(e, Options{})
+		p, err := Compile(e, Options{Salt: testSalt})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

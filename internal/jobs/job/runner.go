@@ -68,6 +68,10 @@ func (j *run) plan(ctx context.Context) error {
 	if err := j.openInput(ctx); err != nil {
 		return err
 	}
+	salt, err := j.spec.Salt()
+	if err != nil {
+		return err
+	}
 	now, err := j.planRecord(ctx, families)
 	if err == nil {
 		err = j.recordTables(&now)
@@ -91,7 +95,7 @@ func (j *run) plan(ctx context.Context) error {
 				return err
 			}
 		}
-		if j.work, err = old.BuildPlan(families[0]); err != nil {
+		if j.work, err = old.BuildPlan(families[0], salt); err != nil {
 			return err
 		}
 		if err := j.planAgain(old); err != nil {

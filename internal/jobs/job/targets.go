@@ -25,15 +25,15 @@ type target struct {
 	stage    *stage // where its files are
 }
 
-// checkTables refuses what a job of several tables cannot do.
+// checkTables refuses what a job of several tables, or several processes, cannot do.
 func checkTables(o RunOptions, s spec.Job) error {
-	switch {
-	case !s.Several():
-		return nil
-	case o.Snapshot != "":
+	if o.YARN != nil {
+		if err := s.Divisible(abilities.YARN); err != nil {
+			return err
+		}
+	}
+	if s.Several() && o.Snapshot != "" {
 		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, but the job has several: take their snapshots before the load", setting.Snapshot))
-	case o.YARN != nil:
-		return s.Divisible(abilities.YARN)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (
 func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
 	j.targets[0].plan = j.work
 	for i, t := range j.targets[1:] {
-		if t.plan, err = old.Further(i).BuildPlan(t.families[0]); err != nil {
+		if t.plan, err = old.Further(i).BuildPlan(t.families[0], j.work.Salt); err != nil {
 			return err
 		}
 	}

@@ -180,6 +180,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		}
 	}
 	errs = append(errs, s.Mapping.validate()...)
+	bad("salt_file", j.checkSalt())
 	if len(errs) == 0 && needKey {
 		j.further, errs = s.resolveTables()
 	}

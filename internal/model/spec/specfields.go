@@ -27,12 +27,13 @@ type Spec struct {
 	RecordSep  string   `yaml:"record_sep"`  // of text: after a record
 	Reading    `yaml:",inline"`
 
-	ReadBy  string   `yaml:"read_by"`      // how an input table is read: files (default), scan or auto
-	Parse   string   `yaml:"parse"`        // key spec of an input table
-	Key     string   `yaml:"key"`          // key spec, see package keygen
-	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
-	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
-	Filter  string   `yaml:"filter"`       // which records are loaded: a condition, see package expression
+	ReadBy   string   `yaml:"read_by"`      // how an input table is read: files (default), scan or auto
+	Parse    string   `yaml:"parse"`        // key spec of an input table
+	Key      string   `yaml:"key"`          // key spec, see package keygen
+	Query    []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
+	Regions  int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
+	Filter   string   `yaml:"filter"`       // which records are loaded: a condition, see package expression
+	SaltFile string   `yaml:"salt_file"`    // a local file with the secret of salted(x)
 
 	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
 	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first, last or versions
@@ -202,6 +203,8 @@ func allFields() []SpecField {
 		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 		{Name: "filter", Type: FieldText, Dated: true, Usage: "which records are loaded, such as \"del_flag != '1'\"; the others are counted apart from bad ones",
 			Doc: "Which records are loaded: a condition, such as del_flag != '1'. Records for which it is not true are left out, and counted apart from bad ones."},
+		{Name: "salt_file", Type: FieldText, Usage: "local file with the secret of salted(x) in cells and filters; the job keeps a digest of it alone",
+			Doc: "A local file with the secret of salted(x) in cells and filters, at least 16 bytes; a line end after it does not count. The job keeps a digest of it alone."},
 
 		{Name: "empty", Type: FieldText, Default: "store in files that have NULL as well, else skip", Enum: []string{"skip", "store"}, Usage: "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL as well, else skip", Doc: "What an empty value becomes: no cell, or an empty one."},
 		{Name: "duplicates", Type: FieldText, Check: by(extsort.ParsePolicy), Fill: true, Default: "fail", Enum: []string{"fail", "first", "last", "versions"}, Usage: "rows with the same key: fail (default), first, last or versions (each by its cell_timestamp)",

@@ -92,6 +92,9 @@ func (j Job) Divisible(c abilities.Column) error {
 			return &FieldError{"tables", fail.Errorf(fail.Config, "several processes have no directory of the name %s for a table among others: give a job file of it alone", t.Dir)}
 		}
 	}
+	if c == abilities.YARN && j.Salted() {
+		return &FieldError{"salt_file", fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Filter))}
+	}
 	if j.policy == extsort.Fail || !slices.ContainsFunc(j.further, func(t Target) bool { return t.Index != "" }) {
 		return nil
 	}

@@ -20,7 +20,7 @@ type computed struct {
 }
 
 func (p *Plan) newComputed(e keygen.Expr) (*computed, error) {
-	program, err := expression.Compile(e, expression.Options{Now: p.Timestamp})
+	program, err := expression.Compile(e, expression.Options{Now: p.Timestamp, Salt: p.Salt})
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

@@ -26,7 +26,8 @@ type Plan struct {
 	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL as well
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
-	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table counts for all of them, and is a part of theirs
+	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table is part of each other's
+	Salt       spec.Salt   // the secret of salted(x)
 	Near       Near        // where the files are to be
 	Tables     []string    // inputs that are tables, as they were given; a run does not say
 
@@ -62,6 +63,9 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 		if err := keygen.CheckValue(p.Filter, columns); err != nil {
 			return nil, fail.With(fail.Config, fmt.Errorf("filter: %w", err))
 		}
+	}
+	if p.Salt, err = s.Salt(); err != nil {
+		return nil, err
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {

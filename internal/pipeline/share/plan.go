@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sort"
@@ -42,6 +43,8 @@ type Plan struct {
 	Tables []PlanTable `json:"tables,omitempty"`
 	// NewKeys says how the rows of the one snapshot get new keys; nil: rows are made of records.
 	NewKeys *NewKeys `json:"new_keys,omitempty"`
+	// Salt is the digest of the secret of salted(x), which each share reads itself.
+	Salt string `json:"salt_digest,omitempty"`
 	// Checksum is that of all else. Shares name their plan by it.
 	Checksum string `json:"checksum"`
 
@@ -165,6 +168,16 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	defer func() { err = errors.Join(err, in.Close()) }()
 	p = &Plan{Schema: 1, Job: s.Spec(), Columns: in.Source.Columns(), Timestamp: cmp.Or(s.Timestamp, time.Now().UnixMilli()), Snapshots: snapshots, NewKeys: keys, files: table}
 	p.Job.Options = nil
+	if p.Job.SaltFile != "" {
+		if p.Job.SaltFile, err = filepath.Abs(p.Job.SaltFile); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	salt, err := s.Salt()
+	if err != nil {
+		return nil, err
+	}
+	p.Salt = salt.Digest()
 	for i, shape := range shapes {
 		if t := planTable(shape); i == 0 {
 			p.Families, p.Points, p.Servers = t.Families, t.Points, t.Servers
@@ -216,6 +229,9 @@ func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*build.Plan, error) {
 		return j, []*build.Plan{plan}, err
 	}
 	plans, err := build.NewPlans(j, p.Columns, shapes, p.Timestamp)
+	if err == nil && plans[0].Salt.Digest() != p.Salt {
+		return j, nil, fail.Errorf(fail.Config, "%s has another secret than when the plan was made (digest %s, it was %s): each share needs the same", j.SaltFile, plans[0].Salt.Digest(), p.Salt)
+	}
 	for _, plan := range plans {
 		for _, s := range p.Snapshots {
 			plan.Tables = append(plan.Tables, s.Input)
