@@ -49,7 +49,7 @@ func TestRunComputed(t *testing.T) {
 	holds := func(table string, least int) {
 		t.Helper()
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", table)
-		if want := clusterDigest(jobtest.PlainCells(t, plainComputed, []string{"id", "twice", "kind", "text"}, computedRecords(t, records, least))); err != nil || got != want {
+		if want := jobtest.ClientDigest(jobtest.PlainCells(t, plainComputed, []string{"id", "twice", "kind", "text"}, computedRecords(t, records, least))); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
 	}

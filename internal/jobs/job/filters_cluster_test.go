@@ -64,7 +64,7 @@ func (l *filtersLab) holds(m *manifest.Manifest, tables []result.Table) {
 	for table, column := range map[string]string{l.spec.Table: "twice", l.spec.Tables[0].Table: "text", l.spec.Tables[1].Table: "n"} {
 		plain := spec.Spec{Key: "id", Timestamp: l.spec.Timestamp, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: column}}}}
 		got, err := l.cluster.AdminT(l).Run(l.Context(), "digest", table)
-		if want := clusterDigest(jobtest.PlainCells(l, plain, []string{"id", column}, row[table])); err != nil || got != want {
+		if want := jobtest.ClientDigest(jobtest.PlainCells(l, plain, []string{"id", column}, row[table])); err != nil || got != want {
 			l.Errorf("table %s of %s has %s, want %s, %v", table, column, got, want, err)
 		}
 	}

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -59,17 +58,6 @@ func clusterRecords(n int) [][]string {
 	return records
 }
 
-// clusterDigest is what HBase's client finds in a table with just these cells.
-func clusterDigest(cells []hfile.Cell) string {
-	h := sha256.New()
-	rows := map[string]bool{}
-	for _, c := range cells {
-		rows[string(c.Row)] = true
-		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%s\x01", c.Row, c.Family, c.Qualifier, c.Value)
-	}
-	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), len(cells), h.Sum(nil))
-}
-
 func clusterMapping() spec.Mapping {
 	seven := "7"
 	return spec.Mapping{Cells: []spec.CellSpec{
@@ -100,7 +88,7 @@ func TestRunMapped(t *testing.T) {
 			t.Errorf("%d files in %d regions", len(r.Manifest.Files), r.Regions)
 		}
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
-		if want := clusterDigest(jobtest.PlainCells(t, s, jobtest.MappedColumns, records)); err != nil || got != want {
+		if want := jobtest.ClientDigest(jobtest.PlainCells(t, s, jobtest.MappedColumns, records)); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
 		if again, err := Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !again.Already {
@@ -150,7 +138,7 @@ func TestRunTimed(t *testing.T) {
 		}
 		want := jobtest.PlainCells(t, s, jobtest.MappedColumns, records)
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
-		if want := clusterDigest(want); err != nil || got != want {
+		if want := jobtest.ClientDigest(want); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
 		line, err := cluster.AdminT(t).Run(t.Context(), "get", name, "100101")
@@ -200,7 +188,7 @@ func TestRunWide(t *testing.T) {
 			}
 			want, _ := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 			got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
-			if want := clusterDigest(want); err != nil || got != want {
+			if want := jobtest.ClientDigest(want); err != nil || got != want {
 				t.Errorf("the table has %s, want %s, %v", got, want, err)
 			}
 		}
@@ -248,7 +236,7 @@ func TestRunMappedAgain(t *testing.T) {
 		}
 		want, _ := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
-		if want := clusterDigest(want); err != nil || got != want {
+		if want := jobtest.ClientDigest(want); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
 		if again, err := Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !again.Already {

@@ -67,7 +67,7 @@ func TestSalted(t *testing.T) {
 	}
 	plain := spec.Spec{Key: "id", Timestamp: 1700000000000, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "m"}}}}
 	got, err := cluster.AdminT(t).Run(t.Context(), "digest", p.table)
-	if want := clusterDigest(jobtest.PlainCells(t, plain, []string{"id", "m"}, masked)); err != nil || got != want {
+	if want := jobtest.ClientDigest(jobtest.PlainCells(t, plain, []string{"id", "m"}, masked)); err != nil || got != want {
 		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
 	kept := 0

@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -94,6 +95,17 @@ func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]str
 		}
 	}
 	return kept, ok
+}
+
+// ClientDigest is what HBase's client finds in a table with just these cells.
+func ClientDigest(cells []hfile.Cell) string {
+	h := sha256.New()
+	rows := map[string]bool{}
+	for _, c := range cells {
+		rows[string(c.Row)] = true
+		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%s\x01", c.Row, c.Family, c.Qualifier, c.Value)
+	}
+	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), len(cells), h.Sum(nil))
 }
 
 // WriteRecords makes a dump of records.

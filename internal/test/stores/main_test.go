@@ -1,0 +1,9 @@
+package stores
+
+import (
+	"testing"
+
+	"bulkload/internal/test/testcluster"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }
