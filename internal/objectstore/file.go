@@ -38,7 +38,12 @@ type file struct {
 	flows  []*flow
 	ranges []*span // least recently used first
 	whole  bool    // a part is read from its beginning to its end
+	tail   []byte  // the end of the span that was let go last: readers take a few bytes again
+	tailAt int64
 }
+
+// mostTail bounds a tail.
+const mostTail = 4 << 10
 
 // flow is a place from which a file is read on.
 type flow struct {
@@ -113,6 +118,10 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 		if off >= f.o.size {
 			return n, io.EOF
 		}
+		if m := f.again(p[n:], off); m > 0 {
+			n, off = n+m, off+int64(m)
+			continue
+		}
 		r := f.at(off, int64(len(p)-n))
 		<-r.done
 		err := r.err
@@ -126,6 +135,16 @@ func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// again copies bytes of the tail.
+func (f *file) again(p []byte, off int64) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if off < f.tailAt || off >= f.tailAt+int64(len(f.tail)) {
+		return 0
+	}
+	return copy(p, f.tail[off-f.tailAt:])
 }
 
 // at is the span that has a byte; it is asked for if there is none.
@@ -237,6 +256,10 @@ func (f *file) release(r *span, at int64) {
 	defer f.mu.Unlock()
 	if r.users--; r.users == 0 && (at >= r.end || r.err != nil) {
 		if i := slices.Index(f.ranges, r); i >= 0 {
+			if r.err == nil {
+				f.tail = append(f.tail[:0], r.data[max(0, len(r.data)-mostTail):]...)
+				f.tailAt = r.end - int64(len(f.tail))
+			}
 			f.drop(i)
 		}
 	}

@@ -25,7 +25,7 @@ type patience struct {
 }
 
 func usualPatience() patience {
-	return patience{Policy: retry.Policy{First: 100 * time.Millisecond, Most: 8 * time.Second, Jitter: true}, tries: 10, first: 3, silent: 30 * time.Second}
+	return patience{Policy: retry.Policy{First: 50 * time.Millisecond, Most: 8 * time.Second, Jitter: true}, tries: 11, first: 3, silent: 30 * time.Second}
 }
 
 // newTransport has connections of HTTP/1.1: ranges that are read side by side then have windows of their own. Nothing is unpacked on its
@@ -94,9 +94,9 @@ func (e *shortError) Error() string {
 }
 
 // do sends a request until an answer was used without an error, the error is final, or patience ends. use may be called several times: it
-// continues where it was.
+// continues where it was. The first time that a connection is lost it does not wait: that says nothing of the store, and others go on.
 func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
-	redirected, from := false, int64(0)
+	redirected, lost, from := false, false, int64(0)
 	for try := 1; ; try++ {
 		q, err := r()
 		if err != nil {
@@ -125,6 +125,10 @@ func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*ht
 			return s.explain(q, err)
 		}
 		s.log.Warn("a request to an object store is repeated", "object", q.what, "offset", q.from, "try", try, "error", bare(err))
+		if !answered && !lost && s.answered.Load() {
+			lost = true
+			continue
+		}
 		if err := s.patience.Sleep(ctx, try); err != nil {
 			return err
 		}

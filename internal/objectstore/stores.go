@@ -19,8 +19,9 @@ type Stores struct {
 	Conf      func(string) string // Hadoop's configuration: fs.s3a.endpoint and the like; nil: none
 	Log       *slog.Logger        // nil: none
 
-	mu   sync.Mutex
-	open map[string]*Store // by root
+	mu      sync.Mutex
+	open    map[string]*Store  // by root
+	shipped map[string]shipped // by root, see [Stores.Take]
 }
 
 // Open finds the bucket of a name, and the name there. Nothing is asked of it, but of Amazon where it is.
@@ -60,10 +61,13 @@ func (s *Stores) store(p Place) (*Store, error) {
 	if one.log == nil {
 		one.log = slog.New(slog.DiscardHandler)
 	}
-	switch p.kind {
-	case kindGCS:
+	given, ok := s.shipped[p.Root()]
+	switch {
+	case ok:
+		one.protocol, err = given.protocol()
+	case p.kind == kindGCS:
 		one.protocol, err = newGCS(p, e)
-	case kindAzure:
+	case p.kind == kindAzure:
 		one.protocol, err = newAzure(p, e)
 	default:
 		one.protocol, err = newS3(p, e, value)

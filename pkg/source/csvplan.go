@@ -53,7 +53,7 @@ func (f *inputFile) planBlocks(ctx context.Context, o *Options, look func(ctx co
 		return append(starts, size), nil
 	}
 	blocks := make([]quotedBlock, (size-f.dataStart+step-1)/step)
-	err := f.overBlocks(ctx, len(blocks), func(ctx context.Context, src *textStream, i int) (err error) {
+	err := f.overBlocks(ctx, len(blocks), step, func(ctx context.Context, src *textStream, i int) (err error) {
 		from := f.dataStart + int64(i)*step
 		blocks[i], err = look(ctx, src, from, min(from+step, size))
 		return err
@@ -74,8 +74,8 @@ func (f *inputFile) planBlocks(ctx context.Context, o *Options, look func(ctx co
 	return append(starts, size), nil
 }
 
-// overBlocks looks at n blocks of the file, with all cores.
-func (f *inputFile) overBlocks(ctx context.Context, n int, look func(ctx context.Context, src *textStream, i int) error) error {
+// overBlocks looks at n blocks of the file, of a length, with all cores.
+func (f *inputFile) overBlocks(ctx context.Context, n int, length int64, look func(ctx context.Context, src *textStream, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	workers := min(runtime.GOMAXPROCS(0), n)
 	for w := range workers {
@@ -86,7 +86,9 @@ func (f *inputFile) overBlocks(ctx context.Context, n int, look func(ctx context
 			}
 			defer func() { err = errors.Join(err, src.Close()) }()
 			// Neighbouring blocks to one worker: few places of the file are read at a time.
-			for i := n * w / workers; i < n*(w+1)/workers; i++ {
+			first, end := n*w/workers, n*(w+1)/workers
+			src.within(f.dataStart+int64(first)*length, min(f.dataStart+int64(end)*length, f.size()))
+			for i := first; i < end; i++ {
 				if err := look(ctx, src, i); err != nil {
 					return err
 				}

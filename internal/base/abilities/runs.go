@@ -7,7 +7,7 @@ func runCells() [columns]Cell {
 		Process: by("internal/jobs/job: TestRun"),
 		Several: by("internal/jobs/job: TestTablesOnACluster"),
 		Shares:  by("cmd/bulkload: TestSharesAreOneBuild", "cmd/bulkload: TestClusterScripts/shares"),
-		YARN:    by("internal/test/onyarn: TestQuick", "internal/test/onyarn: TestYARN").but("credentials of object stores do not go to nodes: put the input on HDFS, or build with %s local or in shares", setting.Engine),
+		YARN:    by("internal/test/onyarn: TestQuick", "internal/test/onyarn: TestYARN", "internal/test/onyarn: TestQuick/object stores").but("only keys of S3's protocol go to nodes, not those of gs:// and abfs://: put the input on HDFS, or build with %s local or in shares", setting.Engine),
 		SplitBy: by("cmd/bulkload: TestSplitByDirectoryGoesOn", "cmd/bulkload: TestClusterScripts/migration"),
 		Resume:  by("internal/jobs/job: TestKilledAfterAnyRecordIsResumed"),
 		Host:    by("internal/jobs/job: TestResumedOnAnotherHost", "internal/jobs/job: TestStoppedOwner"),

@@ -48,7 +48,7 @@ func TestReadLongTokens(t *testing.T) {
 	data := "HDTS\x00\x02" +
 		"\x00\x8f\xc8" + long + "\x8e\x01\x00" + strings.Repeat("p", 256) + "\x15HDFS_DELEGATION_TOKEN\x0cha-hdfs:bulk" +
 		"\x01a\x00\x00\x00\x00"
-	tokens, err := parseTokens([]byte(data))
+	tokens, _, err := parseTokens([]byte(data))
 	if err != nil || len(tokens) != 2 {
 		t.Fatalf("%d tokens, %v", len(tokens), err)
 	}
@@ -61,7 +61,7 @@ func TestReadLongTokens(t *testing.T) {
 	}
 	// Cut anywhere, it is torn.
 	for n := range len(data) {
-		if tokens, err := parseTokens([]byte(data[:n])); err == nil {
+		if tokens, _, err := parseTokens([]byte(data[:n])); err == nil {
 			t.Errorf("cut at %d: %d tokens", n, len(tokens))
 		}
 	}
@@ -69,11 +69,11 @@ func TestReadLongTokens(t *testing.T) {
 		"protobuf": "HDTS\x01\x00", "another version": "HDTS\x07\x00", "a negative length": "HDTS\x00\x01\xff", "a huge one": "HDTS\x00\x01\x8c\x7f\xff\xff\xff",
 		"a long one": "HDTS\x00\x88\x7f\xff\xff\xff\xff\xff\xff\xff", "text": "# tokens\n", "many": "HDTS\x00\x7f",
 	} {
-		if tokens, err := parseTokens([]byte(bad)); err == nil {
+		if tokens, _, err := parseTokens([]byte(bad)); err == nil {
 			t.Errorf("%s: %d tokens", name, len(tokens))
 		}
 	}
-	if _, err := parseTokens(bytes.Repeat([]byte{0}, mostTokenFile+1)); err == nil {
+	if _, _, err := parseTokens(bytes.Repeat([]byte{0}, mostTokenFile+1)); err == nil {
 		t.Error("a file above the limit is read")
 	}
 }
@@ -82,7 +82,7 @@ func FuzzTokens(f *testing.F) {
 	f.Add(unhex(f, container))
 	f.Add([]byte("HDTS\x00\x02\x01a\x00\x00\x00\x00\x01a\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tokens, err := parseTokens(data)
+		tokens, _, err := parseTokens(data)
 		size := 0
 		for _, k := range tokens {
 			size += len(k.Identifier) + len(k.Password) + len(k.Kind) + len(k.Service)
@@ -91,4 +91,34 @@ func FuzzTokens(f *testing.F) {
 			t.Errorf("%d bytes of %d, %v", size, len(data), err)
 		}
 	})
+}
+
+// TestSecrets reads secrets that follow no token and some, and finds those that are torn.
+func TestSecrets(t *testing.T) {
+	long := bytes.Repeat([]byte{0, 0xff}, 300)
+	alone := AppendSecrets(nil, map[string][]byte{"b": long, "a": []byte("x")})
+	if want := "HDTS\x00\x00\x02\x01a\x01x\x01b\x8e\x02\x58" + string(long); string(alone) != want {
+		t.Errorf("%q", alone)
+	}
+	behind := unhex(t, container)
+	behind[len(behind)-32] = 2 // secrets, the first of which is the file's
+	behind = append(behind, "\x01b\x8e\x02\x58"+string(long)...)
+	file := filepath.Join(t.TempDir(), "tokens")
+	for name, data := range map[string][]byte{"alone": alone, "after a token": behind} {
+		for n := range len(data) + 1 {
+			if n > 5 && n < len(data)-3 && n%97 > 0 {
+				continue
+			}
+			if err := os.WriteFile(file, data[:n], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadSecret(file, "b")
+			if (err == nil) != (n == len(data)) || err == nil && !bytes.Equal(got, long) {
+				t.Errorf("%s, %d of %d bytes: %d bytes, %v", name, n, len(data), len(got), err)
+			}
+		}
+		if got, err := ReadSecret(file, "c"); got != nil || err != nil {
+			t.Errorf("%s has c: %q, %v", name, got, err)
+		}
+	}
 }

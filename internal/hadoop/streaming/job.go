@@ -56,6 +56,8 @@ type Job struct {
 	Timeout time.Duration
 	// FileSystems are further file systems that tasks need tokens for, as URIs; those of Input and Output are known.
 	FileSystems []string
+	// Secrets are what tasks get in their file of tokens, by name; they are in no file of the client's host, and in no property.
+	Secrets map[string][]byte
 	// Properties are set over all others, in a file that only the user can read.
 	Properties map[string]string
 }

@@ -15,6 +15,10 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"bulkload/internal/hadoop/hadooprpc"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrNoID is of a client that ended well and named no application: it logs less than usual. The application is found by
@@ -47,6 +51,18 @@ const stopGrace = 5 * time.Second
 // env is the environment of the client, nil for the process's: HADOOP_CONF_DIR, KRB5CCNAME and HADOOP_USER_NAME are what
 // matters.
 func (c *Client) Submit(ctx context.Context, j Job, env []string) (application string, err error) {
+	if len(j.Secrets) > 0 {
+		f, err := secretFile(j.Secrets)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		j.Properties = maps.Clone(j.Properties)
+		if j.Properties == nil {
+			j.Properties = map[string]string{}
+		}
+		j.Properties["mapreduce.job.credentials.binary"] = f.Name()
+	}
 	propertyFile := ""
 	if len(j.Properties) > 0 {
 		if propertyFile, err = writeProperties(j.Properties); err != nil {
@@ -113,6 +129,19 @@ func writeProperties(properties map[string]string) (path string, err error) {
 	b.WriteString("</configuration>\n")
 	_, err = f.Write(b.Bytes())
 	return f.Name(), err
+}
+
+// secretFile is a file of secrets in memory, which this process and those of its user can open by its name as long as it is open.
+func secretFile(secrets map[string][]byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("bulkload-secrets", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("a file in memory: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd))
+	if _, err := f.Write(hadooprpc.AppendSecrets(nil, secrets)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 var submitted = regexp.MustCompile(`Submitted application (application_[0-9]{1,19}_[0-9]{1,10})\b`)

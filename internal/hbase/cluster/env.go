@@ -127,6 +127,19 @@ func (e *Env) stores() *objectstore.Stores {
 	return e.objects
 }
 
+// ShipStores is what another process needs to read those of the inputs that are in object stores, nil if none is: it is a secret.
+func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
+	inputs = slices.DeleteFunc(slices.Clone(inputs), func(name string) bool { return !objectstore.IsName(name) })
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	secret, err := e.stores().Ship(ctx, inputs)
+	return secret, fail.With(fail.Config, err)
+}
+
+// TakeStores has object stores read as another process has shipped them.
+func (e *Env) TakeStores(secret []byte) error { return fail.With(fail.Config, e.stores().Take(secret)) }
+
 // Places are, for each input, the one name of what is in its file system
 // under an absolute name.
 func (e *Env) Places(inputs []string) ([]func(name string) string, error) {

@@ -118,6 +118,15 @@ func (t *task) open() (err error) {
 			return fail.With(fail.Check, err)
 		}
 	}
+	if t.TokenFile != "" {
+		stores, err := hadooprpc.ReadSecret(t.TokenFile, storesSecret)
+		if err == nil && stores != nil {
+			err = t.env.TakeStores(stores)
+		}
+		if err != nil {
+			return fail.With(fail.Check, err)
+		}
+	}
 	t.fs, t.out, err = t.env.Resolve(t.Output)
 	return err
 }

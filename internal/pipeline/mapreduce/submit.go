@@ -27,6 +27,9 @@ import (
 // ShipSize is how many bytes of text a map takes at a time: the unit in which inputs are cut into maps.
 const ShipSize = 16 << 20
 
+// storesSecret is the name of the secret with the buckets of the inputs and their keys, in the file of tokens of a task.
+const storesSecret = "bulkload.stores"
+
 // programName is the program's in a task's working directory.
 const programName = "bulkload"
 
@@ -79,6 +82,13 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 		return nil, err
 	}
 	defer release()
+	stores, err := e.Env.ShipStores(ctx, w.Plan.Job.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	if stores != nil {
+		j.Secrets = map[string][]byte{storesSecret: stores}
+	}
 	if err := e.Journal.Submitting(*s); err != nil {
 		return nil, err
 	}
@@ -204,6 +214,9 @@ func RefuseInputs(env *cluster.Env, s spec.Job) error {
 	for i, input := range s.Inputs {
 		if cluster.IsTable(input) && s.ReadBy == string(tablesource.ByScan) {
 			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))
+		}
+		if objectstore.CanShip(input) {
+			continue
 		}
 		if objectstore.IsName(input) {
 			return fail.With(fail.Config, fmt.Errorf("input %s: %w", input, abilities.Refusal(abilities.Run, abilities.YARN)))

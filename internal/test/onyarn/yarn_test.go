@@ -56,6 +56,7 @@ func TestQuick(t *testing.T) {
 	s.Run("several tables", func(t *testing.T) { s.in(t).tables() })
 	s.Run("a table as input", func(t *testing.T) { s.in(t).tableInput() })
 	s.Run("new keys", func(t *testing.T) { s.in(t).rekeys() })
+	s.Run("object stores", func(t *testing.T) { s.in(t).stores() })
 }
 
 // replaces replaces a table by an export of fewer rows, in place and into a new table, with a load by one process as judge.

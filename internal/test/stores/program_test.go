@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,51 +106,5 @@ func TestProgramRefuses(t *testing.T) {
 		if out, _, err := program(t, c.args...); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("%q: %v, %s; want %q", c.args, err, out, c.want)
 		}
-	}
-}
-
-// TestSpeed compares jobs of 1 GB from local disk and from a server, without harm and with 503 and resets for 5 % of requests: medians of
-// alternating runs (BULKLOAD_BENCH_STORES has their number).
-func TestSpeed(t *testing.T) {
-	var rounds int
-	if fmt.Sscan(os.Getenv("BULKLOAD_BENCH_STORES"), &rounds); rounds == 0 {
-		t.Skip("make bench-stores measures")
-	}
-	dir := t.TempDir()
-	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "x.csv"), lines(testcheck.Rand(t), 1<<30), 0o644))
-	s := &S3{Bucket: "b"}
-	testcheck.Must(t, s.Serve(dir))
-	plain := httptest.NewServer(s)
-	defer plain.Close()
-	harmed := httptest.NewServer(NewProxy(s, rand.New(rand.NewPCG(1, 1)), Harm{Busy: 0.05, Reset: 0.05}))
-	defer harmed.Close()
-	ways := []struct {
-		name string
-		args []string
-	}{
-		{"local disk", []string{"--input", filepath.Join(dir, "x.csv")}},
-		{"a server", []string{"--input", "s3://b/x.csv", "--endpoint", "s3=" + plain.URL}},
-		{"a server that fails 10 % of requests", []string{"--input", "s3://b/x.csv", "--endpoint", "s3=" + harmed.URL}},
-	}
-	walls, cpus := make([][]time.Duration, len(ways)), make([][]time.Duration, len(ways))
-	var want map[string]string
-	for range rounds {
-		for i, way := range ways {
-			out := filepath.Join(t.TempDir(), "out")
-			hashes, wall, cpu := build(t, out, way.args...)
-			if want == nil {
-				want = hashes
-			}
-			if fmt.Sprint(hashes) != fmt.Sprint(want) {
-				t.Errorf("%s: other HFiles", way.name)
-			}
-			walls[i], cpus[i] = append(walls[i], wall), append(cpus[i], cpu)
-			testcheck.Must(t, os.RemoveAll(out))
-		}
-	}
-	for i, way := range ways {
-		slices.Sort(walls[i])
-		slices.Sort(cpus[i])
-		t.Logf("%s: %.1f s, %.1f s of processors (of %v)", way.name, walls[i][rounds/2].Seconds(), cpus[i][rounds/2].Seconds(), walls[i])
 	}
 }
