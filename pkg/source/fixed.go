@@ -157,8 +157,8 @@ func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
 		column, reason := "", ""
 		if have := len(record); have < length || have > length && !least {
 			reason = fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), length)
-		} else if at := t.values(k, start, start+have); at >= 0 {
-			column, reason = r.file.columnName(at), "bytes that are no character of the character set"
+		} else {
+			column, reason = t.values(k, start, start+have)
 		}
 		if reason == "" {
 			k += r.file.cols
@@ -177,8 +177,8 @@ func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
 	return start, r.flush(k, start)
 }
 
-// values puts the values of the record buf[start:end] after k others. It returns the column whose bytes are no characters, else -1.
-func (t *fixedReader) values(k, start, end int) int {
+// values puts the values of the record buf[start:end] after k others. It returns the column whose bytes are no value, and why.
+func (t *fixedReader) values(k, start, end int) (column, reason string) {
 	r, d := t.r, t.r.file.dialect
 	r.growRow(k, r.file.cols)
 	for i, p := range d.Positions {
@@ -186,11 +186,19 @@ func (t *fixedReader) values(k, start, end int) int {
 		if p.To == 0 {
 			to = end
 		}
-		if set := r.file.charset; set != nil {
-			out, bad := set.Append(r.buf[:r.extra], r.buf[from:to])
-			if bad >= 0 {
-				return i
+		out, set := []byte(nil), r.file.charset
+		if p.Kind != "" {
+			ok := false
+			if out, ok = appendDecimal(r.buf[:r.extra], r.buf[from:to], p); !ok {
+				return r.file.columnName(i), fmt.Sprintf("%s that are no %s decimal", setting.Count(to-from, "byte"), p.Kind)
 			}
+		} else if set != nil {
+			bad := 0
+			if out, bad = set.Append(r.buf[:r.extra], r.buf[from:to]); bad >= 0 {
+				return r.file.columnName(i), "bytes that are no character of the character set"
+			}
+		}
+		if out != nil {
 			r.buf, from, to, r.extra = out[:cap(out)], r.extra, len(out), len(out)
 		}
 		for d.Trim != dialect.TrimNone && d.Trim != dialect.TrimLeft && to > from && r.buf[to-1] == ' ' {
@@ -204,5 +212,5 @@ func (t *fixedReader) values(k, start, end int) int {
 			r.fields[k+i] = span.Null()
 		}
 	}
-	return -1
+	return "", ""
 }

@@ -183,7 +183,7 @@ func allFields() []SpecField {
 		{Name: "last_column", Type: FieldText, Part: OfText, Default: "plain", Enum: []string{"plain", "separated", "rest"}, Usage: "text: plain (default), separated (a separator ends each record) or rest (it takes the rest of the record)",
 			Doc: "How the last column ends: with the record (plain), with a separator before the record's end, or with the record and with all separators before that in it (rest)."},
 		{Name: "positions", Type: FieldTexts, Commas: true, Repeated: true, Part: OfText, Usage: "text of fixed columns: where each stands, as name=1-10 (bytes, from 1), name=11 or name=12- (the rest)",
-			Doc: "Text of fixed columns: where each stands in its record, as name=1-10, name=11 for one byte, name=12- for the rest, in bytes of the file, counted from 1."},
+			Doc: "Text of fixed columns: where each stands in its record, as name=1-10, name=11 for one byte, name=12- for the rest, in bytes of the file, counted from 1. Numbers of mainframes have :packed(SCALE) or :zoned(SCALE) after that."},
 		{Name: "record_length", Type: FieldNumber, Part: OfText, Default: "up to the last position", Usage: "text of fixed columns: bytes of each record, without what follows it", Doc: "Text of fixed columns: the bytes of each record, without what follows it."},
 		{Name: "charset", Type: FieldText, Check: by(charset.Lookup), Part: OfText, Default: "bytes are taken as they are", Usage: "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)",
 			Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are not characters of it make a bad record."},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -62,9 +63,10 @@ func (s *site) stores() {
 		s.Errorf("of %d requests %d have no keys of the job: %s", before, unsigned.Load(), strings.Join(said, "\n"))
 	}
 	confs := 0
-	for name, b := range s.left("/tmp", "/user") {
+	left := s.left("/user", "/mr-history")
+	for name, b := range left {
 		said = append(said, name+"\n"+string(b))
-		if bytes.Contains(b, []byte("mapreduce.job.credentials.binary")) {
+		if strings.HasSuffix(name, "_conf.xml") && bytes.Contains(b, []byte("mapreduce.job.reduces")) {
 			confs++
 		}
 	}
@@ -74,7 +76,7 @@ func (s *site) stores() {
 		}
 	}
 	if confs == 0 {
-		s.Error("the configuration of no job was looked at")
+		s.Errorf("the configuration of no job was looked at: %q", slices.Sorted(maps.Keys(left)))
 	}
 
 	bucket.Put("check.csv", bytes.Replace(b, []byte("1"), []byte("2"), 1), time.Now())

@@ -12,26 +12,47 @@ type Position struct {
 	Name string `json:"name"`
 	From int    `json:"from"`         // its first byte, counted from 1
 	To   int    `json:"to,omitempty"` // its last byte; 0: the record's last, wherever that is
+
+	Kind  string `json:"kind,omitempty"`  // Packed or Zoned; empty: text
+	Scale int    `json:"scale,omitempty"` // of such a number, digits after its point
 }
+
+// Numbers as mainframes store them.
+const (
+	Packed = "packed" // COMP-3: two digits in a byte, in the last one a digit and the sign
+	Zoned  = "zoned"  // a digit in a byte, in the last one the sign too
+)
+
+// MostNumber is how many bytes such a number may have.
+const MostNumber = 32
 
 // String is a position as [ParsePosition] takes it.
 func (p Position) String() string {
-	switch p.To {
-	case p.From:
-		return fmt.Sprintf("%s=%d", p.Name, p.From)
-	case 0:
-		return fmt.Sprintf("%s=%d-", p.Name, p.From)
+	text := fmt.Sprintf("%s=%d", p.Name, p.From)
+	if p.To != p.From {
+		text += "-"
 	}
-	return fmt.Sprintf("%s=%d-%d", p.Name, p.From, p.To)
+	if p.To > p.From {
+		text += strconv.Itoa(p.To)
+	}
+	if p.Kind != "" {
+		text += ":" + p.Kind
+	}
+	if p.Scale > 0 {
+		text += fmt.Sprintf("(%d)", p.Scale)
+	}
+	return text
 }
 
 // mostLength is the greatest length of a record of fixed columns.
 const mostLength = 1 << 20
 
-// ParsePosition reads name=from-to, name=at for one byte, and name=from- for the rest of a record.
+// ParsePosition reads name=from-to, name=at for one byte, and name=from- for the rest of a record; after them :packed, :packed(SCALE), :zoned or
+// :zoned(SCALE).
 func ParsePosition(text string) (p Position, err error) {
 	i := strings.LastIndexByte(text, '=')
 	name, place := text[:max(i, 0)], text[i+1:]
+	place, kind, typed := strings.Cut(place, ":")
 	from, to, ranged := strings.Cut(place, "-")
 	p.Name = strings.TrimSpace(name)
 	number := func(s string) (n int) {
@@ -48,10 +69,32 @@ func ParsePosition(text string) (p Position, err error) {
 			p.To = number(to)
 		}
 	}
+	if typed && err == nil {
+		if err = p.setKind(strings.TrimSpace(kind)); err != nil {
+			return p, fmt.Errorf("%q is no position of a number: %w", text, err)
+		}
+	}
 	if err != nil || p.Name == "" || p.To != 0 && p.To < p.From {
 		return p, fmt.Errorf("%q is no position of a column: write name=1-10, name=5 or name=20-, counted in bytes from 1", text)
 	}
 	return p, nil
+}
+
+// setKind reads what follows the place of a number.
+func (p *Position) setKind(text string) error {
+	kind, scale, scaled := strings.Cut(text, "(")
+	if scaled {
+		number, closed := strings.CutSuffix(scale, ")")
+		n, err := strconv.Atoi(number)
+		if err != nil || !closed || n < 0 || n > 2*MostNumber {
+			return fmt.Errorf("its scale is a number of digits up to %d, as in packed(2)", 2*MostNumber)
+		}
+		p.Scale = n
+	}
+	if p.Kind = kind; kind != Packed && kind != Zoned {
+		return fmt.Errorf("want packed or zoned, with the digits after the point, such as 11-15:packed(2)")
+	}
+	return nil
 }
 
 // Fixed says that columns stand at fixed positions of a record.
@@ -83,6 +126,10 @@ func (d *Dialect) checkFixed(bad func(field, format string, args ...any)) {
 			bad("positions", "%s is no position of a column", p)
 		case seen[p.Name]:
 			bad("positions", "column %q stands twice", p.Name)
+		case p.Kind != "" && (p.To == 0 || p.To-p.From >= MostNumber):
+			bad("positions", "%s is no place of a number, which has 1 to %d bytes", p, MostNumber)
+		case p.Kind == Packed && !d.Unseparated && len(d.RecordSep) < mostSep:
+			bad("record_sep", "column %s is packed, and may have the bytes of a record's end: give record_sep none, and record_length with what is between records", p.Name)
 		case p.To > n, p.To == 0 && p.From > n+1:
 			bad("positions", "column %s ends after the record, which has %d bytes", p, n)
 		}
