@@ -63,7 +63,7 @@ func (s *site) computedExport(export string) (name string, filtered int) {
 	return name, filtered
 }
 
-// expressions loads records by a filter, with computed cells, in one process, by shares, on YARN, and of a table. Judges are a build of an
+// expressions loads records by a filter, with computed cells, in one process, by shares, on YARN, and of a table. A file has the others. Judges are a build of an
 // export that Go's own library has filtered and computed, byte for byte, and HBase's own client.
 func (s *site) expressions() {
 	dir := s.TempDir()
@@ -98,7 +98,8 @@ func (s *site) expressions() {
 	loading := func(table, input string, more ...string) []string {
 		return append([]string{"run", "--job", job, "--table", table, "--input", input, "--timestamp", timestamp}, more...)
 	}
-	local := loading(here, jobtest.Export(s.T, "check.parquet"))
+	file := func(name string) []string { return []string{"--filtered-file", filepath.Join(dir, name)} }
+	local := loading(here, jobtest.Export(s.T, "check.parquet"), file("here.jsonl")...)
 	for _, event := range []string{"sorted", "written:3", "built"} {
 		if e := s.with("BULKLOAD_TEST_STOP_AFTER=" + event).do(local...); e.code != -1 {
 			s.Fatalf("%s: it ends with %d: %s", event, e.code, e.said)
@@ -107,12 +108,18 @@ func (s *site) expressions() {
 	counted(s.must(local...))
 	counted(s.must(local...)) // it was done before
 	s.holds(here, want)
-	onYARN := loading(there, s.put(export), "--engine", "yarn", "--maps", "2", "--reduces", "3")
+	onYARN := loading(there, s.put(export), append(file("there.jsonl"), "--engine", "yarn", "--maps", "2", "--reduces", "3")...)
 	if e := s.with("BULKLOAD_TEST_STOP_AFTER=submitted").do(onYARN...); e.code != -1 {
 		s.Fatalf("it ends with %d: %s", e.code, e.said)
 	}
 	counted(s.must(onYARN...))
 	s.holds(there, want)
+	for _, name := range []string{"here.jsonl", "there.jsonl"} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if n := strings.Count(string(b), `"raw":`); err != nil || n != filtered {
+			s.Errorf("%s has %d records that the filter leaves out, want %d, %v", name, n, filtered, err)
+		}
+	}
 	s.must("run", "--job", s.job("check"), "--table", old, "--input", export)
 	counted(s.must(loading(copied, "hbase:"+old)...))
 	s.holds(copied, want)
