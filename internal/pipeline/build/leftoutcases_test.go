@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/source"
 )
 
 // TestDuplicatesOfAllFormats has the same rows in files of five formats: those of four are duplicates. The file's part of each format is loaded again,
@@ -135,6 +136,26 @@ func TestRefusedFilesOfRecords(t *testing.T) {
 		_, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, c.spec), jobtest.Family, nil, filepath.Join(dir, "out"), c.work)
 		if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// TestFilesOfAnEarlierAttempt: its sorted rows are used only where the files of what it left out, if it did, are what this attempt wants.
+func TestFilesOfAnEarlierAttempt(t *testing.T) {
+	here, gone := writeInput(t, "f.jsonl", "x"), filepath.Join(t.TempDir(), "f.jsonl")
+	for name, c := range map[string]struct {
+		records    int64
+		file, want string
+		kept       bool
+	}{"there": {2, here, here, true}, "gone": {2, gone, gone, false}, "elsewhere": {2, here, gone, false}, "not asked for then": {2, "", here, false},
+		"not asked for now": {2, here, "", true}, "none left out": {0, "", gone, true}} {
+		o := Options{}.WithDefaults()
+		if c.want != "" {
+			o.Filtered = source.NewFilteredFile(c.want)
+		}
+		r := &Resume{Done: &Done{Sorted: &SortedRecord{sortTotals: sortTotals{Filtered: c.records, FilteredFile: c.file}}}}
+		if got := r.filesKept(o); got != c.kept {
+			t.Errorf("%s: kept %t, want %t", name, got, c.kept)
 		}
 	}
 }
