@@ -15,7 +15,7 @@ import (
 // FileOf is the name of a file of records that is of one table or one directory among several: it has their name before its extension.
 func FileOf(file, name string) string {
 	const longest = 120 // names of files have a bound
-	ext, label := filepath.Ext(file), strings.NewReplacer("/", "_", ":", "_").Replace(strings.Trim(name, "/"))
+	ext, label := filepath.Ext(file), strings.ReplaceAll(strings.Trim(name, "/"), "/", "_")
 	return strings.TrimSuffix(file, ext) + "." + label[max(0, len(label)-longest):] + ext
 }
 
@@ -30,7 +30,7 @@ func (k *Input) leaveOut(s spec.Job, w WorkOptions) error {
 	for i, t := range s.Targets() {
 		file := w.DuplicatesFile
 		if i > 0 {
-			file = FileOf(file, t.Table)
+			file = FileOf(file, strings.ReplaceAll(t.Table, ":", "_"))
 		}
 		k.Duplicates = append(k.Duplicates, source.NewDuplicatesFile(file))
 	}

@@ -175,11 +175,11 @@ func (in *leftInput) check(t testing.TB, w WorkOptions, m []*manifest.Manifest) 
 	t.Helper()
 	in.same(t, w.FilteredFile, in.filtered())
 	in.same(t, w.DuplicatesFile, in.duplicates(leftRecord.first))
-	in.same(t, FileOf(w.DuplicatesFile, "ns:u"), in.duplicates(leftRecord.other))
+	in.same(t, FileOf(w.DuplicatesFile, "ns_u"), in.duplicates(leftRecord.other))
 	for i, key := range []func(leftRecord) string{leftRecord.first, leftRecord.other} {
 		file := w.DuplicatesFile
 		if i > 0 {
-			file = FileOf(file, "ns:u")
+			file = FileOf(file, "ns_u")
 		}
 		if n := len(in.duplicates(key)); m[i].Duplicates != int64(n) || m[i].DuplicatesFile != file && n > 0 {
 			t.Errorf("table %d: the manifest has %d duplicates in %q, want %d", i, m[i].Duplicates, m[i].DuplicatesFile, n)
