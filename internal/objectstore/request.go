@@ -94,7 +94,7 @@ func (e *shortError) Error() string {
 }
 
 // do sends a request until an answer was used without an error, the error is final, or patience ends. use may be called several times: it
-// continues where it was. The first time that a connection is lost it does not wait: that says nothing of the store, and others go on.
+// continues where it was. The first time that a connection is lost it does not wait: that says nothing of the store.
 func (s *Store) do(ctx context.Context, r func() (*request, error), use func(*http.Response) error) error {
 	redirected, lost, from := false, false, int64(0)
 	for try := 1; ; try++ {

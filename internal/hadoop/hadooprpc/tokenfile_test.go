@@ -101,7 +101,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%q", alone)
 	}
 	behind := unhex(t, container)
-	behind[len(behind)-32] = 2 // secrets, the first of which is the file's
+	behind[len(behind)-32] = 2 // secrets: the file's own, and another
 	behind = append(behind, "\x01b\x8e\x02\x58"+string(long)...)
 	file := filepath.Join(t.TempDir(), "tokens")
 	for name, data := range map[string][]byte{"alone": alone, "after a token": behind} {
