@@ -132,7 +132,7 @@ func storeFindings() []finding {
 	return []finding{
 		{"usual engine", checkEngine(table, loader.Family{}, none, false), SeverityOK, "", ""},
 		{"stripes", checkEngine(table, engine("StripeStoreEngine"), none, false), SeverityOK, "family f has StripeStoreEngine", ""},
-		{"tiers by value", checkEngine(table, engine("CustomTieredStoreEngine"), none, true), SeverityWarning, "before HBase 2.6.8", "2.6.8"},
+		{"tiers by value", checkEngine(table, engine("CustomTieredStoreEngine"), none, true), SeverityWarning, "before HBase 2.6.8", "run major_compact 't' twice"},
 		{"tiers by date", checkEngine(table, engine("DateTieredStoreEngine"), none, false), SeverityWarning, "one timestamp", "`timestamp`"},
 		{"tiers by date, with times", checkEngine(table, engine("DateTieredStoreEngine"), none, true), SeverityOK, "DateTieredStoreEngine", ""},
 		{"no policy", checkStorage(table, loader.Family{}, none), SeverityOK, "", ""},

@@ -23,8 +23,8 @@ func checkEngine(t *loader.Table, cf loader.Family, site func(string) string, ti
 	engine = engine[strings.LastIndexByte(engine, '.')+1:]
 	switch {
 	case engine == "CustomTieredStoreEngine":
-		return Doubtful(name, "run HBase 2.6.8 or later, or compact the table once more after an upgrade",
-			"family %s has CustomTieredStoreEngine: before HBase 2.6.8 compactions put loaded files into one tier, whatever values they hold", cf.Name)
+		return Doubtful(name, fmt.Sprintf("run major_compact '%s' twice after the load, or HBase 2.6.8 or later", t.Name),
+			"family %s has CustomTieredStoreEngine: before HBase 2.6.8 the first major compaction puts loaded rows into one tier, whatever values they hold", cf.Name)
 	case engine == "DateTieredStoreEngine" && !timed:
 		return Doubtful(name, setting.Textf("map a column by `cell_timestamp`, or give the time of the rows with %s", setting.Timestamp),
 			"family %s has DateTieredStoreEngine: rows of this load have one timestamp, and are of one tier", cf.Name)

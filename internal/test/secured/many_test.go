@@ -42,7 +42,7 @@ func testMany(t *testing.T, s *site) {
 	}
 	for i := range checks {
 		if r := s.do(t, check...); r.code != 0 {
-			t.Fatalf("check %d: exit code %d\n%s", i, r.code, r.err)
+			t.Fatalf("check %d: exit code %d\n%s%s", i, r.code, r.out, r.err)
 		}
 	}
 	after := s.fileSystems(t)
