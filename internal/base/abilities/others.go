@@ -143,6 +143,9 @@ func compareCells() [columns]Cell {
 		Clean:   by("internal/jobs/compare: TestCompareKilled"),
 
 		Unreplicated: no("a repair reaches the peers of the table that it repairs"),
+		Filtered:     no("compare reads an export to compare it: run and build keep what they leave out"),
+		Duplicates:   no("compare reads an export to compare it: run and build keep what they leave out"),
+		Filter:       by("internal/jobs/compare: TestCompareSides"),
 		Quiet:        no("compare reads snapshots: regions may split and merge meanwhile"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 	}

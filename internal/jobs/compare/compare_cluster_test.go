@@ -251,6 +251,13 @@ func TestCompareSides(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+	filtered := req.A.Export.Spec()
+	filtered.Filter = "md5hex(id) >= '4'"
+	js := jobtest.Resolve(t, filtered)
+	req.A = Side{Export: &js, Env: p.env}
+	if r, err := p.run(req); err != nil || r.Found.OnlyB == 0 || r.Found.OnlyA+r.Found.Changed > 0 || r.A.Rows+r.Found.OnlyB != r.B.Rows {
+		t.Errorf("%+v, %v", r, err)
+	}
 	dir := filepath.Join(t.TempDir(), "hfiles")
 	_, err := build.Directories(t.Context(), p.env, p.spec(0), []build.Shape{{Families: []spec.Family{spec.DefaultFamily("f")}, Splits: salts(10)}}, dir, build.WorkOptions{})
 	testcheck.Must(t, err)
