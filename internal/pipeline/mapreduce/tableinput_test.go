@@ -83,8 +83,11 @@ func TestRefuseTables(t *testing.T) {
 
 // TestRefuseObjects: credentials of object stores stay where they are.
 func TestRefuseObjects(t *testing.T) {
-	err := RefuseInputs(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Key: "k", Inputs: []string{"s3://b/x"}}))
-	if want := "input s3://b/x: credentials of object stores do not go to nodes"; fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) {
+	if err := RefuseInputs(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Key: "k", Inputs: []string{"s3://b/x", "oss://b/x"}})); err != nil {
+		t.Error(err)
+	}
+	err := RefuseInputs(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Key: "k", Inputs: []string{"s3://b/x", "gs://b/x"}}))
+	if want := "input gs://b/x: only keys of S3's protocol go to nodes"; fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
