@@ -70,7 +70,7 @@ func endEvent(e lineage.Event, command string, input progress.Amount, o outcome)
 	switch {
 	case o.err == nil:
 		e.Type = lineage.Complete
-		return withAmounts(e, command, input, o)
+		return withAssertions(withAmounts(e, command, input, o), o)
 	case o.code > exitSignal || errors.Is(o.err, context.Canceled):
 		e.Type = lineage.Abort
 	default:
@@ -81,7 +81,7 @@ func endEvent(e lineage.Event, command string, input progress.Amount, o outcome)
 		message = message[:maxErrorText] + "…"
 	}
 	e.Run.Facets.Error = &lineage.ErrorFacet{Facet: producer().Facet(lineage.ErrorDef), Message: message, Language: "GO"}
-	return e
+	return withAssertions(e, o)
 }
 
 // maxErrorText bounds an error's message in an event, in bytes.

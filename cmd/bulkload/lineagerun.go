@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -166,6 +167,32 @@ func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
 		d.Namespace = l.Scheme + "://" + l.Authority
 	}
 	return d, true
+}
+
+// withAssertions adds to the inputs what was expected of their records. Of several inputs it is about all of them together.
+func withAssertions(e lineage.Event, o outcome) lineage.Event {
+	if o.result == nil {
+		return e
+	}
+	var list []lineage.Assertion
+	for _, f := range o.result.Manifest.Findings() {
+		if f.Status != expectation.Unchecked {
+			list = append(list, lineage.Assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
+		}
+	}
+	if list == nil {
+		return e
+	}
+	e.Inputs = slices.Clone(e.Inputs)
+	for i := range e.Inputs {
+		facets := lineage.InputFacets{}
+		if known := e.Inputs[i].InputFacets; known != nil {
+			facets = *known
+		}
+		facets.Assertions = &lineage.AssertionsFacet{Facet: producer().Facet(lineage.AssertionsDef), Assertions: list}
+		e.Inputs[i].InputFacets = &facets
+	}
+	return e
 }
 
 // withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.

@@ -129,7 +129,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	work := o.workOptions(s.events())
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := o.runner()(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +29,14 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 func (s *specFlags) addTable(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"job": &s.jobFile})
 	settings.AddFields(f, spec.OfTable)
+}
+
+// describedBy is the job file with its whole path, as far as it is known here; empty without one.
+func (s *specFlags) describedBy() string {
+	if abs, err := filepath.Abs(s.jobFile); err == nil && s.jobFile != "" && !strings.Contains(s.jobFile, "://") {
+		return abs
+	}
+	return s.jobFile
 }
 
 // load reads the job file and puts what flags gave over it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 )
@@ -76,6 +77,7 @@ func summary(r *result.Result, s *session) string {
 	if m != nil && m.Filtered > 0 {
 		fmt.Fprintf(&b, "; %s left out by the filter%s", setting.Count(m.Filtered, "record"), inFiles(r, m.FilteredFile, func(p result.Part) string { return p.FilteredFile }))
 	}
+	b.WriteString(expectedText(m.Findings()))
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {
 			fmt.Fprintf(&b, "; table %s, %s in %s of %s", t.Table, setting.Count(m.Digest.Rows, "row"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
@@ -95,4 +97,30 @@ func summary(r *result.Result, s *session) string {
 		fmt.Fprintf(&b, "; %s set aside in %s", setting.Count(m.Rejected, "bad record"), rejectsText(r))
 	}
 	return b.String()
+}
+
+// expectedText says how many expectations were met.
+func expectedText(findings []expectation.Finding) string {
+	met, bad, unchecked := 0, 0, 0
+	for _, f := range findings {
+		switch {
+		case f.Bad():
+			bad++
+		case f.Status == expectation.Unchecked:
+			unchecked++
+		default:
+			met++
+		}
+	}
+	if len(findings) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("; %d of %s met", met, setting.Count(len(findings), "expectation"))
+	if bad > 0 {
+		text += fmt.Sprintf(", %d not met (warnings)", bad)
+	}
+	if unchecked > 0 {
+		text += fmt.Sprintf(", %d not checked", unchecked)
+	}
+	return text
 }

@@ -152,6 +152,20 @@ type Field struct {
 // InputFacets are facts about what a run read of a dataset.
 type InputFacets struct {
 	Statistics *StatisticsFacet `json:"inputStatistics,omitempty"`
+	Assertions *AssertionsFacet `json:"dataQualityAssertions,omitempty"`
+}
+
+// AssertionsFacet is what was expected of a dataset.
+type AssertionsFacet struct {
+	Facet
+	Assertions []Assertion `json:"assertions"`
+}
+
+// Assertion is an expectation, and whether it is met.
+type Assertion struct {
+	Assertion string `json:"assertion"`
+	Success   bool   `json:"success"`
+	Column    string `json:"column,omitempty"` // empty: of the dataset as a whole
 }
 
 // OutputFacets are facts about what a run wrote to a dataset.
@@ -191,6 +205,7 @@ const (
 	DocumentationDef = "1-1-0/DocumentationJobFacet"
 	SchemaDef        = "1-2-0/SchemaDatasetFacet"
 	InputDef         = "1-0-0/InputStatisticsInputDatasetFacet"
+	AssertionsDef    = "1-0-1/DataQualityAssertionsDatasetFacet"
 	OutputDef        = "1-0-2/OutputStatisticsOutputDatasetFacet"
 )
 

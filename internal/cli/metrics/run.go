@@ -3,6 +3,7 @@ package metrics
 import (
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -48,6 +49,8 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", tell: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
 	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", tell: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
 	{name: "bulkload_last_run_records_filtered", help: "Records that the filter of the last run left out.", tell: one(func(r *Run) float64 { return float64(r.manifest().Filtered) })},
+	{name: "bulkload_last_run_expectations", help: "Expectations of the last run's job file by what came of them: passed, failed, warned (not met, with severity warn) or unchecked (nothing to compare with).",
+		labels: []string{"outcome"}, tell: (*Run).tellExpectations},
 	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", tell: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
 	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},
 	{name: "bulkload_last_run_cells_written", help: "Cells in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Cells) })},
@@ -107,6 +110,23 @@ func (r *Run) manifest() *manifest.Manifest {
 		}
 	}
 	return m
+}
+
+func (r *Run) tellExpectations(set func(float64, ...string)) {
+	counts := map[string]int{}
+	for _, f := range r.manifest().Findings() {
+		switch {
+		case !f.Bad():
+			counts[f.Status]++
+		case f.Severity == expectation.Warn:
+			counts["warned"]++
+		default:
+			counts[expectation.Failed]++
+		}
+	}
+	for _, outcome := range []string{expectation.Passed, expectation.Failed, "warned", expectation.Unchecked} {
+		set(float64(counts[outcome]), outcome)
+	}
 }
 
 func (r *Run) attempt() int {

@@ -42,6 +42,7 @@ type Report struct {
 	PassedOver  []Differing // files with columns that were not asked for
 	MorePassed  int
 	Counts      *Counts // nil: not known
+	Expected    []Expectation
 	Regions     []Region
 	Phases      []Phase
 	Parts       []Part   // directories of a run that was split, instead of phases
@@ -88,6 +89,16 @@ type Counts struct {
 	Bytes      int64 // of the HFiles
 	SpillBytes int64
 	SpillRuns  int64
+}
+
+// Expectation is what was expected of the records, and what came of it.
+type Expectation struct {
+	Column string // empty: of the records
+	Name   string
+	Found  string
+	Status string
+	Warn   bool // it fails no job
+	Bad    bool
 }
 
 // Region is a region of the table, in the order of keys.

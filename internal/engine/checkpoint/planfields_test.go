@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -51,16 +52,18 @@ func fieldsOfASpec() map[string]specField {
 		"Versions": {"plan", func(s *spec.Spec) {
 			s.Duplicates, s.Versions, s.CellTimestamp = "versions", 3, &spec.TimeColumn{Column: "id"}
 		}, "duplicates was fail, it is versions", ""},
-		"LastColumn":     {"plan", func(s *spec.Spec) { s.LastColumn = "separated" }, "last_column=separated", ""},
-		"Positions":      {"plan", func(s *spec.Spec) { s.Positions = spec.Texts{"id=1-9"} }, "position=id=1-9", ""},
-		"RecordLength":   {"plan", func(s *spec.Spec) { s.Positions, s.RecordLength = spec.Texts{"id=1-9"}, 80 }, "record_length=80", ""},
-		"Charset":        {"plan", func(s *spec.Spec) { s.Charset = "gbk" }, "charset=gbk", ""},
-		"Extra":          {"plan", func(s *spec.Spec) { s.Extra = "ignore" }, "columns was not given, it is extra ignore, missing fail", ""},
-		"Missing":        {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},
-		"Partitions":     {"plan", func(s *spec.Spec) { s.Partitions = spec.Texts{"dt"} }, "partitions was not given, it is dt", ""},
-		"Where":          {"plan", func(s *spec.Spec) { s.Where = spec.Texts{"dt=1"} }, "where was not given, it is dt=1", ""},
-		"Parse":          {"plan", func(s *spec.Spec) { s.Parse = "md5hex(id)+id" }, "parse was not given, it is md5hex(id) + id", ""},
-		"Expect":         {"free", func(s *spec.Spec) { n := int64(1); s.Expect = &n }, "", "it counts records, and changes none"},
+		"LastColumn":   {"plan", func(s *spec.Spec) { s.LastColumn = "separated" }, "last_column=separated", ""},
+		"Positions":    {"plan", func(s *spec.Spec) { s.Positions = spec.Texts{"id=1-9"} }, "position=id=1-9", ""},
+		"RecordLength": {"plan", func(s *spec.Spec) { s.Positions, s.RecordLength = spec.Texts{"id=1-9"}, 80 }, "record_length=80", ""},
+		"Charset":      {"plan", func(s *spec.Spec) { s.Charset = "gbk" }, "charset=gbk", ""},
+		"Extra":        {"plan", func(s *spec.Spec) { s.Extra = "ignore" }, "columns was not given, it is extra ignore, missing fail", ""},
+		"Missing":      {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},
+		"Partitions":   {"plan", func(s *spec.Spec) { s.Partitions = spec.Texts{"dt"} }, "partitions was not given, it is dt", ""},
+		"Where":        {"plan", func(s *spec.Spec) { s.Where = spec.Texts{"dt=1"} }, "where was not given, it is dt=1", ""},
+		"Parse":        {"plan", func(s *spec.Spec) { s.Parse = "md5hex(id)+id" }, "parse was not given, it is md5hex(id) + id", ""},
+		"Expect":       {"free", func(s *spec.Spec) { n := int64(1); s.Expect = &n }, "", "it counts records, and changes none"},
+		"Expectations": {"free", func(s *spec.Spec) { s.Expectations = []expectation.Asked{{Column: "v", Nulls: "1%"}} }, "",
+			"it changes no rows; what was counted for it is known by what it counts, and other counts are not taken"},
 		"AllowEmpty":     {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":          {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
 		"Filter":         {"plan", func(s *spec.Spec) { s.Filter = "id <> ''" }, "filter was not given, it is id != ''", ""},

@@ -195,3 +195,9 @@ func SplitDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []by
 	}
 	return d.negative, d.digits, d.scale, nil
 }
+
+// TakeDecimal is [SplitDecimal] without a reason why a text is no decimal, which would be an allocation.
+func TakeDecimal(text []byte, buf *[MaxDigits]byte) (negative bool, digits []byte, scale int64, ok bool) {
+	d, why := parseDecimal(text, buf)
+	return d.negative, d.digits, d.scale, why == ""
+}

@@ -21,13 +21,17 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		if err := build.ExpectedEarlier(m[0].Records, j.spec.Expect); err != nil && !j.st.AnyLoading() {
 			return nil, err
 		}
-		files := 0
+		count := 0
 		for _, one := range m {
-			files += one.HFiles
+			count += one.HFiles
 		}
-		j.o.Events.Note("files are built already", "files", files)
+		j.o.Events.Note("files are built already", "files", count)
 		j.st.EndSpill(j.o.Events)
-		return j.allBuilt(m), nil
+		files := j.allBuilt(m)
+		if j.st.AnyLoading() {
+			return files, nil
+		}
+		return files, j.expected(m)
 	}
 	sample := 0
 	if j.spec.Verify == "sample" || j.spec.Verify == "files" {
@@ -57,6 +61,9 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
 	files := j.allBuilt(m)
+	if err := j.expected(m); err != nil {
+		return nil, err // what is built stays: with other expectations the job goes on
+	}
 	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
@@ -68,6 +75,14 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	j.st.EndSpill(j.o.Events)
 	j.yarn().Drop(ctx, submitted)
 	return files, nil
+}
+
+// expected holds the records that were read to what the job expects of them. A build without a journal has done so itself.
+func (j *run) expected(m []*manifest.Manifest) error {
+	if j.st.Log == nil {
+		return nil
+	}
+	return build.Met(m, j.spec.Checks(), func(n int) []int64 { return earlierRecords(j.st.Dir, j.o.JobFile, n) }, j.o.Events)
 }
 
 // allBuilt puts the manifests of all tables into the result.

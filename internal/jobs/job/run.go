@@ -42,6 +42,9 @@ type RunOptions struct {
 	Into   string
 	Splits fresh.Splits // of that table; nil: those of the job's own
 
+	// JobFile is the name of the file that describes the job, by which expectations know the earlier jobs to compare with. Empty: none.
+	JobFile string
+
 	// YARN builds the HFiles there. Default: here.
 	YARN *mapreduce.Settings
 
@@ -153,7 +156,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		return known, err
 	}
 	s.Table = facts.Name.String()
-	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir, JobFile: o.JobFile}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	defer j.copying.Wait()
 	if err := j.yarn().SameEngine(j.o.YARN); err != nil {

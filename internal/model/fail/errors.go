@@ -17,7 +17,7 @@ const (
 	Unexpected Kind = iota
 	Config          // the job file, a flag or a setting is wrong
 	Check           // the table or the cluster is not fit for the job
-	BadRows         // more bad records or duplicates than allowed
+	BadRows         // more bad records or duplicates than allowed, or an expectation is not met
 	Input           // inputs are missing, unreadable or have changed
 	HDFS            // writing or reading the target file system
 	Load            // HBase was out of reach, or did not take the files, which are kept

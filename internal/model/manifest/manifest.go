@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen/rowkey"
@@ -51,6 +52,8 @@ type Manifest struct {
 	WriteTime      time.Duration   `json:"write_ns"`
 	HFiles         int             `json:"hfiles"`          // how many
 	Files          []File          `json:"files,omitempty"` // in the order of their rows
+
+	Expect *expectation.Counts `json:"expectations,omitempty"` // what was expected of the records, and what came of it
 
 	Samples []Sample `json:"-"` // rows that verification reads
 }
@@ -147,6 +150,14 @@ func (m *Manifest) CellNames() []spec.CellName {
 	return names
 }
 
+// Findings are what came of the job's expectations.
+func (m *Manifest) Findings() []expectation.Finding {
+	if m == nil || m.Expect == nil {
+		return nil
+	}
+	return m.Expect.Findings
+}
+
 // Expiring reports whether a cell of the files has a lifetime of its own.
 func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
 
@@ -187,6 +198,9 @@ func (m *Manifest) Add(o *Manifest) {
 	m.Records += o.Records
 	m.Rejected += o.Rejected
 	m.Filtered += o.Filtered
+	if sum := m.Expect.Add(o.Expect); sum != nil { // of several jobs: only what came of them counts
+		m.Expect = &expectation.Counts{Records: sum.Records, ReadAt: sum.ReadAt, Findings: expectation.Sum(m.Findings(), o.Findings())}
+	}
 	m.RejectFile, m.FilteredFile = cmp.Or(m.RejectFile, o.RejectFile), cmp.Or(m.FilteredFile, o.FilteredFile)
 	m.Duplicates += o.Duplicates
 	m.DuplicatesFile = cmp.Or(m.DuplicatesFile, o.DuplicatesFile)

@@ -16,7 +16,8 @@ import (
 type Result struct {
 	Schema   int                `json:"schema"` // version of this form: 1
 	Table    string             `json:"table"`
-	Job      string             `json:"job,omitempty"` // the directory of its state
+	Job      string             `json:"job,omitempty"`      // the directory of its state
+	JobFile  string             `json:"job_file,omitempty"` // that describes the job, absolute
 	Attempt  int                `json:"attempt,omitempty"`
 	Already  bool               `json:"already_done,omitempty"` // by an earlier run: nothing was done now
 	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/celltype"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/formats/expression"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -147,6 +148,7 @@ func (j Job) mentioned(names []string, more ...string) []string {
 			add(keygen.Columns(e)...)
 		}
 	}
+	add(expectation.Columns(j.checks)...)
 	if t := j.CellTimestamp; t != nil {
 		add(t.Column)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/formats/expression"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/objectstore"
@@ -27,6 +28,7 @@ type Job struct {
 	rowKey     keygen.Expr
 	parse      keygen.Expr
 	rowFilter  keygen.Expr
+	checks     []*expectation.Check
 	policy     extsort.Policy
 	separators Separators
 	text       *dialect.Dialect
@@ -53,6 +55,9 @@ func (j Job) RowKey() keygen.Expr { return j.rowKey }
 
 // RowFilter is the parsed Filter, nil if there is none.
 func (j Job) RowFilter() keygen.Expr { return j.rowFilter }
+
+// Checks are what the records are held to, of the parsed Expectations.
+func (j Job) Checks() []*expectation.Check { return j.checks }
 
 // KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
 func (j Job) KeyParser() (*keygen.KeyParser, error) {
@@ -149,6 +154,11 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	}
 	j.rowFilter, err = s.parseFilter()
 	bad("filter", err)
+	var expectErrs []error
+	j.checks, expectErrs = expectation.Parse(s.Expectations)
+	for _, err := range expectErrs {
+		bad("expect", err)
+	}
 	switch {
 	case s.InputsFrom != "" && len(s.Inputs) > 0:
 		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))

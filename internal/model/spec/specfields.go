@@ -5,6 +5,7 @@ import (
 
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/expectation"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -35,14 +36,15 @@ type Spec struct {
 	Filter   string   `yaml:"filter"`       // which records are loaded: a condition, see package expression
 	SaltFile string   `yaml:"salt_file"`    // a local file with the secret of salted(x)
 
-	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
-	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first, last or versions
-	Versions   int    `yaml:"versions"`       // of a cell that are loaded, where duplicates are versions; default: as many as its family keeps
-	BadRecords string `yaml:"bad_records"`    // how many bad records are set aside: N or P%, default 0
-	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is not an error
-	Expect     *int64 `yaml:"expect_records"` // how many records the inputs have; nil: not known
-	Verify     string `yaml:"verify"`         // after the load: full, sample (default) or off
-	Timestamp  int64  `yaml:"timestamp"`      // of every cell, milliseconds; default: when the job was planned
+	Empty        string              `yaml:"empty"`                    // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
+	Duplicates   string              `yaml:"duplicates"`               // rows of one key: fail (default), first, last or versions
+	Versions     int                 `yaml:"versions"`                 // of a cell that are loaded, where duplicates are versions; default: as many as its family keeps
+	BadRecords   string              `yaml:"bad_records"`              // how many bad records are set aside: N or P%, default 0
+	AllowEmpty   bool                `yaml:"allow_empty"`              // an input without rows is not an error
+	Expect       *int64              `yaml:"expect_records"`           // how many records the inputs have; nil: not known
+	Expectations []expectation.Asked `yaml:"expect" json:",omitempty"` // what the records that are loaded are held to
+	Verify       string              `yaml:"verify"`                   // after the load: full, sample (default) or off
+	Timestamp    int64               `yaml:"timestamp"`                // of every cell, milliseconds; default: when the job was planned
 
 	PhoenixIndexes string `yaml:"phoenix_indexes"` // of the table: refuse (default) a table with some, or ignore them
 	Replicate      string `yaml:"replicate"`       // whether peers get the load: yes (default) or no
@@ -214,6 +216,7 @@ func allFields() []SpecField {
 		{Name: "allow_empty", Type: FieldBool, Default: "false", Usage: "accept an input without rows: empty files and directories, headers alone, records that are all bad", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
 		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded",
 			Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
+		expectField(),
 		{Name: "verify", Type: FieldText, Fill: true, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "after the load: full, files, sample (default) or off", Doc: "How the table is compared after the load with what was written."},
 		{Name: "timestamp", Type: FieldNumber, Default: "when the job was planned", Usage: "timestamp of every cell in milliseconds (default: now)", Doc: "Timestamp of every cell, milliseconds since 1970."},
 		{Name: "phoenix_indexes", Type: FieldText, Fill: true, Default: "refuse", Enum: []string{"refuse", "ignore"}, Usage: "table with Phoenix indexes, for which a load writes no entries: refuse (default) or ignore",
@@ -232,6 +235,29 @@ func allFields() []SpecField {
 		tablesField(),
 		SpecField{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change what is written."},
 	)
+}
+
+// expectField is the list of [expectation.Asked].
+func expectField() SpecField {
+	return SpecField{Name: "expect", Type: FieldObjects, Doc: "What the records that are loaded are held to before the load: their number, and the values of columns. An entry may have several of the fields below.", Fields: []SpecField{
+		{Name: "column", Type: FieldText, Doc: "Column of the input that the entry is about; with rows none."},
+		{Name: "severity", Type: FieldText, Default: "fail", Doc: "Whether the job fails where the entry is not met, or warns.", Enum: []string{"fail", "warn"}},
+		{Name: "rows", Type: FieldObject, Doc: "How many records there are.", Fields: []SpecField{
+			{Name: "min", Type: FieldNumber, Doc: "At least so many."},
+			{Name: "max", Type: FieldNumber, Doc: "At most so many."},
+			{Name: "within", Type: FieldText, Doc: "How far they may be from the median of earlier jobs, such as 20%. It needs of_last."},
+			{Name: "of_last", Type: FieldNumber, Doc: "How many of the last finished jobs of the same table and job file that median is of. Where there are fewer, the number is not checked."},
+		}},
+		{Name: "nulls", Type: FieldScalar, Doc: "How many values may be NULL: N, or P% of the records."},
+		{Name: "values", Type: FieldTexts, Doc: "The values that are allowed."},
+		{Name: "matches", Type: FieldText, Doc: "A regular expression (RE2) that every value as a whole matches."},
+		{Name: "min", Type: FieldScalar, Doc: "The least value: as exact numbers where it and the value are numbers, else by their bytes."},
+		{Name: "max", Type: FieldScalar, Doc: "The greatest value, compared likewise."},
+		{Name: "unique", Type: FieldBool, Default: "false", Doc: "Whether no value is there twice. Not with shares and YARN, whose tasks do not know each other's values."},
+		{Name: "newest_within", Type: FieldText, Doc: "How old the newest date may be when reading begins, such as 2d or 36h."},
+		{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd HH:mm:ss[.SSS]", Doc: "How the dates of newest_within are written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+		{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of these dates, such as Asia/Shanghai."},
+	}}
 }
 
 // mappingFields are those of [Mapping].

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/partition/extsort"
 )
@@ -95,6 +96,9 @@ func (j Job) Divisible(c abilities.Column) error {
 	if c == abilities.YARN && j.Salted() {
 		return &FieldError{"salt_file", fail.With(fail.Config, abilities.Refusal(abilities.Run, abilities.Filter))}
 	}
+	if check := expectation.OfKind(j.checks, expectation.Unique); check != nil {
+		return &FieldError{"expect", fail.Errorf(fail.Config, "column %s, unique: %s do not know each other's values: leave it out, or let one process do the job", check.Column, c)}
+	}
 	if j.policy == extsort.Fail || !slices.ContainsFunc(j.further, func(t Target) bool { return t.Index != "" }) {
 		return nil
 	}
@@ -151,7 +155,7 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 // alone is the job that fills the table and no other.
 func (s Spec) alone(t TableSpec) Spec {
 	j := s
-	j.Tables, j.Table, j.Key, j.Query, j.Regions, j.Mapping = nil, t.Table, t.Key, t.Query, t.Regions, t.Mapping
+	j.Tables, j.Table, j.Key, j.Query, j.Regions, j.Mapping, j.Expectations = nil, t.Table, t.Key, t.Query, t.Regions, t.Mapping, nil
 	j.Compression, j.CompressionLevel, j.Encoding, j.Bloom, j.BlockSize = t.Compression, t.CompressionLevel, t.Encoding, t.Bloom, t.BlockSize
 	for _, f := range []struct{ own, job *string }{{&t.Family, &j.Family}, {&t.Empty, &j.Empty}, {&t.Duplicates, &j.Duplicates}} {
 		if *f.own != "" {

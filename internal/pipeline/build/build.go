@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -35,6 +36,9 @@ type Options struct {
 	SpillLimit spec.Size
 	// Expect is how many records the input has. Default: any number.
 	Expect *int64
+	// Checks are what the records are held to. Where the build cannot continue after a failure it fails if they are not met; another
+	// one leaves that to its caller, see [Met].
+	Checks []*expectation.Check
 	// AllowEmpty accepts an input without rows.
 	AllowEmpty bool
 	// Missing reports whether no record needs to have a chosen column, see [source.Options].
@@ -77,7 +81,7 @@ func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
 	for _, p := range plans {
 		room = max(room, p.WriterRoom()) // a worker writes one region at a time
 	}
-	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2
+	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
 	if m < int64(o.Workers)*extsort.MinMemory {
 		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %s on this input: each needs %.0f MiB (give more %s or fewer %s)",
 			o.Memory, setting.Count(o.Workers, "worker"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
@@ -241,6 +245,9 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, err
 	}
 	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	if r.counter, err = o.counter(in, start); err != nil {
+		return t, err
+	}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
@@ -259,13 +266,18 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
-	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start), Expect: r.counter.Counts()}
 	r.countFiltered(&t)
 	if t.RejectFile, err = o.finish(o.Budget.File, t.Rejected); err != nil {
 		return t, err
 	}
 	if t.FilteredFile, err = o.finish(o.Filtered, t.Filtered); err != nil {
 		return t, err
+	}
+	if o.resume == nil {
+		if t.Expect, err = met(t.Expect, o.Checks, nil, o.Events); err != nil {
+			return t, err
+		}
 	}
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
@@ -53,6 +55,7 @@ type Input struct {
 	streams    *Streams
 	allowEmpty bool
 	expect     *int64 // records
+	checks     []*expectation.Check
 	missing    source.Missing
 }
 
@@ -102,7 +105,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 			o.Header = source.HeaderNone
 		}
 	}
-	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect, missing: o.Missing}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect, checks: s.Checks(), missing: o.Missing}
 	var err error
 	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, o, fail.With(fail.Config, err)
@@ -128,6 +131,11 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 	}
 	if err := errors.Join(k.namesColumns(s), k.refuseTables()); err != nil {
 		return err
+	}
+	for _, column := range expectation.Columns(k.checks) {
+		if !slices.Contains(k.Source.Columns(), column) {
+			return fail.Errorf(fail.Config, "expect: the input has no column %q (it has %s)", column, keygen.ColumnList(k.Source.Columns()))
+		}
 	}
 	if err := k.checkFiles(); err != nil {
 		return err
@@ -196,7 +204,7 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 // BuildTables is [Input.Build] for several tables, see [RunTables].
 func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
 	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Filtered: k.Filtered, Duplicates: k.Duplicates, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Missing: k.missing, Allowed: w.Allowed, resume: resume})
+		Budget: k.Budget, Filtered: k.Filtered, Duplicates: k.Duplicates, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Checks: k.checks, Missing: k.missing, Allowed: w.Allowed, resume: resume})
 	if err != nil {
 		err = errors.Join(err, k.dropLeftOut())
 	}

@@ -186,6 +186,7 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 		t.SpillRuns += p.SpillRuns
 		t.Took += p.Took
 		t.RowSum.Add(p.RowSum)
+		t.Expect = t.Expect.Add(p.Expect)
 	}
 	return t
 }

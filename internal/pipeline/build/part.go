@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/chunk"
@@ -39,11 +40,13 @@ type PartRead struct {
 
 	FilteredOwn []int64         `json:"filtered_own,omitempty"` // as of sortTotals
 	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
+
+	Expect *expectation.Counts `json:"expect,omitempty"`
 }
 
 // Agrees reports whether two attempts of a part have read the same records, and made the same of them; regions are for the caller to compare.
 func (p *PartRead) Agrees(o *PartRead) bool {
-	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && slices.Equal(p.Sums, o.Sums)
+	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && p.Expect.Same(o.Expect) && slices.Equal(p.Sums, o.Sums)
 }
 
 // PartRegion is what a part has of a region.
@@ -92,6 +95,9 @@ type inputPart struct {
 func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
 	in, o := p.in, p.o
 	r := &readers{plans: p.plans, own: make([]atomic.Int64, len(p.plans)), in: in, sort: sorter, end: p.part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate}
+	if r.counter, err = o.counter(in, time.Now()); err != nil {
+		return t, err
+	}
 	r.next.Store(int64(p.part.From))
 	o.Events.Phase("read")
 	if err = r.run(ctx, o.Workers); err == nil {
@@ -113,7 +119,7 @@ func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTota
 		return t, err
 	}
 	stats := sorter.Stats()
-	t = sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), FilteredFile: filtered, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs}
+	t = sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), FilteredFile: filtered, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Expect: r.counter.Counts()}
 	r.countFiltered(&t)
 	return t, nil
 }
@@ -134,7 +140,7 @@ func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, 
 	if err != nil {
 		return nil, err
 	}
-	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, FilteredOwn: t.FilteredOwn, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum}
+	p = &PartRead{Records: t.Records, Rejected: t.Rejected, Filtered: t.Filtered, FilteredOwn: t.FilteredOwn, RejectFile: t.RejectFile, FilteredFile: t.FilteredFile, SpillBytes: t.SpillBytes, SpillRuns: t.SpillRuns, Sums: SplitSums{}, Regions: []PartRegion{}, RowSum: t.RowSum, Expect: t.Expect}
 	o.Events.Phase("write")
 	if err := p.write(ctx, plans, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, rows.locate(ctx, err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"bulkload/internal/base/workers"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/progress"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
@@ -52,6 +53,8 @@ type readers struct {
 	got      readCount
 	left     atomic.Int64   // records that the job's filter leaves out
 	own      []atomic.Int64 // by table, those that its own filter leaves out of the others
+
+	counter *expectation.Counter // nil: nothing is expected of the records
 }
 
 // run reads all splits with the given number of workers.
@@ -61,6 +64,7 @@ func (r *readers) run(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
+		defer w.tally.End()
 		return w.run(ctx)
 	})
 }
@@ -76,10 +80,11 @@ type readWorker struct {
 
 	filter *Filter // the job's, nil if it has none
 	passed int64   // records of the batch that it leaves out
+	tally  *expectation.Tally
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
-	w := &readWorker{readers: r, reader: r.in.NewReader()}
+	w := &readWorker{readers: r, reader: r.in.NewReader(), tally: r.counter.Tally()}
 	from := 0
 	for _, p := range r.plans {
 		m, err := newRowMaker(p, from)
@@ -184,6 +189,9 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		if err != nil {
 			return w.bad(b, row, err)
 		}
+	}
+	if w.tally != nil {
+		w.count(b, row)
 	}
 	seq := sequence(b.Split, b.Offsets[row])
 	var last *rowMaker // whose values the sort has got last of this record

@@ -98,7 +98,7 @@ func (r *Resume) has(region int) bool {
 // complete reports whether every region that has rows has its file, so that the
 // input need not be read again.
 func (r *Resume) complete(o Options) bool {
-	if r == nil || r.Sorted == nil || !r.filesKept(o) {
+	if r == nil || r.Sorted == nil || !r.usable(o) {
 		return false
 	}
 	for _, region := range r.Sorted.Regions {
@@ -215,7 +215,7 @@ func (r *Resume) manifest(w *writers, table int) (*manifest.Manifest, error) {
 	var took time.Duration
 	if b != nil {
 		// Regions without cells have no record of their own.
-		t = sortTotals{Records: b.Records, Rejected: b.Rejected, Filtered: b.Filtered, RejectFile: b.RejectFile, FilteredFile: b.FilteredFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum}
+		t = sortTotals{Records: b.Records, Rejected: b.Rejected, Filtered: b.Filtered, RejectFile: b.RejectFile, FilteredFile: b.FilteredFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime, RowSum: t.RowSum, Expect: b.Expect}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
 		w.counts.records = t.Records - t.Rejected - t.Filtered
 		w.uncounted = w.uncounted || len(w.files) == 0

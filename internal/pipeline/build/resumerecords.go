@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition/extsort"
@@ -28,6 +29,8 @@ type sortTotals struct {
 	SpillRuns    int64         `json:"spill_runs"`
 	Took         time.Duration `json:"took_ns"`
 
+	Expect *expectation.Counts `json:"expect,omitempty"` // nil: nothing is expected of the records
+
 	FilteredOwn []int64         `json:"filtered_own,omitempty"` // by table, left out of the others by its own filter; nil if no table has one
 	RowSum      manifest.RowSum `json:"row_sum,omitzero"`       // of packed rows that are not rejected
 	Notes       string          `json:"notes,omitempty"`        // what decoders of packed rows need to know
@@ -43,7 +46,7 @@ func (t sortTotals) of(table int) sortTotals {
 
 // addTo puts the totals into a manifest.
 func (t sortTotals) addTo(m *manifest.Manifest) {
-	m.Filtered, m.FilteredFile = t.Filtered, t.FilteredFile
+	m.Filtered, m.FilteredFile, m.Expect = t.Filtered, t.FilteredFile, t.Expect
 	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
 }
 

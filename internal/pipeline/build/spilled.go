@@ -25,7 +25,7 @@ func (r *Resume) openSort(o extsort.Options, build Options) (s *extsort.Sorter, 
 		s, err = extsort.New(o)
 		return s, false, fail.With(fail.Config, err)
 	}
-	if sorted := r.Sorted; sorted != nil && len(sorted.Runs) > 0 && r.filesKept(build) {
+	if sorted := r.Sorted; sorted != nil && len(sorted.Runs) > 0 && r.usable(build) {
 		s, err := r.reopenSort(o)
 		if err == nil {
 			build.Events.Note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.Spill)
@@ -79,6 +79,11 @@ func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 		}
 	}
 	return s, nil
+}
+
+// usable reports whether what pass 1 has noted is all that this attempt wants of it.
+func (r *Resume) usable(o Options) bool {
+	return r.filesKept(o) && r.Sorted.Expect.Covers(o.Checks)
 }
 
 // afterSort notes what pass 1 came to, if it is not noted already.

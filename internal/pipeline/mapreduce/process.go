@@ -166,7 +166,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, in.Close()) }()
 	given := &counted{w: t.Out}
 	out := bufio.NewWriterSize(given, 1<<20)
-	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Events: w.Events}
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Checks: in.Checks(), Events: w.Events}
 	read, err := t.work.Plan.Read(ctx, t.plans, in, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
 		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, w.RejectFile, o)
 	if err = share.FinishRejects(in, err); err != nil {

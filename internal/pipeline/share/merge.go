@@ -106,7 +106,7 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 		return err
 	}
 	build.WarnLacking(m.parts(), m.w.Events)
-	return nil
+	return build.MetByParts(m.parts(), m.job.Checks())
 }
 
 func (m *merge) parts() (parts []*build.PartRead) {
@@ -257,6 +257,9 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 	}
 	var err error
 	if r.Manifests, err = build.Assemble(m.plans, m.parts(), written, m.plan.Job.AllowEmpty); err != nil {
+		return nil, err
+	}
+	if err := build.Met(r.Manifests, m.job.Checks(), nil, m.w.Events); err != nil {
 		return nil, err
 	}
 	for i, t := range m.tables(build.Output{Dir: m.out.dir}) {

@@ -103,7 +103,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	defer func() { err = errors.Join(err, in.Close()) }()
 	part := p.part(of.K, of.N)
 	begin(w.Events, in, plans[0], p, dir, "read", "sort", "write")
-	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
+	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Checks: in.Checks(), Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
 	s = &Share{Schema: 1, Plan: p.Checksum, Share: of.K, Shares: of.N, From: part.From, To: part.To, ChunkSize: chunkSize(int64(o.Memory), of.N)}
 	stem := fmt.Sprintf("%s.%d.%s", of.name("share"), before.attempt(of.K)+1, token())
 	s.Chunks = stem + ".chunks"

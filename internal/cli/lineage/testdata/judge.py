@@ -27,6 +27,7 @@ FACETS = {
     "jobType": "job_type_job.JobTypeJobFacet",
     "documentation": "documentation_job.DocumentationJobFacet",
     "schema": "schema_dataset.SchemaDatasetFacet",
+    "dataQualityAssertions": "data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet",
     "inputStatistics": "input_statistics_input_dataset.InputStatisticsInputDatasetFacet",
     "outputStatistics": "output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet",
 }

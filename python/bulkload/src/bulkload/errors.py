@@ -42,7 +42,7 @@ class CheckError(BulkloadError):
 
 
 class BadRowsError(BulkloadError):
-    """Exit code 4: more bad records or duplicates than allowed."""
+    """Exit code 4: more bad records or duplicates than allowed, or an expectation is not met."""
 
     kind, retry = "bad_rows", False
 

@@ -1,0 +1,259 @@
+package expectation
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/pkg/keygen"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Asked is an entry of a job file's list: what is expected of the records, or of the values of one column. What it has of the kinds
+// below are expectations of their own.
+type Asked struct {
+	Column   string     `yaml:"column" json:"column,omitempty"`     // empty: of the records
+	Severity string     `yaml:"severity" json:"severity,omitempty"` // fail (default) or warn
+	Rows     *AskedRows `yaml:"rows" json:"rows,omitempty"`
+
+	Nulls        string `yaml:"nulls" json:"nulls,omitempty"`   // at most: N or P%
+	Values       []Word `yaml:"values" json:"values,omitempty"` // that are allowed
+	Matches      string `yaml:"matches" json:"matches,omitempty"`
+	Min          Word   `yaml:"min" json:"min,omitempty"`
+	Max          Word   `yaml:"max" json:"max,omitempty"`
+	Unique       bool   `yaml:"unique" json:"unique,omitempty"`
+	NewestWithin string `yaml:"newest_within" json:"newest_within,omitempty"`
+	Layout       string `yaml:"layout" json:"layout,omitempty"` // of dates
+	Zone         string `yaml:"zone" json:"zone,omitempty"`     // of dates
+}
+
+// Word is a text, a number or a boolean as it is written: 1.50 stays 1.50.
+type Word string
+
+// UnmarshalYAML takes the text of the file.
+func (w *Word) UnmarshalYAML(node ast.Node) error {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		*w = Word(n.Value)
+	case *ast.LiteralNode:
+		*w = Word(n.Value.Value)
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		*w = Word(strings.TrimSpace(node.GetToken().Value))
+	default:
+		return &yaml.SyntaxError{Message: "it takes a text or a number", Token: node.GetToken()}
+	}
+	return nil
+}
+
+// AskedRows is how many records are expected.
+type AskedRows struct {
+	Min    *int64 `yaml:"min" json:"min,omitempty"`
+	Max    *int64 `yaml:"max" json:"max,omitempty"`
+	Within string `yaml:"within" json:"within,omitempty"` // P% of the median of earlier jobs
+	OfLast int    `yaml:"of_last" json:"of_last,omitempty"`
+}
+
+// MostEarlier is how many earlier jobs an expectation compares with at most.
+const MostEarlier = 100
+
+// Parse makes the checks of a list. The errors name the entry.
+func Parse(list []Asked) (checks []*Check, errs []error) {
+	for i, a := range list {
+		p := parser{asked: a}
+		p.parse()
+		for _, err := range p.errs {
+			errs = append(errs, fmt.Errorf("%s: %w", a.label(i), err))
+		}
+		checks = append(checks, p.checks...)
+	}
+	return checks, errs
+}
+
+func (a Asked) label(i int) string {
+	if a.Column != "" {
+		return fmt.Sprintf("entry %d (column %s)", i+1, a.Column)
+	}
+	return fmt.Sprintf("entry %d", i+1)
+}
+
+// parser makes the checks of one entry.
+type parser struct {
+	asked  Asked
+	checks []*Check
+	errs   []error
+}
+
+// add takes a check unless it is wrong. What it counts is made of definition, which leaves bounds out.
+func (p *parser) add(c *Check, err error, definition ...any) {
+	if err != nil {
+		p.errs = append(p.errs, fmt.Errorf("%s: %w", c.Kind, err))
+		return
+	}
+	c.Column, c.Warn = p.asked.Column, p.asked.Severity == Warn
+	if c.Kind != Rows {
+		b, _ := json.Marshal(append([]any{c.Column}, definition...)) // of texts and booleans
+		c.counted = fmt.Sprintf("%s %x", c.Kind, sha256.Sum256(b))[:len(c.Kind)+17]
+	}
+	p.checks = append(p.checks, c)
+}
+
+func (p *parser) parse() {
+	a := p.asked
+	if s := a.Severity; s != "" && s != Fail && s != Warn {
+		p.errs = append(p.errs, fmt.Errorf("severity %q is invalid: want fail or warn", s))
+	}
+	if a.Rows != nil {
+		p.rows(*a.Rows)
+	}
+	if a.Nulls != "" {
+		most, err := parseLimit(a.Nulls)
+		p.add(&Check{Kind: Nulls, Name: "nulls at most " + a.Nulls, most: most}, err)
+	}
+	if a.Values != nil {
+		c := &Check{Kind: Values, Name: fmt.Sprintf("values (%d are allowed)", len(a.Values)), values: map[string]struct{}{}}
+		for _, v := range a.Values {
+			c.values[string(v)] = struct{}{}
+		}
+		var err error
+		if len(a.Values) == 0 {
+			err = errors.New("the list is empty")
+		}
+		sorted := slices.Clone(a.Values)
+		slices.Sort(sorted)
+		p.add(c, err, slices.Compact(sorted))
+	}
+	if a.Matches != "" {
+		re, err := regexp.Compile(`\A(?:` + a.Matches + `)\z`)
+		if err == nil { // a pattern that closes the group is none by itself
+			_, err = regexp.Compile(a.Matches)
+		}
+		p.add(&Check{Kind: Matches, Name: "matches a pattern", pattern: re}, err, a.Matches)
+	}
+	if a.Min != "" {
+		p.add(&Check{Kind: Min, Name: "min " + string(a.Min), bound: newBound(string(a.Min))}, nil, a.Min)
+	}
+	if a.Max != "" {
+		p.add(&Check{Kind: Max, Name: "max " + string(a.Max), bound: newBound(string(a.Max))}, nil, a.Max)
+	}
+	if a.Unique {
+		p.add(&Check{Kind: Unique, Name: "unique"}, nil)
+	}
+	if a.NewestWithin != "" {
+		p.newest()
+	} else if a.Layout != "" || a.Zone != "" {
+		p.errs = append(p.errs, errors.New("layout and zone are of newest_within"))
+	}
+	values := slices.ContainsFunc(p.checks, func(c *Check) bool { return c.Kind != Rows })
+	switch {
+	case len(p.errs) > 0:
+	case len(p.checks) == 0:
+		p.errs = append(p.errs, errors.New("it expects nothing: say rows, nulls, values, matches, min, max, unique or newest_within"))
+	case a.Rows != nil && (a.Column != "" || values):
+		p.errs = append(p.errs, errors.New("rows are of the records: put what is expected of a column into an entry of its own"))
+	case values && a.Column == "":
+		p.errs = append(p.errs, errors.New("it needs a column"))
+	}
+}
+
+func (p *parser) rows(r AskedRows) {
+	if r.Min != nil || r.Max != nil {
+		name, err := "rows", error(nil)
+		for _, b := range []struct {
+			word  string
+			bound *int64
+		}{{" at least ", r.Min}, {" at most ", r.Max}} {
+			if b.bound == nil {
+				continue
+			}
+			if name += b.word + strconv.FormatInt(*b.bound, 10); *b.bound < 0 {
+				err = fmt.Errorf("%d is below 0", *b.bound)
+			}
+		}
+		if r.Min != nil && r.Max != nil && *r.Min > *r.Max {
+			err = errors.New("min is above max")
+		}
+		p.add(&Check{Kind: Rows, Name: name, least: r.Min, greatest: r.Max}, err)
+	}
+	if r.Within == "" && r.OfLast == 0 {
+		if r.Min == nil && r.Max == nil {
+			p.add(&Check{Kind: Rows}, errors.New("say min, max, or within and of_last"))
+		}
+		return
+	}
+	within, err := parseLimit(r.Within)
+	switch {
+	case r.Within == "" || r.OfLast == 0:
+		err = errors.New("within and of_last go together, such as within: 20%, of_last: 7")
+	case err == nil && within.share == nil:
+		err = fmt.Errorf("within %q is no share, such as 20%%", r.Within)
+	case r.OfLast < 0 || r.OfLast > MostEarlier:
+		err = fmt.Errorf("of_last is from 1 to %d", MostEarlier)
+	}
+	p.add(&Check{Kind: Rows, Name: fmt.Sprintf("rows within %s of the last %d jobs", r.Within, r.OfLast), most: within, last: r.OfLast}, err)
+}
+
+func (p *parser) newest() {
+	a := p.asked
+	c := &Check{Kind: Newest, Name: "newest within " + a.NewestWithin}
+	var err error
+	if c.within, err = parseSpan(a.NewestWithin); err == nil {
+		c.dates, err = keygen.NewDates(cmp.Or(a.Layout, keygen.TimestampLayout), a.Zone)
+	}
+	p.add(c, err, cmp.Or(a.Layout, keygen.TimestampLayout), cmp.Or(a.Zone, "UTC"))
+}
+
+// parseSpan reads whole days, such as 2d, or what time.ParseDuration takes.
+func parseSpan(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a time span such as 2d or 36h", text)
+	}
+	return d, nil
+}
+
+// A limit is a number of records, or a share of them.
+type limit struct {
+	share *big.Rat // 1: all; nil: it is a number
+	count int64
+}
+
+var plainNumber = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,18})?$`)
+
+func parseLimit(text string) (l limit, err error) {
+	number, share := strings.CutSuffix(text, "%")
+	right := plainNumber.MatchString(number)
+	switch {
+	case right && share:
+		l.share, _ = new(big.Rat).SetString(number)
+		l.share.Quo(l.share, big.NewRat(100, 1))
+	case right:
+		l.count, err = strconv.ParseInt(number, 10, 64)
+	}
+	if !right || err != nil {
+		return l, fmt.Errorf("%q is neither a number nor a share, such as 100 or 0.5%%", text)
+	}
+	return l, nil
+}
+
+// allows reports whether so many of a number are within the limit.
+func (l limit) allows(count int64, of *big.Rat) bool {
+	if l.share == nil {
+		return count <= l.count
+	}
+	return new(big.Rat).SetInt64(count).Cmp(new(big.Rat).Mul(l.share, of)) <= 0
+}

@@ -1,0 +1,161 @@
+package expectation
+
+import (
+	"bytes"
+	"regexp"
+	"time"
+
+	"bulkload/internal/formats/celltype"
+	"bulkload/pkg/keygen"
+)
+
+// A Kind is what an expectation is about.
+type Kind string
+
+// The kinds, by their fields in a job file.
+const (
+	Rows    Kind = "rows"
+	Nulls   Kind = "nulls"
+	Values  Kind = "values"
+	Matches Kind = "matches"
+	Min     Kind = "min"
+	Max     Kind = "max"
+	Unique  Kind = "unique"
+	Newest  Kind = "newest_within"
+)
+
+// The severities.
+const (
+	Fail = "fail"
+	Warn = "warn"
+)
+
+// A Check is one expectation. It is shared by goroutines and not changed.
+type Check struct {
+	Name   string // with its bounds, for people
+	Column string // empty: it is about the records
+	Kind   Kind
+	Warn   bool // it fails no job
+
+	counted string // what is counted for it: with other bounds the same
+	most    limit
+	values  map[string]struct{}
+	pattern *regexp.Regexp
+	bound   bound
+	dates   *keygen.Dates
+	within  time.Duration
+
+	least, greatest *int64
+	last            int // earlier jobs to compare with; 0: bounds
+}
+
+// Columns are those that checks are about, each once.
+func Columns(checks []*Check) (names []string) {
+	seen := map[string]bool{"": true}
+	for _, c := range checks {
+		if !seen[c.Column] {
+			seen[c.Column] = true
+			names = append(names, c.Column)
+		}
+	}
+	return names
+}
+
+// OfKind is the first check of a kind, nil if there is none.
+func OfKind(checks []*Check, k Kind) *Check {
+	for _, c := range checks {
+		if c.Kind == k {
+			return c
+		}
+	}
+	return nil
+}
+
+// holds reports whether a value is as the check expects. It is for kinds that look at one value alone.
+func (c *Check) holds(value []byte, digits *[celltype.MaxDigits]byte) bool {
+	switch c.Kind {
+	case Values:
+		_, ok := c.values[string(value)]
+		return ok
+	case Matches:
+		return c.pattern.Match(value)
+	case Min:
+		return c.bound.compare(value, digits) >= 0
+	case Max:
+		return c.bound.compare(value, digits) <= 0
+	}
+	return true
+}
+
+// A bound is a number, or a text.
+type bound struct {
+	text   []byte
+	number number
+	ok     bool // it is a number
+}
+
+func newBound(text string) bound {
+	b := bound{text: []byte(text)}
+	var digits [celltype.MaxDigits]byte
+	if b.number, b.ok = parseNumber(b.text, &digits); b.ok {
+		b.number.digits = bytes.Clone(b.number.digits)
+	}
+	return b
+}
+
+// compare says on which side of the bound a value is: as numbers if both are, else by their bytes.
+func (b *bound) compare(value []byte, digits *[celltype.MaxDigits]byte) int {
+	if b.ok {
+		if n, ok := parseNumber(value, digits); ok {
+			return n.compare(b.number)
+		}
+	}
+	return bytes.Compare(value, b.text)
+}
+
+// A number is 0.digits × 10^exponent. Its first and last digits are not 0; zero has none, and no sign.
+type number struct {
+	negative bool
+	digits   []byte
+	exponent int64
+}
+
+// parseNumber reads a decimal of any length that the type decimal takes. The digits are in buf.
+func parseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n number, ok bool) {
+	negative, digits, scale, ok := celltype.TakeDecimal(text, buf)
+	if !ok {
+		return n, false
+	}
+	exponent := int64(len(digits)) - scale
+	for len(digits) > 0 && digits[len(digits)-1] == 0 {
+		digits = digits[:len(digits)-1]
+	}
+	if len(digits) == 0 {
+		return number{}, true
+	}
+	return number{negative, digits, exponent}, true
+}
+
+func (n number) sign() int {
+	switch {
+	case len(n.digits) == 0:
+		return 0
+	case n.negative:
+		return -1
+	}
+	return 1
+}
+
+func (n number) compare(o number) int {
+	s := n.sign()
+	if other := o.sign(); s != other || s == 0 {
+		return s - other
+	}
+	if n.exponent != o.exponent {
+		if n.exponent < o.exponent {
+			return -s
+		}
+		return s
+	}
+	return s * bytes.Compare(n.digits, o.digits)
+}

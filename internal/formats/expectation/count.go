@@ -1,0 +1,219 @@
+package expectation
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkload/internal/formats/celltype"
+)
+
+// Counts are what was counted of the records of an input, or of a part of it, and what came of it.
+type Counts struct {
+	Records  int64     `json:"records"` // neither rejected nor filtered
+	ReadAt   time.Time `json:"read_at"` // when reading began, with which dates are compared
+	Checks   []Count   `json:"counts,omitempty"`
+	Findings []Finding `json:"findings,omitempty"` // once they are judged
+}
+
+// Count is that of one check.
+type Count struct {
+	Of        string `json:"of"`                  // what was counted
+	Checked   int64  `json:"checked"`             // values; NULL is none, but where NULL is counted
+	Failed    int64  `json:"failed"`              // of them
+	Newest    *int64 `json:"newest,omitempty"`    // date, in milliseconds
+	Undecided bool   `json:"undecided,omitempty"` // the memory was not enough: others may have failed too
+}
+
+// Covers reports whether all that the checks need was counted.
+func (c *Counts) Covers(checks []*Check) bool {
+	if c == nil {
+		return len(checks) == 0
+	}
+	for _, check := range checks {
+		if check.counted != "" && c.of(check) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Counts) of(check *Check) *Count {
+	if i := slices.IndexFunc(c.Checks, func(n Count) bool { return n.Of == check.counted }); i >= 0 {
+		return &c.Checks[i]
+	}
+	return nil
+}
+
+// Add gives the sum with the counts of another part of the input; nil are none. Both stay as they are.
+func (c *Counts) Add(o *Counts) *Counts {
+	if c == nil || o == nil {
+		if c == nil {
+			c = o
+		}
+		return c
+	}
+	sum := &Counts{Records: c.Records + o.Records, ReadAt: c.ReadAt, Checks: slices.Clone(c.Checks)}
+	if o.ReadAt.After(sum.ReadAt) {
+		sum.ReadAt = o.ReadAt
+	}
+	for i := range min(len(sum.Checks), len(o.Checks)) {
+		sum.Checks[i].add(o.Checks[i])
+	}
+	return sum
+}
+
+func (n *Count) add(o Count) {
+	n.Checked += o.Checked
+	n.Failed += o.Failed
+	n.Undecided = n.Undecided || o.Undecided
+	if n.Newest == nil || o.Newest != nil && *o.Newest > *n.Newest {
+		n.Newest = o.Newest
+	}
+}
+
+// Same reports whether two attempts at one part have counted the same.
+func (c *Counts) Same(o *Counts) bool {
+	if c == nil || o == nil {
+		return c == o
+	}
+	return c.Records == o.Records && slices.EqualFunc(c.Checks, o.Checks, func(a, b Count) bool {
+		if a.Newest != nil && b.Newest != nil && *a.Newest == *b.Newest {
+			a.Newest = b.Newest
+		}
+		return a == b
+	})
+}
+
+// A Counter counts what checks need of the records of an input.
+type Counter struct {
+	checks  []*Check
+	columns []column
+	at      []int // of the columns, in a record
+
+	mu  sync.Mutex
+	sum Counts
+}
+
+// A column is a column that checks are about.
+type column struct {
+	checks []int
+	sets   []*distinct // of checks that look for values that are there before, else nil
+}
+
+// NewCounter makes a counter of records with these columns; nil if there is nothing to count. Values that are to be unique are kept in so much
+// memory.
+func NewCounter(checks []*Check, columns []string, memory int64, now time.Time) (*Counter, error) {
+	if len(checks) == 0 {
+		return nil, nil
+	}
+	c := &Counter{checks: checks, sum: Counts{ReadAt: now.UTC().Truncate(time.Millisecond), Checks: []Count{}}}
+	room := newRoom(memory)
+	for _, name := range Columns(checks) {
+		at := slices.Index(columns, name)
+		if at < 0 {
+			return nil, fmt.Errorf("expect: the input has no column %q", name)
+		}
+		own := column{}
+		for i, check := range checks {
+			if check.Column != name {
+				continue
+			}
+			var set *distinct
+			if check.Kind == Unique {
+				set = newDistinct(room)
+			}
+			own.checks, own.sets = append(own.checks, i), append(own.sets, set)
+		}
+		c.columns, c.at = append(c.columns, own), append(c.at, at)
+	}
+	for _, check := range checks {
+		c.sum.Checks = append(c.sum.Checks, Count{Of: check.counted})
+	}
+	return c, nil
+}
+
+// Tally is a worker's part of the counting.
+func (c *Counter) Tally() *Tally {
+	if c == nil {
+		return nil
+	}
+	return &Tally{counter: c, counts: make([]Count, len(c.checks)), newest: make([]int64, len(c.checks))}
+}
+
+// Counts is the sum of all tallies that are ended.
+func (c *Counter) Counts() *Counts {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := c.sum
+	sum.Checks = slices.DeleteFunc(slices.Clone(sum.Checks), func(n Count) bool { return n.Of == "" }) // those of rows
+	return &sum
+}
+
+// A Tally counts records. It belongs to one goroutine.
+type Tally struct {
+	counter *Counter
+	records int64
+	counts  []Count
+	newest  []int64 // dates, where Newest is not nil
+	digits  [celltype.MaxDigits]byte
+}
+
+// Columns are where the columns that are looked at stand in a record.
+func (t *Tally) Columns() []int { return t.counter.at }
+
+// Record counts a record.
+func (t *Tally) Record() { t.records++ }
+
+// Value counts the value of the i-th column of [Tally.Columns].
+func (t *Tally) Value(i int, value []byte, null bool) {
+	column := &t.counter.columns[i]
+	for k, at := range column.checks {
+		c, n := t.counter.checks[at], &t.counts[at]
+		if c.Kind == Nulls {
+			n.Checked++
+			if null {
+				n.Failed++
+			}
+			continue
+		}
+		if null {
+			continue
+		}
+		n.Checked++
+		holds := true
+		switch c.Kind {
+		case Unique:
+			seen, decided := column.sets[k].add(value)
+			holds, n.Undecided = !seen, n.Undecided || !decided
+		case Newest:
+			ms, _, err := c.dates.Parse(value)
+			if holds = err == nil; holds && (n.Newest == nil || ms > t.newest[at]) {
+				t.newest[at], n.Newest = ms, &t.newest[at]
+			}
+		default:
+			holds = c.holds(value, &t.digits)
+		}
+		if !holds {
+			n.Failed++
+		}
+	}
+}
+
+// End adds what was counted to the counter's sum. It is called once.
+func (t *Tally) End() {
+	if t == nil {
+		return
+	}
+	c := t.counter
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sum.Records += t.records
+	for i := range t.counts {
+		c.sum.Checks[i].add(t.counts[i])
+	}
+}

@@ -1,0 +1,186 @@
+package expectation
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/setting"
+)
+
+// What came of an expectation.
+const (
+	Passed    = "passed"
+	Failed    = "failed"
+	Undecided = "undecided" // which counts as failed
+	Unchecked = "unchecked" // there was nothing to compare with
+)
+
+// Finding is what came of an expectation.
+type Finding struct {
+	Expectation string `json:"expectation"`
+	Kind        Kind   `json:"kind"`
+	Column      string `json:"column,omitempty"`
+	Severity    string `json:"severity"`
+	Status      string `json:"status"`
+	Checked     int64  `json:"checked"` // records or values
+	Failed      int64  `json:"failed"`  // of them; of rows and dates as a whole 0
+	Found       string `json:"found"`   // in words
+}
+
+// Bad reports whether the expectation is not met, as far as is known.
+func (f Finding) Bad() bool { return f.Status == Failed || f.Status == Undecided }
+
+// String names the expectation and what was found.
+func (f Finding) String() string {
+	text := f.Expectation + ": " + f.Found
+	if f.Column != "" {
+		text = "column " + f.Column + ", " + text
+	}
+	return text
+}
+
+// ErrNotCounted says that counts were made for other expectations.
+var ErrNotCounted = errors.New("the expectations have changed since the input was read, and need what was not counted then")
+
+// Judge compares counts with the checks. Earlier gives the records of so many earlier jobs at most, the newest first. The result has a finding of
+// each check; the counts themselves stay as they are.
+func (c *Counts) Judge(checks []*Check, earlier func(n int) []int64) (*Counts, error) {
+	if !c.Covers(checks) {
+		return nil, ErrNotCounted
+	}
+	if c == nil {
+		return nil, nil
+	}
+	judged := *c
+	judged.Findings = nil
+	for _, check := range checks {
+		f := Finding{Expectation: check.Name, Kind: check.Kind, Column: check.Column, Severity: Fail, Status: Passed}
+		if check.Warn {
+			f.Severity = Warn
+		}
+		if check.Kind == Rows {
+			f.Checked = c.Records
+			f.rows(check, c.Records, earlier)
+		} else {
+			n := c.of(check)
+			f.Checked, f.Failed = n.Checked, n.Failed
+			f.values(check, n, c)
+		}
+		judged.Findings = append(judged.Findings, f)
+	}
+	return &judged, nil
+}
+
+// rows judges the number of records.
+func (f *Finding) rows(check *Check, records int64, earlier func(n int) []int64) {
+	f.Found = setting.Count(records, "record")
+	if check.last == 0 {
+		if check.least != nil && records < *check.least || check.greatest != nil && records > *check.greatest {
+			f.Status = Failed
+		}
+		return
+	}
+	var list []int64
+	if earlier != nil {
+		list = earlier(check.last)
+	}
+	if len(list) < check.last {
+		f.Status = Unchecked
+		f.Found += fmt.Sprintf(", and %s of this table and job file to compare with", setting.Count(len(list), "earlier job"))
+		return
+	}
+	m := median(list[:check.last])
+	exact, _ := m.Float64()
+	f.Found += fmt.Sprintf(", the median of the earlier jobs is %.0f", exact)
+	apart := new(big.Rat).Sub(new(big.Rat).SetInt64(records), m)
+	if apart.Abs(apart).Cmp(new(big.Rat).Mul(check.most.share, m)) > 0 {
+		f.Status = Failed
+	}
+}
+
+// median is that of a list that is not empty.
+func median(list []int64) *big.Rat {
+	list = slices.Sorted(slices.Values(list))
+	a, b := list[(len(list)-1)/2], list[len(list)/2]
+	sum := new(big.Rat).Add(new(big.Rat).SetInt64(a), new(big.Rat).SetInt64(b))
+	return sum.Quo(sum, big.NewRat(2, 1))
+}
+
+// values judges the values of a column.
+func (f *Finding) values(check *Check, n *Count, c *Counts) {
+	of := fmt.Sprintf("%d of %s", n.Failed, setting.Count(n.Checked, "value"))
+	bad := n.Failed > 0
+	switch check.Kind {
+	case Nulls:
+		f.Found = fmt.Sprintf("%d of %s", n.Failed, setting.Count(n.Checked, "record"))
+		bad = !check.most.allows(n.Failed, new(big.Rat).SetInt64(n.Checked))
+	case Unique:
+		switch f.Found = of + " are there before"; {
+		case n.Undecided && bad:
+			f.Found = "at least " + f.Found
+		case n.Undecided:
+			f.Status, f.Found = Undecided, fmt.Sprintf("not decided: the memory does not suffice for %s", setting.Count(n.Checked, "value"))
+		}
+	case Newest:
+		switch f.Found = of + " are no dates of the layout"; {
+		case bad:
+		case n.Newest == nil:
+			f.Found, bad = "no record has a date", true
+		case c.ReadAt.UnixMilli()-*n.Newest > check.within.Milliseconds():
+			f.Found, bad = "all "+setting.Count(n.Checked, "date")+" are older", true
+		default:
+			f.Found = setting.Count(n.Checked, "date")
+		}
+	default:
+		f.Found = of + " are others"
+	}
+	if bad {
+		f.Status = Failed
+	}
+}
+
+// mostSaid is how many expectations a message names.
+const mostSaid = 3
+
+// Err is why a job with these findings fails, nil if it does not.
+func (c *Counts) Err() error {
+	if c == nil {
+		return nil
+	}
+	var said []string
+	for _, f := range c.Findings {
+		if f.Bad() && f.Severity == Fail {
+			said = append(said, f.String())
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	text := strings.Join(said[:min(len(said), mostSaid)], "; ")
+	if more := len(said) - mostSaid; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return fmt.Errorf("%s of the job %s not met: %s", setting.Count(len(said), "expectation"), map[bool]string{true: "is", false: "are"}[len(said) == 1], text)
+}
+
+// Sum adds findings of other records about the same expectations.
+func Sum(a, b []Finding) []Finding {
+	sum := slices.Clone(a)
+	for _, f := range b {
+		i := slices.IndexFunc(sum, func(s Finding) bool {
+			return s.Expectation == f.Expectation && s.Column == f.Column && s.Severity == f.Severity
+		})
+		if i < 0 {
+			sum = append(sum, f)
+			continue
+		}
+		if f.Bad() || sum[i].Status == Unchecked {
+			sum[i].Status, sum[i].Found = f.Status, f.Found
+		}
+		sum[i].Checked, sum[i].Failed = sum[i].Checked+f.Checked, sum[i].Failed+f.Failed
+	}
+	return sum
+}

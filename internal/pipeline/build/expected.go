@@ -1,0 +1,79 @@
+package build
+
+import (
+	"errors"
+	"time"
+
+	"bulkload/internal/formats/expectation"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
+)
+
+// distinctRoom is the memory for values that are to be unique: a quarter, if there are such checks.
+func (o Options) distinctRoom() int64 {
+	if expectation.OfKind(o.Checks, expectation.Unique) == nil {
+		return 0
+	}
+	return int64(o.Memory) / 4
+}
+
+// counter counts what the checks need, nil if there are none.
+func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter, error) {
+	c, err := expectation.NewCounter(o.Checks, in.Columns(), o.distinctRoom(), now)
+	return c, fail.With(fail.Config, err)
+}
+
+// Checks are what the records are held to.
+func (k *Input) Checks() []*expectation.Check { return k.checks }
+
+// count counts a record that has rows. An empty text is NULL where the file cannot say NULL.
+func (w *readWorker) count(b *source.Batch, row int) {
+	w.tally.Record()
+	for i, column := range w.tally.Columns() {
+		value := b.Field(row, column)
+		w.tally.Value(i, value, b.Null(row, column) || len(value) == 0 && !w.nulls)
+	}
+}
+
+// Met holds the records of a build to the checks: it puts what it finds into the manifests of all tables, warns, and fails with BadRows if
+// an expectation is not met. Earlier gives the records of so many earlier jobs at most, the newest first; nil: there are none.
+func Met(m []*manifest.Manifest, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) error {
+	judged, err := met(m[0].Expect, checks, earlier, e)
+	if judged != nil {
+		for _, one := range m {
+			one.Expect = judged
+		}
+	}
+	return err
+}
+
+// MetByParts is [Met] of what all parts have read, before anything is written; what does not fail is said later.
+func MetByParts(parts []*PartRead, checks []*expectation.Check) error {
+	_, err := met(totalsOf(parts).Expect, checks, nil, progress.Events{})
+	return err
+}
+
+func met(c *expectation.Counts, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) (*expectation.Counts, error) {
+	judged, err := c.Judge(checks, earlier)
+	if errors.Is(err, expectation.ErrNotCounted) {
+		return nil, fail.With(fail.Check, setting.Errorf("%w (%s)", err, restartHint()))
+	}
+	if judged == nil {
+		return nil, nil
+	}
+	for _, f := range judged.Findings {
+		switch {
+		case f.Bad() && f.Severity == expectation.Warn:
+			e.Warn("an expectation is not met", "column", f.Column, "expectation", f.Expectation, "found", f.Found)
+		case f.Status == expectation.Unchecked:
+			e.Note("an expectation is not checked", "expectation", f.Expectation, "found", f.Found)
+		}
+	}
+	if err := judged.Err(); err != nil {
+		return judged, fail.With(fail.BadRows, setting.Errorf("%w; nothing was loaded (with severity warn the job goes on)", err))
+	}
+	return judged, nil
+}
