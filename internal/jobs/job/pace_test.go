@@ -3,6 +3,7 @@ package job
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,8 +28,8 @@ func TestEarlierPace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &result.Result{Attempt: attempt, Regions: 3, LoadTime: 4, VerifyTime: 5, Verify: &result.Verification{Mode: "full"},
-			Manifest: &manifest.Manifest{Records: records, ReadTime: 6, WriteTime: 7}}
+		r := &result.Result{Attempt: attempt, Regions: 3, LoadTime: 4, JobFile: "/jobs/" + name[:2], VerifyTime: 5, Verify: &result.Verification{Mode: "full"},
+			Manifest: &manifest.Manifest{Records: records, Rejected: records % 2, Filtered: records / 5, ReadTime: 6, WriteTime: 7}}
 		if done {
 			err = j.Append("done", map[string]any{"result": r})
 		} else {
@@ -61,6 +62,12 @@ func TestEarlierPace(t *testing.T) {
 	want := progress.Pace{Records: 4, Regions: 3, Read: 6, Write: 7, Load: 4, Verify: 5, Mode: "full"}
 	if p := earlierPace(mine); p == nil || *p != want {
 		t.Errorf("%+v, not %+v", p, want)
+	}
+	if got := earlierRecords(mine, "/jobs/ns", 2); !slices.Equal(got, []int64{2, 4}) { // the newest two that are done, in one go or not
+		t.Errorf("earlier records %d", got)
+	}
+	if got := earlierRecords(mine, "/jobs/other", 9); len(got) != 0 {
+		t.Errorf("of another job file %d", got)
 	}
 	if p := earlierPace(""); p != nil {
 		t.Errorf("of no state: %+v", p)

@@ -75,7 +75,7 @@ func (c partCase) readParts(t *testing.T, n int) (plans []*Plan, in *Input, runs
 		var b bytes.Buffer
 		sink := chunk.NewFileWriter(&b, RegionsOf(plans))
 		part := Part{splits * i / n, splits * (i + 1) / n}
-		p, err := ReadPart(t.Context(), plans, in.Source, part, sink, chunk.Options{Run: uint32(i), Size: chunk.MinSize}, Options{Workers: 2, Budget: in.Budget})
+		p, err := ReadPart(t.Context(), plans, in.Source, part, sink, chunk.Options{Run: uint32(i), Size: chunk.MinSize}, Options{Workers: 2, Budget: in.Budget, Checks: in.Checks()})
 		if err != nil {
 			return plans, in, nil, err
 		}

@@ -1,0 +1,61 @@
+package job
+
+import (
+	"testing"
+
+	"bulkload/internal/formats/expectation"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/test/testcheck"
+)
+
+// TestResumeWithExpectations: the counts of an attempt that was stopped are kept with its sorted rows, for other bounds too. What it has not
+// counted is counted by reading the input again, where no file is written a second time.
+func TestResumeWithExpectations(t *testing.T) {
+	for name, c := range map[string]struct {
+		now   expectation.Asked
+		reads int
+	}{
+		"as they were":      {expectation.Asked{Column: "check_id", Nulls: "0"}, 1},
+		"other bounds":      {expectation.Asked{Column: "check_id", Nulls: "10%", Severity: "warn"}, 1},
+		"another kind":      {expectation.Asked{Column: "check_id", Matches: "x"}, 2},
+		"of another column": {expectation.Asked{Column: "id", Nulls: "0"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newResumedBuild(t, spillingSpec(t))
+			b.spec.Expectations = []expectation.Asked{{Column: "check_id", Nulls: "0"}}
+			b.stopped(2)
+			b.spec.Expectations = []expectation.Asked{c.now}
+			b.stopped(3)
+			b.spec.Expectations[0].Severity = "warn" // of the whole build that is compared with
+			m := b.ended()
+			if b.reads != c.reads {
+				t.Errorf("the input was read %d times, want %d", b.reads, c.reads)
+			}
+			checks, errs := expectation.Parse(b.spec.Expectations)
+			if errs != nil {
+				t.Fatal(errs)
+			}
+			testcheck.Must(t, build.Met([]*manifest.Manifest{m}, checks, nil, build.WorkOptions{}.Events))
+			want := int64(0)
+			if c.now.Matches != "" {
+				want = m.Records
+			}
+			if f := m.Findings(); len(f) != 1 || f[0].Checked != m.Records || f[0].Failed != want || m.Expect.Records != m.Records {
+				t.Errorf("%+v of %d records", f, m.Records)
+			}
+		})
+	}
+}
+
+// TestAddedExpectationsOfAJobWithout: a job that expected nothing when it read its input has no counts that another attempt could take.
+func TestAddedExpectationsOfAJobWithout(t *testing.T) {
+	b := newResumedBuild(t, spillingSpec(t))
+	b.stopped(2)
+	b.spec.Expectations = []expectation.Asked{{Column: "id", Unique: true}}
+	b.stopped(2)
+	b.spec.Expectations = nil
+	if m := b.ended(); b.reads != 2 || m.Expect == nil {
+		t.Errorf("the input was read %d times, want 2", b.reads)
+	}
+}
