@@ -242,7 +242,7 @@ func expectField() SpecField {
 	return SpecField{Name: "expect", Type: FieldObjects, Doc: "What the records that are loaded are held to before the load: their number, and the values of columns. An entry may have several of the fields below.", Fields: []SpecField{
 		{Name: "column", Type: FieldText, Doc: "Column of the input that the entry is about; with rows none."},
 		{Name: "severity", Type: FieldText, Default: "fail", Doc: "Whether the job fails where the entry is not met, or warns.", Enum: []string{"fail", "warn"}},
-		{Name: "rows", Type: FieldObject, Doc: "How many records there are.", Fields: []SpecField{
+		{Name: "rows", Type: FieldObject, Doc: "How many records there are: min and max, or within (such as 20%) of the median of the last jobs, as many as of_last says.", Fields: []SpecField{
 			{Name: "min", Type: FieldNumber, Doc: "At least so many."},
 			{Name: "max", Type: FieldNumber, Doc: "At most so many."},
 			{Name: "within", Type: FieldText, Doc: "How far they may be from the median of earlier jobs, such as 20%. It needs of_last."},

@@ -33,6 +33,41 @@ class Digest(TypedDict):
     sum: str
 
 
+class _ExpectationsCount(TypedDict):
+    checked: int
+    failed: int
+    of: str  # what was counted, whatever the bounds are
+
+
+class ExpectationsCount(_ExpectationsCount, total=False):
+    newest: int  # date, in milliseconds
+    undecided: bool
+
+
+class _ExpectationsFinding(TypedDict):
+    checked: int  # records or values
+    expectation: str  # with its bounds
+    failed: int  # of them
+    found: str
+    kind: Literal["rows", "nulls", "values", "matches", "min", "max", "unique", "newest_within"]
+    severity: Literal["fail", "warn"]
+    status: Literal["passed", "failed", "undecided", "unchecked"]  # undecided counts as failed
+
+
+class ExpectationsFinding(_ExpectationsFinding, total=False):
+    column: str  # absent: it is about the records
+
+
+class _Expectations(TypedDict):
+    read_at: str  # when reading began, with which dates are compared
+    records: int  # that are neither rejected nor filtered
+
+
+class Expectations(_Expectations, total=False):
+    counts: list[ExpectationsCount]  # from which another attempt judges
+    findings: list[ExpectationsFinding]  # in the order of the job file
+
+
 class ManifestTimes(TypedDict, total=False):
     expires: int
     max: int
@@ -57,6 +92,7 @@ class Manifest(_Manifest, total=False):
     cell_timestamp: bool  # a column gives the timestamp of the cells
     cells: list[ManifestCell]  # that rows can have, of a job with a mapping
     duplicates_file: str
+    expectations: Expectations
     filtered: int
     filtered_file: str
     input_tables: list[str]  # inputs that are tables
@@ -274,6 +310,7 @@ class Result(_Result, total=False):
     error_kind: Literal["unexpected", "config", "check", "bad_rows", "input", "hdfs", "load", "verify", "busy", "state", "stopped"]
     filtered: int  # records that the filter left out
     fresh: Fresh
+    job_file: str  # file that describes the job, with its whole path
     load_ns: int
     manifest: Optional[Manifest]
     parts: list[Part]  # the directories of a run with --split-by directory, in their order
