@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestExpectedByTheProgram: what comes of a job file's expectations is in the result, the report, the metrics and the lineage; what is not
+// TestExpectedByTheProgram: the results of a job file's expectations are in the result, the report, the metrics and the lineage; what is not
 // met is exit code 4, and shares find the same.
 func TestExpectedByTheProgram(t *testing.T) {
 	dir := t.TempDir()

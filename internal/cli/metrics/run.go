@@ -49,7 +49,7 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", tell: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
 	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", tell: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
 	{name: "bulkload_last_run_records_filtered", help: "Records that the filter of the last run left out.", tell: one(func(r *Run) float64 { return float64(r.manifest().Filtered) })},
-	{name: "bulkload_last_run_expectations", help: "Expectations of the last run's job file by what came of them: passed, failed, warned (not met, with severity warn) or unchecked (nothing to compare with).",
+	{name: "bulkload_last_run_expectations", help: "Expectations of the last run's job file by their results: passed, failed, warned (not met, with severity warn) or unchecked (nothing to compare with).",
 		labels: []string{"outcome"}, tell: (*Run).tellExpectations},
 	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", tell: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
 	{name: "bulkload_last_run_rows_written", help: "Rows in the HFiles of the last run.", tell: one(func(r *Run) float64 { return float64(r.manifest().Digest.Rows) })},

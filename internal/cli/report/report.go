@@ -91,7 +91,7 @@ type Counts struct {
 	SpillRuns  int64
 }
 
-// Expectation is what was expected of the records, and what came of it.
+// Expectation is what was expected of the records, and what was found.
 type Expectation struct {
 	Column string // empty: of the records
 	Name   string

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// What came of an expectation.
+// The results of an expectation.
 const (
 	Passed    = "passed"
 	Failed    = "failed"
@@ -18,7 +18,7 @@ const (
 	Unchecked = "unchecked" // there was nothing to compare with
 )
 
-// Finding is what came of an expectation.
+// Finding is the result of an expectation.
 type Finding struct {
 	Expectation string `json:"expectation"`
 	Kind        Kind   `json:"kind"`

@@ -62,7 +62,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	files := j.allBuilt(m)
 	if err := j.expected(m); err != nil {
-		return nil, err // what is built stays: with other expectations the job goes on
+		return nil, err // what is built stays: with other expectations the job resumes
 	}
 	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
 	for _, one := range m[1:] {

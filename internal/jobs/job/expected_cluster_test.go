@@ -53,7 +53,7 @@ func (n *nights) found(r *result.Result, err error, kind fail.Kind, status strin
 	}
 }
 
-// TestRunWithExpectations: what is not met fails the job before the load, whose files stay; other bounds let it go on, without reading again.
+// TestRunWithExpectations: what is not met fails the job before the load, whose files stay; with other bounds it resumes, without reading again.
 // A job that is stopped while it writes keeps its counts. The number of records is compared with the nights before.
 func TestRunWithExpectations(t *testing.T) {
 	t.Parallel()
@@ -120,7 +120,7 @@ func TestRunWithExpectations(t *testing.T) {
 	})
 }
 
-// testDirectories has a job of two directories, each of which is held to the expectations by itself.
+// testDirectories has a job of two directories; each is held to the expectations by itself.
 func testDirectories(t *testing.T, n *nights, run func(spec.Spec) (*result.Result, error)) {
 	t.Helper()
 	most := int64(60)

@@ -53,7 +53,7 @@ type Manifest struct {
 	HFiles         int             `json:"hfiles"`          // how many
 	Files          []File          `json:"files,omitempty"` // in the order of their rows
 
-	Expect *expectation.Counts `json:"expectations,omitempty"` // what was expected of the records, and what came of it
+	Expect *expectation.Counts `json:"expectations,omitempty"` // what was expected of the records, and what was found
 
 	Samples []Sample `json:"-"` // rows that verification reads
 }
@@ -150,7 +150,7 @@ func (m *Manifest) CellNames() []spec.CellName {
 	return names
 }
 
-// Findings are what came of the job's expectations.
+// Findings are the results of the job's expectations.
 func (m *Manifest) Findings() []expectation.Finding {
 	if m == nil || m.Expect == nil {
 		return nil
@@ -198,7 +198,7 @@ func (m *Manifest) Add(o *Manifest) {
 	m.Records += o.Records
 	m.Rejected += o.Rejected
 	m.Filtered += o.Filtered
-	if sum := m.Expect.Add(o.Expect); sum != nil { // of several jobs: only what came of them counts
+	if sum := m.Expect.Add(o.Expect); sum != nil { // of several jobs: the findings alone
 		m.Expect = &expectation.Counts{Records: sum.Records, ReadAt: sum.ReadAt, Findings: expectation.Sum(m.Findings(), o.Findings())}
 	}
 	m.RejectFile, m.FilteredFile = cmp.Or(m.RejectFile, o.RejectFile), cmp.Or(m.FilteredFile, o.FilteredFile)

@@ -73,7 +73,7 @@ func met(c *expectation.Counts, checks []*expectation.Check, earlier func(n int)
 		}
 	}
 	if err := judged.Err(); err != nil {
-		return judged, fail.With(fail.BadRows, setting.Errorf("%w; nothing was loaded (with severity warn the job goes on)", err))
+		return judged, fail.With(fail.BadRows, setting.Errorf("%w; nothing was loaded (with severity warn the job continues)", err))
 	}
 	return judged, nil
 }

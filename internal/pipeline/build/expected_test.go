@@ -23,7 +23,7 @@ func expecting(t testing.TB, input, text string) spec.Spec {
 	return *s
 }
 
-// found is what came of expectations, in words.
+// found is the results of expectations, in words.
 func found(c *expectation.Counts) string {
 	var all []string
 	for _, f := range c.Findings {
