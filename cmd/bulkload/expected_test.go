@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,8 +58,13 @@ func TestExpectedByTheProgram(t *testing.T) {
 	for expect, want := range map[string]string{"- {column: id, min: k1}\n": "column id, min k1: ", "- {column: idd, unique: true}\n": `the input has no column "idd"`} {
 		write(expect)
 		code := map[bool]int{true: 4, false: 2}[strings.Contains(expect, "min")]
-		if out, got := j.program(append([]string{"build", "--quiet", "--out", "refused"}, j.args...)...); got != code || !strings.Contains(out, want) {
-			t.Errorf("%s: exit code %d: %s", expect, got, out)
+		out, got := j.program(append([]string{"build", "--quiet", "--out", "refused", "--output", "json", "--metrics-file", "m.prom"}, j.args...)...)
+		fields, err := checkResult([]byte(out))
+		if got != code || err != nil || !strings.Contains(fmt.Sprint(fields["error"]), want) || (fields["not_met"] != nil) != (code == 4) {
+			t.Errorf("%s: exit code %d, %v: %s", expect, got, err, out)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, "m.prom")); err != nil || strings.Contains(string(b), `outcome="failed",table="t"} 1`) != (code == 4) {
+			t.Errorf("%s: metrics %s, %v", expect, b, err)
 		}
 	}
 	write("- {column: id, unique: true}\n")

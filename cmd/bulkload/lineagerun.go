@@ -171,11 +171,8 @@ func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
 
 // withAssertions adds to the inputs what was expected of their records. Of several inputs it is about all of them together.
 func withAssertions(e lineage.Event, o outcome) lineage.Event {
-	if o.result == nil {
-		return e
-	}
 	var list []lineage.Assertion
-	for _, f := range o.result.Manifest.Findings() {
+	for _, f := range o.result.Findings() {
 		if f.Status != expectation.Unchecked {
 			list = append(list, lineage.Assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
 		}

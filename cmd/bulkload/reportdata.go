@@ -130,14 +130,14 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 			r.Tables = append(r.Tables, x)
 		}
 	}
+	for _, f := range o.result.Findings() {
+		r.Expected = append(r.Expected, report.Expectation{Column: f.Column, Name: f.Expectation, Found: f.Found, Status: f.Status, Warn: f.Severity == expectation.Warn, Bad: f.Bad()})
+	}
 	w.endPart()
 	regions := w.regions
 	if m != nil {
 		r.Counts = &report.Counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates,
 			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs}
-		for _, f := range m.Findings() {
-			r.Expected = append(r.Expected, report.Expectation{Column: f.Column, Name: f.Expectation, Found: f.Found, Status: f.Status, Warn: f.Severity == expectation.Warn, Bad: f.Bad()})
-		}
 		r.RejectFile = m.RejectFile
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // those of earlier attempts too

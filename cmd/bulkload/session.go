@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
@@ -72,6 +73,13 @@ func (s *session) events() progress.Events {
 // end reports to all observers how the job ended, and gives the error back.
 func (s *session) end(r *result.Result, err error) error {
 	s.tracker.End()
+	if e, ok := errors.AsType[*expectation.NotMet](err); ok && (r == nil || r.Manifest == nil || r.Manifest.Expect != e.Counts) {
+		known := result.Result{Schema: 1}
+		if r != nil {
+			known = *r
+		}
+		known.NotMet, r = e.Counts, &known
+	}
 	err = settings.SpokenError(err)
 	if s.showing != nil {
 		err = s.showing(err)

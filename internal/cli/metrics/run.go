@@ -114,7 +114,7 @@ func (r *Run) manifest() *manifest.Manifest {
 
 func (r *Run) tellExpectations(set func(float64, ...string)) {
 	counts := map[string]int{}
-	for _, f := range r.manifest().Findings() {
+	for _, f := range r.Result.Findings() {
 		switch {
 		case !f.Bad():
 			counts[f.Status]++

@@ -145,7 +145,15 @@ func (f *Finding) values(check *Check, n *Count, c *Counts) {
 // mostSaid is how many expectations a message names.
 const mostSaid = 3
 
-// Err is why a job with these findings fails, nil if it does not.
+// NotMet is why a job fails that its records do not meet.
+type NotMet struct {
+	Counts *Counts // with findings
+	text   string
+}
+
+func (e *NotMet) Error() string { return e.text }
+
+// Err is why a job with these findings fails, a [NotMet]; nil if it does not.
 func (c *Counts) Err() error {
 	if c == nil {
 		return nil
@@ -163,7 +171,7 @@ func (c *Counts) Err() error {
 	if more := len(said) - mostSaid; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	return fmt.Errorf("%s of the job %s not met: %s", setting.Count(len(said), "expectation"), map[bool]string{true: "is", false: "are"}[len(said) == 1], text)
+	return &NotMet{c, fmt.Sprintf("%s of the job %s not met: %s", setting.Count(len(said), "expectation"), map[bool]string{true: "is", false: "are"}[len(said) == 1], text)}
 }
 
 // Sum adds findings of other records about the same expectations.

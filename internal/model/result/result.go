@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/pkg/loader"
@@ -14,29 +15,41 @@ import (
 
 // Result is what a run or a load came to.
 type Result struct {
-	Schema   int                `json:"schema"` // version of this form: 1
-	Table    string             `json:"table"`
-	Job      string             `json:"job,omitempty"`      // the directory of its state
-	JobFile  string             `json:"job_file,omitempty"` // that describes the job, absolute
-	Attempt  int                `json:"attempt,omitempty"`
-	Already  bool               `json:"already_done,omitempty"` // by an earlier run: nothing was done now
-	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
-	Staging  string             `json:"staging"`
-	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
-	Replace  *Replace           `json:"replace,omitempty"`  // of a run that leaves the table with its rows alone
-	Fresh    *Fresh             `json:"fresh,omitempty"`    // of a run whose table takes the place of another
-	Manifest *manifest.Manifest `json:"manifest"`
-	Regions  int                `json:"regions"` // that took files
-	LoadTime time.Duration      `json:"load_ns"`
-	Verify   *Verification      `json:"verify,omitempty"`
-	Tables   []Table            `json:"tables,omitempty"` // further ones of the job, in the order in which they are loaded
-	Parts    []Part             `json:"parts,omitempty"`  // of a job that was split, in order; the rest is their total then
-	Share    *Share             `json:"share,omitempty"`  // of a build or a merge that did a part of the work
-	YARN     *YARN              `json:"yarn,omitempty"`   // of a build there
-	Rekey    *Rekey             `json:"rekey,omitempty"`  // of a job that gives rows new keys
-	Elapsed  time.Duration      `json:"elapsed_ns"`
+	Schema   int                 `json:"schema"` // version of this form: 1
+	Table    string              `json:"table"`
+	Job      string              `json:"job,omitempty"`      // the directory of its state
+	JobFile  string              `json:"job_file,omitempty"` // that describes the job, absolute
+	Attempt  int                 `json:"attempt,omitempty"`
+	Already  bool                `json:"already_done,omitempty"` // by an earlier run: nothing was done now
+	DoneAt   time.Time           `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
+	Staging  string              `json:"staging"`
+	Snapshot string              `json:"snapshot,omitempty"` // that was taken before the load
+	Replace  *Replace            `json:"replace,omitempty"`  // of a run that leaves the table with its rows alone
+	Fresh    *Fresh              `json:"fresh,omitempty"`    // of a run whose table takes the place of another
+	Manifest *manifest.Manifest  `json:"manifest"`
+	NotMet   *expectation.Counts `json:"not_met,omitempty"` // of a job that its expectations ended before there was a manifest
+	Regions  int                 `json:"regions"`           // that took files
+	LoadTime time.Duration       `json:"load_ns"`
+	Verify   *Verification       `json:"verify,omitempty"`
+	Tables   []Table             `json:"tables,omitempty"` // further ones of the job, in the order in which they are loaded
+	Parts    []Part              `json:"parts,omitempty"`  // of a job that was split, in order; the rest is their total then
+	Share    *Share              `json:"share,omitempty"`  // of a build or a merge that did a part of the work
+	YARN     *YARN               `json:"yarn,omitempty"`   // of a build there
+	Rekey    *Rekey              `json:"rekey,omitempty"`  // of a job that gives rows new keys
+	Elapsed  time.Duration       `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
+}
+
+// Findings are the results of the job's expectations.
+func (r *Result) Findings() []expectation.Finding {
+	switch {
+	case r == nil:
+		return nil
+	case r.NotMet != nil:
+		return r.NotMet.Findings
+	}
+	return r.Manifest.Findings()
 }
 
 // Rekey is where the rows of a job that gives them new keys are from.

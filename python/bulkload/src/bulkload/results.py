@@ -313,6 +313,7 @@ class Result(_Result, total=False):
     job_file: str  # file that describes the job, with its whole path
     load_ns: int
     manifest: Optional[Manifest]
+    not_met: Expectations
     parts: list[Part]  # the directories of a run with --split-by directory, in their order
     rates: Rates
     reading: Reading  # how the inputs were read; absent of a run that was split
