@@ -26,7 +26,7 @@ func TestExpectationsOfTasks(t *testing.T) {
 	testcheck.Must(t, err)
 	p := newPiped(t, s, points, 3, 2)
 	testcheck.Must(t, p.run())
-	a, err := Adopt(t.Context(), p.dir, p.work, build.Output{FS: hdfsio.Local{}, Dir: t.TempDir()}, "")
+	a, err := Adopt(t.Context(), p.dir, p.work, build.Output{FS: hdfsio.Local{}, Dir: t.TempDir()}, "", "")
 	testcheck.Must(t, err)
 	testcheck.Must(t, build.Met(a.Manifests, job.Checks(), nil, progress.Events{}))
 	if got, want := a.Manifests[0].Findings(), whole[0].Findings(); !reflect.DeepEqual(got, want) || got[2].Failed != 900 || got[0].Checked != low {
