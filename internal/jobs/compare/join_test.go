@@ -14,6 +14,8 @@ import (
 
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testsnapshot"
 	"bulkload/pkg/hdfsio"
@@ -315,4 +317,22 @@ func newest(cells []hfile.Cell) (kept []hfile.Cell) {
 		kept = append(kept, c)
 	}
 	return kept
+}
+
+// TestMemory: fewer ranges are read at a time where memory allows no more, and a side that needs more of it is refused by name.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	a := side(t, testcheck.Rand(t), []hfile.Cell{testsnapshot.Put("r", "f", "q", 1, "v")})
+	each := a.room() + a.room()
+	for _, c := range []struct {
+		memory  int64
+		ranges  int
+		workers int
+	}{{each * 10, 20, 4}, {each*3 - 1, 20, 2}, {each, 20, 1}, {each * 10, 0, 1}, {each - 1, 20, 0}} {
+		j := &run{a: a, b: a, o: Options{WorkOptions: build.WorkOptions{Workers: 4, Memory: spec.Size(c.memory)}}}
+		n, err := j.workers(c.ranges)
+		if n != c.workers || (err != nil) != (c.workers == 0) || err != nil && !strings.Contains(err.Error(), "`memory` is ") {
+			t.Errorf("%+v: %d, %v", c, n, err)
+		}
+	}
 }

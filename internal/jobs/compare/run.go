@@ -217,7 +217,11 @@ func (j *run) compareAll(ctx context.Context) error {
 		}
 		left = append(left, i)
 	}
-	err := workers.Run(ctx, min(build.Options{Workers: j.o.Workers}.WithDefaults().Workers, max(len(left), 1)), func(ctx context.Context, _ int) error {
+	n, err := j.workers(len(left))
+	if err != nil {
+		return err
+	}
+	err = workers.Run(ctx, n, func(ctx context.Context, _ int) error {
 		for {
 			at := int(next.Add(1)) - 1
 			if at >= len(left) || ctx.Err() != nil {
@@ -238,6 +242,16 @@ func (j *run) compareAll(ctx context.Context) error {
 	})
 	r.Equal = err == nil && r.Found.Rows() == 0
 	return err
+}
+
+// workers is how many of some ranges are read at a time: as many as there are workers, and fewer where memory allows no more.
+func (j *run) workers(ranges int) (int, error) {
+	o := build.Options{Workers: j.o.Workers, Memory: j.o.Memory}.WithDefaults()
+	each := j.a.room() + j.b.room()
+	if each > int64(o.Memory) {
+		return 0, fail.Errorf(fail.Config, "reading a region of both sides takes %d MiB, and %s is %s: give more", each>>20+1, setting.Memory, o.Memory)
+	}
+	return max(min(o.Workers, ranges, int(int64(o.Memory)/each)), 1), nil
 }
 
 // listed reports whether the differences of a range that an earlier attempt has compared are still on this machine, if they are asked for.

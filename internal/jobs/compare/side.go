@@ -52,6 +52,18 @@ func (o *opened) bytes() (n int64) {
 	return n
 }
 
+// room is about how many bytes reading a range takes: what its largest region takes, since a range is read region after region.
+func (o *opened) room() int64 {
+	if o.scan != nil {
+		return tablesource.ScanMemory
+	}
+	most := int64(1)
+	for i := range o.snap.Regions {
+		most = max(most, o.snap.ScanMemory(i))
+	}
+	return most
+}
+
 // check sees that the families of the view are there: one of them at least must be, or a side would be compared with nothing.
 func (o *opened) check(v view) error {
 	have := o.families()
