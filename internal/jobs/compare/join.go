@@ -119,30 +119,20 @@ func (j *join) run(ctx context.Context) error {
 	return j.endRow()
 }
 
-func (j *join) nextA() error {
-	j.x = nil
-	if j.a.Next() {
-		j.x = j.a.Cell()
-		j.sum.CellsA++
-		if j.a.NewRow() {
-			j.sum.RowsA++
-		}
-		return nil
-	}
-	return j.a.Err()
-}
+func (j *join) nextA() error { return next(j.a, &j.x, &j.sum.RowsA, &j.sum.CellsA) }
+func (j *join) nextB() error { return next(j.b, &j.y, &j.sum.RowsB, &j.sum.CellsB) }
 
-func (j *join) nextB() error {
-	j.y = nil
-	if j.b.Next() {
-		j.y = j.b.Cell()
-		j.sum.CellsB++
-		if j.b.NewRow() {
-			j.sum.RowsB++
-		}
-		return nil
+// next moves a side to its next cell, and counts it.
+func next(in cells, cell **hfile.Cell, rows, count *int64) error {
+	if *cell = nil; !in.Next() {
+		return in.Err()
 	}
-	return j.b.Err()
+	*cell = in.Cell()
+	*count++
+	if in.NewRow() {
+		*rows++
+	}
+	return nil
 }
 
 // step takes the next cell of one side, or of both.
