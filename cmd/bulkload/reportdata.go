@@ -137,7 +137,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 	regions := w.regions
 	if m != nil {
 		r.Counts = &report.Counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates,
-			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs}
+			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs, FilteredFile: m.FilteredFile, DuplicatesFile: m.DuplicatesFile}
 		r.RejectFile = m.RejectFile
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // those of earlier attempts too

@@ -89,6 +89,9 @@ type Counts struct {
 	Bytes      int64 // of the HFiles
 	SpillBytes int64
 	SpillRuns  int64
+
+	FilteredFile   string // that has the records of Filtered; empty: they are only counted
+	DuplicatesFile string // likewise
 }
 
 // Expectation is what was expected of the records, and what was found.
