@@ -57,6 +57,12 @@ func StateDir(env *cluster.Env, state string) (string, error) {
 	return dir, nil
 }
 
+// IsShared reports whether a directory of jobs' state is a copy of what a table has, which [Open] needs the cluster for.
+func IsShared(dir string) bool {
+	s, err := sharedOf(dir)
+	return s != nil || err != nil
+}
+
 // shared is where a directory of state is a copy from.
 type shared struct {
 	root  string // directory of all jobs' state

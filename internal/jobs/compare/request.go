@@ -46,6 +46,9 @@ func (s Side) name() string {
 
 func (s Side) isTable() bool { return s.Table != (loader.TableName{}) }
 
+// onHBase reports whether the side is in HBase's files, or read by its servers.
+func (s Side) onHBase() bool { return s.isTable() || s.Snapshot != "" }
+
 // A Column selects cells.
 type Column struct {
 	Family    string

@@ -56,11 +56,14 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}
-	c, err := request.A.Env.Dial(ctx)
-	if err != nil {
-		return nil, err
+	var c *loader.Cluster // nil: nothing is read of HBase
+	if request.A.onHBase() || request.B.onHBase() || checkpoint.IsShared(o.State.Dir) {
+		var err error
+		if c, err = request.A.Env.Dial(ctx); err != nil {
+			return nil, err
+		}
+		defer c.Close()
 	}
-	defer c.Close()
 	var done []result.Repair
 	if request.Repair { // what an earlier attempt has begun to load is loaded before anything is read
 		resumed, err := request.repair(ctx, o, nil)
@@ -89,7 +92,9 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 	if err != nil {
 		return nil, nil, err
 	}
-	if id, err = id.OnCluster(ctx, c); err != nil {
+	if c == nil {
+		id = id.On("no cluster")
+	} else if id, err = id.OnCluster(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
