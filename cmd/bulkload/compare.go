@@ -275,7 +275,7 @@ func printComparison(w io.Writer, r *result.Comparison) {
 	if d.Times > 0 {
 		fmt.Fprintf(w, ", %d with other timestamps", d.Times)
 	}
-	fmt.Fprintf(w, "\n%d of %s differ, in %s\n", r.Different, setting.Count(r.Ranges, "range"), ui.Round(r.Elapsed))
+	fmt.Fprintf(w, "\nranges that differ: %d of %d, in %s\n", r.Different, r.Ranges, ui.Round(r.Elapsed))
 	if r.File != "" {
 		fmt.Fprintf(w, "%s listed in %s\n", setting.Count(r.Listed, "row"), r.File)
 	}

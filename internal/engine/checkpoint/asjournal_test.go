@@ -53,7 +53,7 @@ func everyEvent() []struct {
 		{EventDiscarded, DiscardedRecord{}},
 		{EventStream, build.StreamRecord{Input: "-", Place: "-", Copy: "/tmp/copy"}},
 		{EventRekey, RekeyRecord{From: "old", Snapshot: "s", Own: true, Now: 5}},
-		{EventComparing, ComparingRecord{A: "snapshot a", B: "export b", Now: 5, Cuts: []rowkey.Key{[]byte("m")}}},
+		{EventComparing, ComparingRecord{Table: "t", A: "snapshot a", B: "export b", Now: 5, Cuts: []rowkey.Key{[]byte("m")}}},
 		{EventCompared, ComparedRecord{Range: 1, Found: result.ComparedRange{RowsA: 1, Differences: result.Differences{OnlyA: 1}}}},
 		{EventReadSnapshot, ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "r"}},
 		{EventFresh, FreshRecord{Table: "t", From: "old", Old: made}},

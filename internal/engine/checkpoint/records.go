@@ -44,10 +44,11 @@ type PlanRecord struct {
 
 // ComparingRecord is what a comparison of two tables is going to read.
 type ComparingRecord struct {
-	A    string       `json:"a"` // what the side is, and what it has: a snapshot's checksum, or a digest
-	B    string       `json:"b"`
-	Now  int64        `json:"now"`  // by which cells have expired, milliseconds
-	Cuts []rowkey.Key `json:"cuts"` // the rows at which ranges begin, without the first
+	Table string       `json:"table"` // for people
+	A     string       `json:"a"`     // what the side is, and what it has: a snapshot's checksum, or a digest
+	B     string       `json:"b"`
+	Now   int64        `json:"now"`  // by which cells have expired, milliseconds
+	Cuts  []rowkey.Key `json:"cuts"` // the rows at which ranges begin, without the first
 }
 
 // ComparedRecord is a range that was compared.

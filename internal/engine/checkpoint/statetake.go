@@ -63,6 +63,12 @@ func (s *State) take(h *History) {
 	if h.Fresh != nil {
 		s.Table = cmp.Or(s.Table, h.Fresh.Table)
 	}
+	if c := h.Comparing; c != nil {
+		s.Table = c.Table
+		for _, f := range h.Compared {
+			s.Rows += f.RowsA
+		}
+	}
 	if u := h.Undo; u != nil {
 		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
 		if u.Done {

@@ -77,7 +77,7 @@ func (p *pair) run(req Request) (*result.Comparison, error) {
 	jobs, readErr := checkpoint.ReadAll(p.o.State.Dir)
 	testcheck.Must(p.t, readErr)
 	for _, j := range jobs {
-		if err == nil && (j.State != checkpoint.JobDone || len(j.Resources) > 0) {
+		if err == nil && (j.State != checkpoint.JobDone || len(j.Resources) > 0 || j.Table == "") {
 			p.t.Errorf("%s is %s, with %+v", j.Job, j.State, j.Resources)
 		}
 	}

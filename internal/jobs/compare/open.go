@@ -42,7 +42,7 @@ func (j *run) openAll(ctx context.Context) (err error) {
 	for i, s := range sides {
 		if s.side.Export != nil {
 			if *s.to, err = j.export(ctx, s.side, *sides[1-i].to); err != nil {
-				return fmt.Errorf("%s: %w", s.side.name(), err)
+				return err
 			}
 		}
 	}

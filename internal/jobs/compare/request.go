@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -39,7 +40,7 @@ func (s Side) name() string {
 	case s.Dir != "":
 		return s.Dir
 	case s.Export != nil:
-		return fmt.Sprintf("%q", s.Export.Inputs)
+		return strings.Join(s.Export.Inputs, ", ")
 	}
 	return tablesource.Ref{Table: s.Table}.String()
 }
