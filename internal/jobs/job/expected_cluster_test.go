@@ -61,7 +61,7 @@ func TestRunWithExpectations(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	name := familyTable(t, env, "f")
 	n := &nights{t: t, spec: spec.Spec{Table: name, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Verify: "full"}}
-	n.o = RunOptions{State: checkpoint.Options{Dir: filepath.Join(t.TempDir(), "state")}, JobFile: "/jobs/nightly.yaml"}
+	n.o = RunOptions{State: checkpoint.Options{Dir: filepath.Join(t.TempDir(), "state")}, JobFile: "/jobs/nightly.yaml", WorkOptions: build.WorkOptions{SpillDir: t.TempDir()}}
 	n.o.Events = progress.Events{OnPhase: func(phase string) {
 		if phase == "read" {
 			n.reads++
@@ -116,7 +116,7 @@ func TestRunWithExpectations(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	testDirectories(t, n, func(s spec.Spec) (*result.Result, error) {
-		return RunParts(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}, WorkOptions: build.WorkOptions{Workers: 1}})
+		return RunParts(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}, WorkOptions: build.WorkOptions{Workers: 1, SpillDir: t.TempDir()}})
 	})
 }
 

@@ -61,7 +61,7 @@ func newRunLab(t *testing.T, put func(dir string) *Proxy) *runLab {
 func (l *runLab) run(table, state, after string) (code int, r result.Result, said string) {
 	l.Helper()
 	cmd := exec.CommandContext(l.Context(), jobtest.Program(l), "run", "--quiet", "--output=json", "--table="+table, "--key=id", "--input=s3://bucket/day/*.csv", "--endpoint="+l.endpoint,
-		"--state="+state, "--verify=full", "--timestamp=1700000000000", "--memory=64MiB")
+		"--state="+state, "--spill-dir="+l.TempDir(), "--verify=full", "--timestamp=1700000000000", "--memory=64MiB")
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.cluster.ConfDir(), "HBASE_CONF_DIR="+l.cluster.ConfDir(), "HADOOP_USER_NAME=tina", "AWS_ACCESS_KEY_ID=AKIAX", "AWS_SECRET_ACCESS_KEY="+secret,
 		"AWS_ENDPOINT_URL=", "AWS_DEFAULT_REGION=us-east-1", "BULKLOAD_TEST_STOP_AFTER="+after)
 	var out, errs bytes.Buffer
