@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/jobs/job"
@@ -32,12 +33,22 @@ func (j *run) openAll(ctx context.Context) (err error) {
 		place string
 		to    **opened
 	}{{j.req.A, checkpoint.PlaceA, &j.a}, {j.req.B, checkpoint.PlaceB, &j.b}}
-	for _, s := range sides {
-		if s.side.Export == nil {
-			if *s.to, err = j.open(ctx, s.side, s.place); err != nil {
-				return fmt.Errorf("%s: %w", s.side.name(), err)
-			}
+	for _, s := range sides { // both are known before the first is taken
+		if err := j.recordSnapshot(s.side, s.place); err != nil {
+			return err
 		}
+	}
+	if err := workers.Run(ctx, len(sides), func(_ context.Context, i int) (err error) { // what is opened lives longer than this
+		s := sides[i]
+		if s.side.Export != nil {
+			return nil
+		}
+		if *s.to, err = j.open(ctx, s.side, s.place); err != nil {
+			err = fmt.Errorf("%s: %w", s.side.name(), err)
+		}
+		return err
+	}); err != nil {
+		return err
 	}
 	for i, s := range sides {
 		if s.side.Export != nil {
@@ -60,6 +71,15 @@ func (j *run) openAll(ctx context.Context) (err error) {
 	return nil
 }
 
+// recordSnapshot records the snapshot that is taken of a side, if one is.
+func (j *run) recordSnapshot(s Side, place string) error {
+	if !s.isTable() || j.o.ReadBy == tablesource.ByScan {
+		return nil
+	}
+	_, err := job.RecordSnapshot(j.st, s.Table, checkpoint.ReadSnapshotRecord{Place: place, Conf: s.Conf})
+	return err
+}
+
 // open opens a side that is there.
 func (j *run) open(ctx context.Context, s Side, place string) (*opened, error) {
 	if s.Dir != "" {
@@ -67,11 +87,7 @@ func (j *run) open(ctx context.Context, s Side, place string) (*opened, error) {
 	}
 	o := tablesource.Options{By: j.o.ReadBy}
 	ref := tablesource.Ref{Table: s.Table, Snapshot: s.Snapshot}
-	if s.isTable() && j.o.ReadBy != tablesource.ByScan {
-		own, err := job.RecordSnapshot(j.st, s.Table, checkpoint.ReadSnapshotRecord{Place: place, Conf: s.Conf})
-		if err != nil {
-			return nil, err
-		}
+	if own, ok := j.st.OwnSnapshots[place]; ok {
 		o.Name, o.Created, o.Keep = own.Snapshot, own.Created, true
 	} else if s.Snapshot != "" {
 		o.By = tablesource.ByFiles
