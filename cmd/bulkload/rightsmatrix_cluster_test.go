@@ -11,7 +11,7 @@ import (
 )
 
 // TestRightsMatrix runs commands as users with single rights: on a table, a family, a column, a namespace. A user who lacks a right learns the
-// statement that gives it before anything is loaded or made; a user who has all that a command needs succeeds where HBase's client does.
+// statement that gives it before anything is loaded or made. A user with all rights that a command needs succeeds where HBase's client succeeds.
 func TestRightsMatrix(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -150,7 +150,11 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = unmount(ctx) }() // of an input that is a table; a snapshot that stays is warned about by its name
+	defer func() {
+		if err := unmount(ctx); err != nil {
+			j.o.Events.Warn("a snapshot is left behind", "error", err)
+		}
+	}()
 	work := j.o.WorkOptions
 	if work.RejectFile == "" {
 		work.RejectFile = filepath.Join(dir, job.RejectsName)
