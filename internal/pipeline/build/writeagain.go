@@ -39,15 +39,19 @@ func (r WriteRetry) withDefaults() WriteRetry {
 const longestPause = 30
 
 // Persist repeats a write that failed with err until it succeeds or must be
-// given up. The write gets the number of those before it.
+// given up. The write gets the number of those before it. When the context
+// ends, Persist returns its cause, also when a write has failed by then.
 func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	r = r.withDefaults()
 	var before error // the cause of the last failure, if it was one that stays
 	pauses := retry.Policy{First: r.Pause, Most: longestPause * r.Pause, Jitter: true}
 	since := time.Now()
 	for failed := 1; err != nil; failed++ {
-		if fail.KindOf(err) != fail.HDFS || ctx.Err() != nil {
+		if fail.KindOf(err) != fail.HDFS {
 			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // another file, or the operator, ended the build: that is its outcome
 		}
 		cause := lasting(err)
 		if cause != nil && cause == before {

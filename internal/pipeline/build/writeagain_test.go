@@ -256,28 +256,36 @@ func TestWriteGivenUp(t *testing.T) {
 	}
 }
 
-// TestWriteStopped ends a build that waits to write a file again.
+// TestWriteStopped ends a build while a file cannot be written: as it waits to
+// write the file again, and before the write has failed.
 func TestWriteStopped(t *testing.T) {
-	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
-	cause := errors.New("stopped by the test")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
-		if op != hdfsio.OpFinish {
-			return nil
-		}
-		return &hdfsio.Fault{Err: errors.New("no answer")}
-	}}
-	w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(msg string, _ ...any) {
-		if strings.Contains(msg, "again") {
-			cancel(cause)
-		}
-	}}}
-	dir := t.TempDir()
-	_, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, w)
-	if !errors.Is(err, cause) {
-		t.Errorf("stopped: %v", err)
-	}
-	if left := jobtest.Hashes(t, dir); len(left) != 0 {
-		t.Errorf("left: %v", left)
+	for _, early := range []bool{false, true} {
+		t.Run(fmt.Sprintf("early %t", early), func(t *testing.T) {
+			env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
+			cause := errors.New("stopped by the test")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+				if op != hdfsio.OpFinish {
+					return nil
+				}
+				if early {
+					cancel(cause)
+				}
+				return &hdfsio.Fault{Err: errors.New("no answer")}
+			}}
+			w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(msg string, _ ...any) {
+				if strings.Contains(msg, "again") {
+					cancel(cause)
+				}
+			}}}
+			dir := t.TempDir()
+			_, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, w)
+			if !errors.Is(err, cause) {
+				t.Errorf("stopped: %v", err)
+			}
+			if left := jobtest.Hashes(t, dir); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
 	}
 }
