@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -118,11 +119,26 @@ func inFiles(r *result.Result, first string, of func(result.Part) string) string
 	return ", in " + filesOfRecords(r, first, of)
 }
 
-// partsSoFar prints what became of the parts of a run that failed; in JSON the result has them.
+// partsSoFar prints what became of the parts, or the clusters, of a run that failed; in JSON the result has them.
 func partsSoFar(cmd *cobra.Command, g *globals, r *result.Result) error {
-	if r == nil || len(r.Parts) == 0 || g.json() || g.logs.quiet {
+	if r == nil || g.json() || g.logs.quiet {
 		return nil
 	}
-	printParts(cmd.OutOrStdout(), r.Parts)
+	if len(r.Parts) > 0 {
+		printParts(cmd.OutOrStdout(), r.Parts)
+	}
+	printClusters(cmd.OutOrStdout(), r.Clusters)
 	return nil
+}
+
+// printClusters says what became of the load into each cluster.
+func printClusters(w io.Writer, clusters []result.Cluster) {
+	for _, c := range clusters {
+		name := cmp.Or(c.Conf, "the command's own")
+		if c.Status != result.PartDone {
+			fmt.Fprintf(w, "cluster %s: %s\n", name, partText(c.Status))
+			continue
+		}
+		fmt.Fprintf(w, "cluster %s: done in %s%s\n", name, c.Elapsed.Round(time.Millisecond), replaceText(c.Replace))
+	}
 }

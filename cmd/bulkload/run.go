@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
@@ -30,6 +31,7 @@ type runOptions struct {
 	compact  string // compactions that are asked for at the end
 	state    checkpoint.Options
 	skipCode bool
+	also     []string // directories of the configurations of further clusters
 }
 
 func newRunCmd(g *globals) *cobra.Command {
@@ -58,6 +60,10 @@ the table's rows, and nothing is loaded. With --into TABLE too, a new table is m
 like the job's and loaded instead, and the old one is left as it is: readers are
 switched by the name in their job files, and --drop-old drops it then.
 
+With --also DIR the HFiles are built once, on local disk, and loaded into the tables
+of several clusters at the same time: the command's own, and that of each DIR. A
+cluster that is down holds up no other; the same command loads into it when it is up.
+
 SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
 Years of history are loaded with --split-by directory and the limits of uploads,
 loading calls and hours below.`,
@@ -79,7 +85,7 @@ loading calls and hours below.`,
 	o.watchFlags.add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
 	o.freshFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "compact-after": &o.compact, "quiet-table": &o.quiet})
+	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "compact-after": &o.compact, "quiet-table": &o.quiet, "also": &o.also})
 	addState(cmd.Flags(), &o.state.Dir)
 	settings.Bind(cmd.Flags(), settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode, "keep-staging": &o.keep})
 	return cmd
@@ -117,6 +123,11 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.subject.spec = spec.Spec()
+	for i, dir := range o.also {
+		if o.also[i], err = filepath.Abs(dir); err != nil {
+			return usageError{err}
+		}
+	}
 	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
@@ -128,8 +139,12 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	work := o.workOptions(s.events())
 	defer o.hold(cmd.Context(), env, &work)()
-	r, err := o.runner()(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
+	runJob := o.runner()
+	if len(o.also) > 0 && o.by != "directory" {
+		runJob = job.RunOnClusters
+	}
+	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Also: o.also, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}

@@ -20,6 +20,7 @@ func (g *globals) summarize(w io.Writer, r *result.Result) error {
 	if len(r.Parts) > 0 {
 		printParts(w, r.Parts)
 	}
+	printClusters(w, r.Clusters)
 	_, err := fmt.Fprintln(w, summary(r, g.session))
 	return err
 }

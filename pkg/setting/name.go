@@ -73,6 +73,7 @@ const (
 	Share          Name = "share"
 	Since          Name = "since"
 	Snapshot       Name = "snapshot"
+	Also           Name = "also"
 	SpillDir       Name = "spill_dir"
 	SpillLimit     Name = "spill_limit"
 	SplitBy        Name = "split_by"
@@ -99,7 +100,7 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllVersions, AllowEmpty, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, Full, HDFS, Hadoop, Header,
+		AllVersions, AllowEmpty, Also, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, Full, HDFS, Hadoop, Header,
 		Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
 		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
 		State, Suggest, Table, Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,

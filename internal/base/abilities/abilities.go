@@ -23,6 +23,7 @@ const (
 	Export
 	Input
 	Compare
+	Clusters
 	rows
 )
 
@@ -105,7 +106,7 @@ func upTo[T ~int](n T) (all []T) {
 }
 
 func (r Row) String() string {
-	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table", "compare"}[r]
+	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table", "compare", "run for several clusters"}[r]
 }
 
 // Command is the one that does such work.

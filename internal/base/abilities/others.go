@@ -121,6 +121,35 @@ func exportCells() [columns]Cell {
 	}
 }
 
+func clustersCells() [columns]Cell {
+	const local = "a run for several clusters builds on local disk"
+	const test = "internal/jobs/job: TestClusters"
+	return [columns]Cell{
+		Process:      by(test),
+		Several:      by(test + "/tables"),
+		Shares:       no(local + ": merge makes the HFiles of shares, and load takes them to each cluster"),
+		YARN:         no(local+": give the command for each cluster, with %s %s", setting.Engine, "yarn"),
+		SplitBy:      no("a run for several clusters is one build: give the command for each directory"),
+		Resume:       by(test, "internal/jobs/job: TestClustersKilled"),
+		Host:         no(local+", where other hosts do not find its HFiles: give it a local %s", setting.State),
+		Sample:       no("the load into each cluster is verified by all rows, also where a job file says %s sample", setting.Verify),
+		Files:        no("the load into each cluster is verified by all of its rows"),
+		Full:         by(test),
+		Plan:         no("plan asks one cluster: give it for each"),
+		Pause:        by(test + "/gate"),
+		Report:       by("internal/jobs/job: TestClustersKilled"),
+		Metrics:      by("internal/jobs/job: TestClustersKilled"),
+		Lineage:      by("internal/jobs/job: TestClustersKilled"),
+		Status:       by("internal/jobs/job: TestClustersKilled"),
+		Clean:        by("internal/jobs/job: TestClustersKilled"),
+		Unreplicated: by(test + "/tables"),
+		Quiet:        by(test + "/tables"),
+		Filtered:     by(test + "/tables"),
+		Duplicates:   by(test + "/tables"),
+		Filter:       by(test + "/tables"),
+	}
+}
+
 func compareCells() [columns]Cell {
 	const reads = "compare is a verification itself: it reads all rows of both sides"
 	return [columns]Cell{

@@ -29,5 +29,6 @@ func table() (t [rows][columns]Cell) {
 	t[Export] = exportCells()
 	t[Input] = inputCells()
 	t[Compare] = compareCells()
+	t[Clusters] = clustersCells()
 	return t
 }

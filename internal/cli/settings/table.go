@@ -54,6 +54,7 @@ var table = []Entry{
 	{Flag: "restart", Once: true, Usage: "discard the checkpoint and start over", For: For{"load": "discard the checkpoint and load all that is in DIR"}},
 	{Flag: "skip-exit-code", Usage: "exit with 99, not 0, when the job was done by an earlier run", For: For{"load": "exit with 99, not 0, when the load was done by an earlier run"}},
 	{Flag: "compact-after", Default: "off", Values: []string{"off", "minor", "major"}, Usage: "ask HBase to compact the loaded families once they are verified: off, minor or major (which rewrites the whole table)"},
+	{Flag: "also", Path: "dir", Usage: "directory with the Hadoop and HBase configuration of a further cluster, which gets the same HFiles; repeat it for more"},
 	{Flag: "quiet-table", Usage: "until the job ends, HBase neither splits nor merges nor normalizes regions of the table (needs CREATE or ADMIN on it)"},
 	{Flag: "keep-staging", Usage: "leave the staging directory behind a successful run"},
 	{Flag: "split-by", Default: "none", Values: []string{"none", "directory"}, Usage: "none: one job for all inputs; directory: one for each directory that holds files, in order"},

@@ -54,6 +54,7 @@ func everyEvent() []struct {
 		{EventStream, build.StreamRecord{Input: "-", Place: "-", Copy: "/tmp/copy"}},
 		{EventRekey, RekeyRecord{From: "old", Snapshot: "s", Own: true, Now: 5}},
 		{EventComparing, ComparingRecord{Table: "t", A: "snapshot a", B: "export b", Now: 5, Cuts: []rowkey.Key{[]byte("m")}}},
+		{EventCluster, ClusterRecord{Conf: "/etc/other", Result: result.Cluster{Conf: "/etc/other", Status: result.PartDone}}},
 		{EventCompared, ComparedRecord{Range: 1, Found: result.ComparedRange{RowsA: 1, Differences: result.Differences{OnlyA: 1}}}},
 		{EventReadSnapshot, ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "r"}},
 		{EventFresh, FreshRecord{Table: "t", From: "old", Old: made}},

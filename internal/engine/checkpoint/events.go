@@ -20,6 +20,7 @@ const (
 	EventReadSnapshot Event = "read_snapshot"
 	EventComparing    Event = "comparing"
 	EventCompared     Event = "compared"
+	EventCluster      Event = "cluster"
 	EventFresh        Event = "fresh"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
@@ -110,6 +111,7 @@ func EventInfos() []EventInfo {
 		{EventFenced, FencingRecord{}, false, "after it has that name; from is the one before"},
 		{EventCleaned, TokenRecord{}, false, "after HBase removed its staging directory"},
 		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
+		{EventCluster, ClusterRecord{}, true, "after a cluster has the files of a job for several, and its tables were verified"},
 		{EventFailed, FailedRecord{}, true, "when an attempt ends with an error"},
 		{EventDone, DoneRecord{}, true, "when nothing is left to do"},
 		{EventDropping, DropRecord{}, true, "before the table is dropped in whose place the job's has come"},

@@ -57,6 +57,12 @@ type ComparedRecord struct {
 	Found result.ComparedRange `json:"found"`
 }
 
+// ClusterRecord is a cluster that has the files of a job for several clusters.
+type ClusterRecord struct {
+	Conf   string         `json:"conf"` // directory of its configuration; empty: the command's own
+	Result result.Cluster `json:"result"`
+}
+
 // RekeyRecord is what a job that gives the rows of a table new keys is going to
 // read, and by which time.
 type RekeyRecord struct {

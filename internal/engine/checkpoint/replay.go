@@ -43,6 +43,7 @@ type History struct {
 	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
 	Comparing    *ComparingRecord              // nil: the job compares nothing, or has not begun to
 	Compared     map[int]result.ComparedRange  // ranges that were compared
+	Clusters     map[string]result.Cluster     // that have the files of a job for several, by the directories of their configurations
 	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
 	Drop         DropRecord                    // of that other table; no table: it is kept
 	tableLoad                                  // of the current table; a job of one table has no other
@@ -206,6 +207,13 @@ func (h *History) apply(r journal.Record) (err error) {
 		if len(s.Weights) > 0 {
 			h.Weights = s.Weights
 		}
+		return err
+	case EventCluster:
+		c, err := Decode[ClusterRecord](r)
+		if h.Clusters == nil {
+			h.Clusters = map[string]result.Cluster{}
+		}
+		h.Clusters[c.Conf] = c.Result
 		return err
 	case EventEnded:
 		_, err := Decode[EndedRecord](r)

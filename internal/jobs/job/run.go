@@ -45,6 +45,9 @@ type RunOptions struct {
 	// JobFile is the name of the file that describes the job, by which expectations know the earlier jobs to compare with. Empty: none.
 	JobFile string
 
+	// Also are directories of the configurations of further clusters, whose tables of the same names get the same files. See [RunOnClusters].
+	Also []string
+
 	// YARN builds the HFiles there. Default: here.
 	YARN *mapreduce.Settings
 

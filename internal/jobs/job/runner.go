@@ -41,6 +41,8 @@ type run struct {
 	stage   *stage
 	tables  []*tablesource.Source // inputs
 
+	local string // directory on local disk where the files are built; empty: they are built where HBase takes them
+
 	markers func(ctx context.Context) (*stage, error) // makes the directory of delete markers; nil: they are written next to the HFiles
 
 	tablesOver bool // tables are not read again, and there is no input
@@ -86,14 +88,8 @@ func (j *run) plan(ctx context.Context) error {
 		if err := old.Same(now); err != nil {
 			return err
 		}
-		kind := fail.Check
-		if j.st.Finished {
-			kind = fail.Verify
-		}
-		for _, t := range j.targets {
-			if err := j.recreated(ctx, j.madeOf(t), t.facts, kind); err != nil {
-				return err
-			}
+		if err := j.sameTables(ctx); err != nil {
+			return err
 		}
 		if j.work, err = old.BuildPlan(families[0], salt); err != nil {
 			return err
@@ -107,11 +103,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	j.work.WarnKey(j.o.Events)
-	l, err := staging.Choose(ctx, j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
-	if err != nil {
-		return err
-	}
-	if err := j.elsewhere(ctx, l); err != nil {
+	if now.Staging, err = j.choosePlace(ctx); err != nil {
 		return err
 	}
 	if now.Made, err = j.tableRecord(ctx, j.facts); err != nil {
@@ -120,7 +112,7 @@ func (j *run) plan(ctx context.Context) error {
 	if err := j.planTables(ctx, now.Tables); err != nil {
 		return err
 	}
-	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
+	now.Modulus, now.Timestamp = j.work.Modulus, j.work.Timestamp
 	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, rowkey.Key(split))
@@ -129,6 +121,35 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	return j.st.Record(checkpoint.EventPlan, now)
+}
+
+// choosePlace is the staging directory of a new job, as a URI. One that builds on local disk has none.
+func (j *run) choosePlace(ctx context.Context) (string, error) {
+	if j.local != "" {
+		return "", nil
+	}
+	l, err := staging.Choose(ctx, j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
+	if err != nil {
+		return "", err
+	}
+	return l.String(), j.elsewhere(ctx, l)
+}
+
+// sameTables refuses tables that are not those of the plan. Those of several clusters are compared by the load into each.
+func (j *run) sameTables(ctx context.Context) error {
+	if j.local != "" {
+		return nil
+	}
+	kind := fail.Check
+	if j.st.Finished {
+		kind = fail.Verify
+	}
+	for _, t := range j.targets {
+		if err := j.recreated(ctx, j.madeOf(t), t.facts, kind); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // planRecord is the plan as far as it can be determined before it is made.
@@ -210,11 +231,14 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if err := j.st.Check(ctx); err != nil {
 		return err
 	}
-	dir, err := staging.MakeAt(ctx, j.env, j.st.History.Plan.Staging)
+	if j.local != "" {
+		j.stage, err = localStage(j.local)
+	} else {
+		j.stage, err = j.stagedBefore(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	j.stage = stageIn(dir)
 	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
 	if err := j.stageTables(ctx); err != nil || j.st.AnyLoading() {
 		return err

@@ -34,6 +34,8 @@ import (
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
 	switch {
+	case len(o.Also) > 0:
+		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Clusters, abilities.SplitBy))
 	case s.Replace && o.Into != "":
 		return nil, fail.With(fail.Config, abilities.Refusal(abilities.Into, abilities.SplitBy))
 	case s.Replace:

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
@@ -43,13 +44,30 @@ func stageIn(d *staging.Dir) *stage {
 	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true}}
 }
 
+// stagedBefore is the staging directory of the plan, which is made if it is not there.
+func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
+	dir, err := staging.MakeAt(ctx, j.env, j.st.History.Plan.Staging)
+	if err != nil {
+		return nil, err
+	}
+	return stageIn(dir), nil
+}
+
+// localStage is a directory on local disk, which is made if it is not there.
+func localStage(dir string) (*stage, error) {
+	if err := durable.MakePrivateDir(dir); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	return &stage{Dir: &staging.Dir{FS: hdfsio.Local{}, Location: hdfsio.Location{Path: dir}}, out: build.Output{FS: hdfsio.Local{}, Dir: dir}}, nil
+}
+
 // baseOf is the directory above that of a job, both as URIs.
 func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '/'))] }
 
 // moveStaging gives a job that resumes the staging directory which this attempt asks for, as long as it has no files in the one of its
 // plan: an earlier attempt may have been refused for that. The directory of the plan is removed first.
 func (j *run) moveStaging(ctx context.Context, old checkpoint.PlanRecord) error {
-	if j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
+	if j.local != "" || j.st.Finished || j.st.Built != nil || j.st.Submission != nil || len(j.st.Written) > 0 || j.st.AnyLoading() {
 		return nil
 	}
 	base, err := staging.Base(ctx, j.env, j.o.Staging)

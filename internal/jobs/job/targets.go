@@ -145,7 +145,9 @@ func (j *run) buildTables() []build.Table {
 		list[i] = build.Table{Plan: t.plan}
 		if t.stage != nil {
 			list[i].Out = t.stage.out
-			list[i].Out.Policies = policies(t.facts, j.o.Events)
+			if j.local == "" {
+				list[i].Out.Policies = policies(t.facts, j.o.Events)
+			}
 		}
 	}
 	return list

@@ -31,11 +31,12 @@ type Result struct {
 	Regions  int                 `json:"regions"`           // that took files
 	LoadTime time.Duration       `json:"load_ns"`
 	Verify   *Verification       `json:"verify,omitempty"`
-	Tables   []Table             `json:"tables,omitempty"` // further ones of the job, in the order in which they are loaded
-	Parts    []Part              `json:"parts,omitempty"`  // of a job that was split, in order; the rest is their total then
-	Share    *Share              `json:"share,omitempty"`  // of a build or a merge that did a part of the work
-	YARN     *YARN               `json:"yarn,omitempty"`   // of a build there
-	Rekey    *Rekey              `json:"rekey,omitempty"`  // of a job that gives rows new keys
+	Tables   []Table             `json:"tables,omitempty"`   // further ones of the job, in the order in which they are loaded
+	Parts    []Part              `json:"parts,omitempty"`    // of a job that was split, in order; the rest is their total then
+	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several, the command's own first; the rest has their longest times then
+	Share    *Share              `json:"share,omitempty"`    // of a build or a merge that did a part of the work
+	YARN     *YARN               `json:"yarn,omitempty"`     // of a build there
+	Rekey    *Rekey              `json:"rekey,omitempty"`    // of a job that gives rows new keys
 	Elapsed  time.Duration       `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`

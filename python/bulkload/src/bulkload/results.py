@@ -5,21 +5,14 @@ from __future__ import annotations
 from typing import Literal, Optional, TypedDict
 
 
-class FreshBefore(TypedDict):
+class Replace(TypedDict):
+    bytes: int  # of those
     changed: int  # of them that are in it without some of their columns
-    max_deletes: str  # how many may be missing: N or P%
-    missing: int  # of them that are not in the export
-    rows: int  # of the old table
-
-
-_Fresh = TypedDict("_Fresh", {
-    "from": "str",  # the old table, which is as it was
-})
-
-
-class Fresh(_Fresh, total=False):
-    before: FreshBefore  # what the old table has that the export lacks; absent: it was not compared
-    coprocessors: list[str]  # that the new table has of the old one's descriptor, as written there
+    deleted: int  # of them that are not in the export
+    files: int  # with them
+    markers: int  # delete markers that were loaded
+    max_deletes: str  # how many may be deleted: N or P%
+    rows: int  # of the table before
 
 
 class ManifestCell(TypedDict):
@@ -111,6 +104,77 @@ class Manifest(_Manifest, total=False):
     write_ns: int
 
 
+class VerifyFiles(TypedDict):
+    bytes: int
+    compacted: int  # of these: no longer in service, since a compaction has taken their rows
+    files: int  # of the load, with the bytes that were written
+    others: int  # in service in addition to them
+    read: int  # of these: read, because HDFS gave no checksum
+    split: int  # of these: served by references, since their region was split
+
+
+class VerifyMasked(TypedDict):
+    by_delete_markers: int
+    by_newer_cells: int
+    rows: int
+
+
+class _Verify(TypedDict):
+    got: Digest
+    mode: Literal["full", "files", "sample", "off"]
+    sampled: int
+    want: Digest
+
+
+class Verify(_Verify, total=False):
+    expired: Literal[True]
+    files: VerifyFiles  # in mode files: what the stores have of the files that were loaded
+    masked: VerifyMasked  # what was loaded and is in the table, but hidden by what others wrote
+
+
+class _Table(TypedDict):
+    load_ns: int
+    manifest: Optional[Manifest]
+    regions: int
+    table: str
+
+
+class Table(_Table, total=False):
+    index: str
+    verify: Verify
+    verify_ns: int
+
+
+class _Cluster(TypedDict):
+    conf: str  # directory of its configuration, empty for the command's own
+    elapsed_ns: int
+    status: Literal["done", "already", "failed", "busy", "stopped", "left"]
+
+
+class Cluster(_Cluster, total=False):
+    error: str
+    jobs: list[str]
+    replace: Replace
+    tables: list[Table]
+
+
+class FreshBefore(TypedDict):
+    changed: int  # of them that are in it without some of their columns
+    max_deletes: str  # how many may be missing: N or P%
+    missing: int  # of them that are not in the export
+    rows: int  # of the old table
+
+
+_Fresh = TypedDict("_Fresh", {
+    "from": "str",  # the old table, which is as it was
+})
+
+
+class Fresh(_Fresh, total=False):
+    before: FreshBefore  # what the old table has that the export lacks; absent: it was not compared
+    coprocessors: list[str]  # that the new table has of the old one's descriptor, as written there
+
+
 class _Part(TypedDict):
     bytes: int
     cells: int
@@ -191,16 +255,6 @@ class Rekey(_Rekey, total=False):
     since: int  # cells of earlier timestamps were left out
 
 
-class Replace(TypedDict):
-    bytes: int  # of those
-    changed: int  # of them that are in it without some of their columns
-    deleted: int  # of them that are not in the export
-    files: int  # with them
-    markers: int  # delete markers that were loaded
-    max_deletes: str  # how many may be deleted: N or P%
-    rows: int  # of the table before
-
-
 class _Share(TypedDict):
     of: int
     share: int
@@ -212,47 +266,6 @@ class Share(_Share, total=False):
     pending: int  # merges that are still to be done before the files can be loaded
     records: int  # read by build --share, bad ones included
     reject_file: str
-
-
-class VerifyFiles(TypedDict):
-    bytes: int
-    compacted: int  # of these: no longer in service, since a compaction has taken their rows
-    files: int  # of the load, with the bytes that were written
-    others: int  # in service in addition to them
-    read: int  # of these: read, because HDFS gave no checksum
-    split: int  # of these: served by references, since their region was split
-
-
-class VerifyMasked(TypedDict):
-    by_delete_markers: int
-    by_newer_cells: int
-    rows: int
-
-
-class _Verify(TypedDict):
-    got: Digest
-    mode: Literal["full", "files", "sample", "off"]
-    sampled: int
-    want: Digest
-
-
-class Verify(_Verify, total=False):
-    expired: Literal[True]
-    files: VerifyFiles  # in mode files: what the stores have of the files that were loaded
-    masked: VerifyMasked  # what was loaded and is in the table, but hidden by what others wrote
-
-
-class _Table(TypedDict):
-    load_ns: int
-    manifest: Optional[Manifest]
-    regions: int
-    table: str
-
-
-class Table(_Table, total=False):
-    index: str
-    verify: Verify
-    verify_ns: int
 
 
 class _YarnTask(TypedDict):
@@ -304,6 +317,7 @@ class _Result(TypedDict):
 
 class Result(_Result, total=False):
     already_done: Literal[True]
+    clusters: list[Cluster]  # the clusters of a run with --also, the command's own first; regions, load_ns and verify outside of this are the greatest, and the first cluster's
     done_at: str
     elapsed_ns: int
     error: str  # why it is not done, for people

@@ -1,0 +1,307 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/internal/base/workers"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/preflight"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// builtDir is the directory of a job of several clusters in its state, for the HFiles.
+const builtDir = "hfiles"
+
+// destination is one of the clusters that get the files.
+type destination struct {
+	env  *cluster.Env
+	conf string // directory of its configuration; empty: the command's own
+}
+
+func (d destination) String() string {
+	if d.conf == "" {
+		return "of the command"
+	}
+	return d.conf
+}
+
+// clustersRun is one process's work on a job of several clusters.
+type clustersRun struct {
+	run
+	destinations []destination
+	manifests    []*manifest.Manifest // of what is built, one for each table
+}
+
+// RunOnClusters does the job of [Run] for the tables of several clusters: the one of env, and those of o.Also. The HFiles are built once, on
+// local disk next to the journal, and [LoadDir] loads them into each cluster, as a job with a journal of its own. The loads run at the same
+// time, and one that fails holds up no other. The same call after a crash or a failure resumes, and loads where the files are not loaded
+// yet. The HFiles stay until all clusters have them.
+func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
+	start := time.Now()
+	table, err := cluster.TableName(s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Verify == "sample" {
+		s.Verify = "full" // by all rows, which the files' manifest has the digest of
+	}
+	if err := checkClusters(o, s); err != nil {
+		return nil, err
+	}
+	all, err := openDestinations(env, o.Also)
+	defer func() {
+		for _, d := range all[min(1, len(all)):] {
+			err = errors.Join(err, d.env.Close())
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	id, err := checkpoint.Identify(env, s, strings.Join(append([]string{o.State.JobID, "clusters"}, o.Also...), "\x00"))
+	if err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	st, err := checkpoint.Open(ctx, nil, id.On("several clusters"), o.State, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := st.Work(ctx)
+	defer end(&err)
+	j := &clustersRun{destinations: all, run: run{env: env, spec: s, o: o, st: st, started: start, local: filepath.Join(st.Dir, builtDir),
+		result: &result.Result{Schema: 1, Table: table, Job: st.Dir, JobFile: o.JobFile}}}
+	defer func() { j.result.Elapsed = time.Since(start) }()
+	if err := j.o.keepRejects(st.Dir); err != nil {
+		return j.result, err
+	}
+	if o.State.Restart {
+		if err := st.Restart(ctx, env); err != nil {
+			return j.result, err
+		}
+		if err := os.RemoveAll(j.local); err != nil {
+			return j.result, fail.With(fail.Config, err)
+		}
+	}
+	if st.Finished {
+		j.alreadyDone()
+		return j.result, nil
+	}
+	if err := progress.Pass(ctx, o.Gate); err != nil {
+		return j.result, err
+	}
+	defer func() {
+		err = errors.Join(err, j.streams.Close())
+		if j.c != nil {
+			j.c.Close()
+		}
+	}()
+	return j.result, st.Steps(ctx, o.Gate, j.steps())
+}
+
+// checkClusters refuses what a job of several clusters does not do.
+func checkClusters(o RunOptions, s spec.Job) error {
+	refuse := func(c abilities.Column) error {
+		return fail.With(fail.Config, abilities.Refusal(abilities.Clusters, c))
+	}
+	switch {
+	case o.YARN != nil:
+		return refuse(abilities.YARN)
+	case checkpoint.IsShared(o.State.Dir):
+		return refuse(abilities.Host)
+	case o.State.Dir == "":
+		return fail.With(fail.Config, setting.Errorf("%s needs %s: the HFiles and the journal of each cluster are there", setting.Also, setting.State))
+	case o.Into != "":
+		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: build the HFiles, and load them with %s on each", setting.Into, setting.Into))
+	case o.Snapshot != "":
+		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: take the snapshots of all clusters before the load", setting.Snapshot))
+	}
+	for _, input := range s.Inputs {
+		if cluster.IsTable(input) {
+			return fail.Errorf(fail.Config, "input %s: %w", input, setting.Errorf("%s reads files only, and loads them into each cluster", setting.Also))
+		}
+	}
+	if err := abilities.Verifies(abilities.Clusters, s.Verify, "full", "off"); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	return checkDuplicatesFile(o, s)
+}
+
+// openDestinations are the clusters, that of env first. Those that were opened come with an error too.
+func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
+	all := []destination{{env: env}}
+	for _, conf := range also {
+		other, err := env.Other(conf)
+		if err != nil {
+			return all, err
+		}
+		for _, d := range all {
+			if d.env.Conf.Value("hbase.zookeeper.quorum") == other.Conf.Value("hbase.zookeeper.quorum") &&
+				d.env.Conf.Value("hbase.zookeeper.property.clientPort") == other.Conf.Value("hbase.zookeeper.property.clientPort") &&
+				d.env.Conf.Value("zookeeper.znode.parent") == other.Conf.Value("zookeeper.znode.parent") {
+				return all, errors.Join(fail.With(fail.Config, setting.Errorf("%s %s names the cluster %s again: each cluster gets the files once", setting.Also, conf, d)), other.Close())
+			}
+		}
+		all = append(all, destination{env: other, conf: conf})
+	}
+	return all, nil
+}
+
+// steps are those of the job: one build, and a load into each cluster.
+func (j *clustersRun) steps() []checkpoint.Step {
+	built := func() bool { return j.st.Built != nil }
+	return []checkpoint.Step{
+		{Name: "begin the attempt", Run: func(context.Context) (err error) { j.result.Attempt, err = j.st.Begin(j.o.State.Version); return err }},
+		{Name: "look at the clusters", Done: built, Run: j.look},
+		{Name: "plan the build", Done: built, Run: j.plan},
+		{Name: "build the files", Run: j.buildOnce},
+		{Name: "load and verify on each cluster", Gate: true, Run: j.loadAll},
+		{Name: "end the job", Run: j.end},
+	}
+}
+
+// look checks the clusters that are reached, and takes the tables of the first as those that the build divides its rows for. Those that are
+// not reached are looked at when the files are loaded.
+func (j *clustersRun) look(ctx context.Context) error {
+	type seen struct {
+		c     *loader.Cluster
+		facts *cluster.Facts
+		err   error
+	}
+	found := make([]seen, len(j.destinations))
+	_ = workers.Run(ctx, len(found), func(ctx context.Context, i int) error {
+		s, d := &found[i], j.destinations[i]
+		if s.c, s.err = d.env.Dial(ctx); s.err == nil {
+			s.facts, s.err = j.lookAt(ctx, d, s.c)
+		}
+		return nil // the others are looked at too
+	})
+	var unreached error
+	for i, s := range found {
+		switch {
+		case s.err != nil && s.c != nil:
+			s.c.Close()
+		case s.err == nil && j.c == nil:
+			j.c, j.facts = s.c, s.facts
+		case s.err == nil:
+			s.err = j.sameSalt(s.facts, j.facts)
+			s.c.Close()
+		}
+		if s.err == nil {
+			continue
+		}
+		err := fmt.Errorf("cluster %s: %w", j.destinations[i], s.err)
+		if ctx.Err() != nil || !fail.KindOf(s.err).Retry() {
+			if j.c != nil {
+				j.c.Close()
+				j.c = nil
+			}
+			return err
+		}
+		if unreached == nil {
+			unreached = err
+		}
+		j.o.Events.Warn("a cluster is not reached, and gets the rows when it is: give the same command again then", "cluster", j.destinations[i].String(), "error", s.err)
+	}
+	if j.c == nil {
+		return unreached
+	}
+	j.spec.Table = j.facts.Name.String()
+	return j.findTables(ctx)
+}
+
+// lookAt checks what the load into a cluster depends on.
+func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (*cluster.Facts, error) {
+	var first *cluster.Facts
+	for _, t := range j.spec.Targets() {
+		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = facts
+		}
+		s := t.Job
+		if s.Regions, err = s.SaltModulus(facts.Splits); err != nil {
+			return nil, err
+		}
+		s.Inputs = nil
+		r, err := preflight.Run(ctx, d.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: c})
+		if err == nil {
+			err = r.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return first, nil
+}
+
+// buildOnce builds the HFiles on local disk, or finds them built.
+func (j *clustersRun) buildOnce(ctx context.Context) error {
+	if j.st.Built == nil {
+		files, err := j.makeFiles(ctx)
+		for _, f := range files {
+			j.manifests = append(j.manifests, f.manifest)
+		}
+		if err == nil {
+			j.dropStreams()
+		}
+		return err
+	}
+	for _, t := range j.spec.Targets() {
+		m, err := manifest.Read(ctx, hdfsio.Local{}, filepath.Join(j.local, t.Dir))
+		if err != nil {
+			return fail.With(fail.Input, setting.Errorf("HFiles that were built for all clusters: %w (%s builds them again)", err, setting.Restart))
+		}
+		j.manifests = append(j.manifests, m)
+	}
+	j.result.SetManifests(j.spec.Targets(), j.manifests)
+	p := j.st.Plan
+	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Inputs: j.spec.Inputs, Regions: len(p.Splits) + 1, Timestamp: p.Timestamp,
+		Phases: j.phasesLeft(), Verify: j.spec.Verify})
+	return nil
+}
+
+// end removes the HFiles, and notes that nothing is left to do.
+func (j *clustersRun) end(ctx context.Context) error {
+	j.result.Elapsed = time.Since(j.started)
+	err := j.st.End(ctx, j.result, nil, false, j.o.Events)
+	if err == nil {
+		j.removeFiles()
+	}
+	return err
+}
+
+func (j *clustersRun) removeFiles() {
+	if j.o.Keep {
+		return
+	}
+	if err := os.RemoveAll(j.local); err != nil {
+		j.o.Events.Warn("HFiles that all clusters have are left behind", "path", j.local, "error", err)
+	}
+}
+
+// alreadyDone is the answer to a job that was done before. A process that was killed at its end can have left the HFiles.
+func (j *clustersRun) alreadyDone() {
+	*j.result = *j.st.Result
+	j.result.Already, j.result.Job, j.result.DoneAt = true, j.st.Dir, j.st.FinishedAt
+	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.result.Table, Inputs: j.spec.Inputs})
+	j.removeFiles()
+}

@@ -1,0 +1,232 @@
+package job
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testcluster"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+)
+
+// twin is a table on two clusters, each as a program of that cluster sees it. The second cluster is down until it is up.
+type twin struct {
+	*program
+	other *program
+	conf  string // directory of the second cluster's configuration
+}
+
+func newTwin(t *testing.T, name string) *twin {
+	w := &twin{program: newProgram(t, name), conf: t.TempDir()}
+	servers := testcluster.Own(t, testcluster.Harmed())
+	env := jobtest.ClusterEnv(t, servers)
+	o := *w.program
+	o.cluster, o.env = servers, env
+	w.other = &o
+	sameTable(t, env, w.table, partition.SaltSplits(programRegions))
+	for _, file := range []string{"core-site.xml", "hdfs-site.xml", "hbase-site.xml"} {
+		text, err := os.ReadFile(filepath.Join(servers.ConfDir(), file))
+		testcheck.Must(t, err)
+		testcheck.Must(t, os.WriteFile(filepath.Join(w.conf, file), text, 0o600))
+	}
+	return w
+}
+
+// sameTable makes a table of a name on another cluster.
+func sameTable(t *testing.T, env *cluster.Env, name string, splits [][]byte) {
+	t.Helper()
+	c, err := env.Dial(t.Context())
+	testcheck.Must(t, err)
+	defer c.Close()
+	parsed, err := loader.ParseTableName(name)
+	testcheck.Must(t, err)
+	jobtest.MakeTable(t, env, c, loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: splits, Families: []loader.Family{{Name: "f", Compression: "GZ", Encoding: "NONE", Bloom: "NONE"}}})
+}
+
+// down has the configuration name a ZooKeeper that does not answer; up gives back what it was.
+func (w *twin) down(t *testing.T) (up func()) {
+	t.Helper()
+	file := filepath.Join(w.conf, "hbase-site.xml")
+	was, err := os.ReadFile(file)
+	testcheck.Must(t, err)
+	host, port, _ := strings.Cut(testcheck.ClosedAddress(t), ":")
+	is := string(was)
+	for _, x := range [][2]string{{"hbase.zookeeper.quorum", host}, {"hbase.zookeeper.property.clientPort", port}} {
+		before := is
+		if is = strings.Replace(is, ">"+w.other.env.Conf.Value(x[0])+"<", ">"+x[1]+"<", 1); is == before {
+			t.Fatalf("the configuration has no %s", x[0])
+		}
+	}
+	testcheck.Must(t, os.WriteFile(file, []byte(is), 0o600))
+	return func() { testcheck.Must(t, os.WriteFile(file, was, 0o600)) }
+}
+
+// both is a run for both clusters.
+func (w *twin) both(stopAfter string, flags ...string) (code int, r result.Result, stderr string) {
+	w.t.Helper()
+	code, stdout, stderr := w.run(stopAfter, append([]string{"--also=" + w.conf}, flags...)...)
+	if stdout != "" {
+		testcheck.Must(w.t, json.Unmarshal([]byte(stdout), &r))
+	}
+	return code, r, stderr
+}
+
+func (w *twin) judgeBoth() {
+	w.t.Helper()
+	w.judge(programRegions)
+	w.other.judge(programRegions)
+	if left, err := filepath.Glob(filepath.Join(w.state, "*", builtDir)); err != nil || len(left) > 0 {
+		w.t.Errorf("left behind: %q %v", left, err)
+	}
+}
+
+// TestClusters loads one build into the tables of two clusters.
+func TestClusters(t *testing.T) {
+	t.Parallel()
+	name := buildProgram(t)
+	t.Run("one down", func(t *testing.T) { oneClusterIsDown(t, newTwin(t, name)) })
+	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
+	t.Run("tables", severalTablesOnClusters)
+	t.Run("gate", clustersAskGate)
+}
+
+// oneClusterIsDown: the other one has the rows, and the same command loads into the one that was down; then there is nothing to do.
+func oneClusterIsDown(t *testing.T, w *twin) {
+	up := w.down(t)
+	code, r, stderr := w.both("")
+	if code != fail.Load.ExitCode() || len(r.Clusters) != 2 || r.Clusters[0].Status != result.PartDone || r.Clusters[1].Status != result.PartFailed || !strings.Contains(stderr, w.conf) {
+		t.Fatalf("exit code %d, %+v: %s", code, r.Clusters, stderr)
+	}
+	w.judge(programRegions)
+	up()
+	code, r, stderr = w.both("")
+	if code != 0 || r.Clusters[0].Status != result.PartAlready || r.Clusters[1].Status != result.PartDone || r.Clusters[1].Tables[0].Verify.Got.Rows == 0 {
+		t.Fatalf("exit code %d, %+v: %s", code, r.Clusters, stderr)
+	}
+	w.judgeBoth()
+	if code, r, stderr = w.both("", "--skip-exit-code"); code != 99 || !r.Already || len(r.Clusters) != 2 {
+		t.Errorf("a third time: exit code %d, %+v: %s", code, r, stderr)
+	}
+	w.judgeBoth()
+	if code, _, stderr = w.both("", "--also="+w.conf); code != fail.Config.ExitCode() || !strings.Contains(stderr, "again") {
+		t.Errorf("the same cluster twice: exit code %d: %s", code, stderr)
+	}
+}
+
+// otherSaltsAreRefused: readers of the second table would not find rows of the first one's salts. Nothing is loaded into either.
+func otherSaltsAreRefused(t *testing.T, w *twin) {
+	w.table += "_salts"
+	w.other.table = w.table
+	sameTable(t, w.env, w.table, partition.SaltSplits(programRegions))
+	sameTable(t, w.other.env, w.table, partition.SaltSplits(programRegions+1))
+	code, _, stderr := w.both("")
+	if code != fail.Check.ExitCode() || !strings.Contains(stderr, "salts there") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, p := range []*program{w.program, w.other} {
+		if got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table); err != nil || !strings.HasPrefix(got, "rows=0 ") {
+			t.Errorf("the table has %s %v", got, err)
+		}
+	}
+}
+
+// TestClustersKilled kills a run for two clusters after each kind of record of its own and of its loads, and gives the same command again.
+func TestClustersKilled(t *testing.T) {
+	t.Parallel()
+	name := buildProgram(t)
+	kills := []string{"sending", "cluster", "done"}
+	if os.Getenv("BULKLOAD_FAULTS") != "" {
+		kills = append(kills, "plan", "written:2", "built", "sending:2", "loaded:2", "verified", "cluster:2")
+	}
+	for i, after := range kills {
+		t.Run(after, func(t *testing.T) {
+			w := newTwin(t, name)
+			extra := []string{"--report=" + filepath.Join(t.TempDir(), "report.html"), "--metrics-file=" + filepath.Join(t.TempDir(), "run.prom"), "--openlineage=" + filepath.Join(t.TempDir(), "events.jsonl")}
+			if code, _, stderr := w.both(after, extra...); code != 128+9 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			if i%2 == 1 {
+				w.other.admin(t, "split", "38")
+			}
+			code, r, stderr := w.both("", extra...)
+			if code != 0 || len(r.Clusters) != 2 {
+				t.Fatalf("exit code %d, %+v: %s", code, r, stderr)
+			}
+			if i%2 == 1 {
+				w.other.judge(0)
+			} else {
+				w.judgeBoth()
+			}
+			for _, flag := range extra {
+				_, file, _ := strings.Cut(flag, "=")
+				if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+					t.Errorf("%s: %v", flag, err)
+				}
+			}
+			w.cleaned(t)
+		})
+	}
+}
+
+// cleaned removes the job and its loads, which leave nothing.
+func (w *twin) cleaned(t *testing.T) {
+	t.Helper()
+	jobs, err := checkpoint.ReadAll(w.state)
+	if testcheck.Must(t, err); len(jobs) != 3 {
+		t.Errorf("%d jobs", len(jobs))
+	}
+	for _, job := range jobs {
+		_, err := checkpoint.Clean(t.Context(), w.env, checkpoint.CleanOptions{State: w.state, Job: filepath.Base(job.Dir), Remove: true})
+		testcheck.Must(t, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.state, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q %v", left, err)
+	}
+}
+
+// severalTablesOnClusters loads a table and four others, two of them indexes, into two clusters.
+func severalTablesOnClusters(t *testing.T) {
+	c, servers := testcluster.Shared(t), testcluster.Own(t, testcluster.Harmed())
+	env, other := jobtest.ClusterEnv(t, c), jobtest.ClusterEnv(t, servers)
+	s := tablesJob(t, env)
+	s.Filter, s.Replicate = "id != '7'", "no"
+	for i, x := range jobtest.Resolve(t, s).Targets() {
+		sameTable(t, other, x.Table, [][][]byte{partition.SaltSplits(5), points("2015"), points("6"), points("Q3"), points("Q4")}[min(i, 4)])
+	}
+	dir := t.TempDir()
+	o := RunOptions{Also: []string{servers.ConfDir()}, State: checkpoint.Options{Dir: filepath.Join(dir, "state")}, Quiet: true}
+	o.FilteredFile, o.DuplicatesFile = filepath.Join(dir, "filtered.jsonl"), filepath.Join(dir, "duplicates.jsonl")
+	r, err := RunOnClusters(t.Context(), env, jobtest.Resolve(t, s), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Clusters) != 2 || len(r.Clusters[1].Tables) != 5 || len(r.Tables) != 4 || r.Tables[3].Verify == nil {
+		t.Errorf("%+v", r)
+	}
+	judgeTables(t, c, env, s)
+	judgeTables(t, servers, other, s)
+}
+
+// clustersAskGate: a job of several clusters waits where a pause or a window holds it.
+func clustersAskGate(t *testing.T) {
+	w := newTwin(t, buildProgram(t))
+	s := jobtest.Spec(t, "check")
+	s.Table, s.Inputs = w.table, []string{w.input}
+	jobtest.AsksGate(t, func(g progress.Gate, e progress.Events) error {
+		o := RunOptions{Also: []string{w.conf}, State: checkpoint.Options{Dir: w.state}}
+		o.Gate, o.Events = g, e
+		_, err := RunOnClusters(t.Context(), w.env, jobtest.Resolve(t, s), o)
+		return err
+	}, "read", "load")
+	w.judgeBoth()
+}

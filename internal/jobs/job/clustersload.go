@@ -1,0 +1,168 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
+)
+
+// loadAll loads the files into the clusters that do not have them, at the same time, and waits for all of them. The journal has each that is done.
+func (j *clustersRun) loadAll(ctx context.Context) error {
+	j.result.Clusters = make([]result.Cluster, len(j.destinations))
+	errs := make([]error, len(j.destinations))
+	var loads sync.WaitGroup
+	shown := false
+	for i, d := range j.destinations {
+		if was, ok := j.st.Clusters[d.conf]; ok {
+			was.Status = result.PartAlready
+			j.result.Clusters[i] = was
+			continue
+		}
+		e := eventsOf(d, j.o.Events, !shown)
+		shown = true
+		loads.Go(func() {
+			r := &j.result.Clusters[i]
+			*r, errs[i] = j.loadInto(ctx, d, e)
+			if errs[i] == nil {
+				errs[i] = j.st.Record(checkpoint.EventCluster, checkpoint.ClusterRecord{Conf: d.conf, Result: *r})
+			}
+			if errs[i] != nil {
+				r.Error, errs[i] = errs[i].Error(), fmt.Errorf("cluster %s: %w", d, errs[i])
+			}
+		})
+	}
+	loads.Wait()
+	j.sum()
+	return errors.Join(errs...)
+}
+
+// eventsOf are those of the load into one cluster. Of one of them the phases and their progress are shown.
+func eventsOf(d destination, all progress.Events, shown bool) progress.Events {
+	e := progress.Events{}
+	if shown {
+		e = all
+		e.OnStart = nil // the job has begun
+	}
+	e.OnNote = func(msg string, kv ...any) { all.Note(msg, append([]any{"cluster", d.String()}, kv...)...) }
+	e.OnWarn = func(msg string, kv ...any) { all.Warn(msg, append([]any{"cluster", d.String()}, kv...)...) }
+	return e
+}
+
+// loadInto loads the files of all tables into a cluster, and verifies them there.
+func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Events) (r result.Cluster, err error) {
+	start := time.Now()
+	r = result.Cluster{Conf: d.conf, Status: result.PartFailed}
+	defer func() {
+		r.Elapsed = time.Since(start)
+		switch {
+		case err == nil:
+			r.Status = result.PartDone
+		case ctx.Err() != nil:
+			r.Status = result.PartStopped
+		case fail.KindOf(err) == fail.Busy:
+			r.Status = result.PartBusy
+		}
+	}()
+	if err := j.saltOn(ctx, d); err != nil {
+		return r, err
+	}
+	state := j.o.State
+	state.Restart = false // the files are new, and so are their loads
+	for i, t := range j.spec.Targets() {
+		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {
+			continue // no rows
+		}
+		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), LoadOptions{Verify: j.spec.Verify, Staging: j.o.Staging, Stage: j.o.Stage, MaxFiles: j.o.MaxFiles,
+			LoadConcurrency: j.o.LoadConcurrency, CompactAfter: j.o.CompactAfter, Quiet: j.o.Quiet, Uploads: j.o.Uploads, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
+			Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: state, Gate: j.o.Gate, Events: e})
+		if one != nil {
+			table := result.Table{Table: one.Table, Index: t.Index, Regions: one.Regions, LoadTime: one.LoadTime, Verify: one.Verify, VerifyTime: one.VerifyTime}
+			r.Tables, r.Jobs = append(r.Tables, table), append(r.Jobs, one.Job)
+			if one.Replace != nil {
+				r.Replace = one.Replace
+			}
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// saltOn refuses a cluster whose table has another number of salts than the keys that were built: its readers would not find the rows.
+func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
+	for i, t := range j.spec.Targets() {
+		if !keygen.NeedsRegions(t.RowKey()) || t.Regions > 0 {
+			continue
+		}
+		c, err := d.env.Dial(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)
+		if err != nil {
+			return err
+		}
+		was := j.st.Plan.Modulus
+		if i > 0 {
+			was = j.st.Plan.Further(i - 1).Modulus
+		}
+		if n, err := t.SaltModulus(facts.Splits); err != nil || n != was {
+			return errors.Join(err, otherSalt(t.Table, n, was))
+		}
+	}
+	return nil
+}
+
+// sameSalt refuses tables whose regions give keys another salt.
+func (j *clustersRun) sameSalt(facts, first *cluster.Facts) error {
+	t := j.spec.Targets()[0]
+	if !keygen.NeedsRegions(t.RowKey()) || t.Regions > 0 {
+		return nil
+	}
+	n, err := t.SaltModulus(facts.Splits)
+	if err != nil {
+		return err
+	}
+	if was, err := t.SaltModulus(first.Splits); err != nil || n != was {
+		return errors.Join(err, otherSalt(t.Table, n, was))
+	}
+	return nil
+}
+
+func otherSalt(table string, n, was int) error {
+	return fail.With(fail.Check, setting.Errorf("table %s has %d salts there, and the keys are built for %d: %s names the number for all clusters", table, n, was, setting.SaltBuckets))
+}
+
+// sum puts what the clusters have in common into the result: the longest times, and the verification of the first.
+func (j *clustersRun) sum() {
+	r := j.result
+	for _, c := range r.Clusters {
+		for i, t := range c.Tables {
+			if i == 0 {
+				r.Regions, r.LoadTime, r.VerifyTime = max(r.Regions, t.Regions), max(r.LoadTime, t.LoadTime), max(r.VerifyTime, t.VerifyTime)
+				if r.Verify == nil {
+					r.Verify = t.Verify
+				}
+			} else if i <= len(r.Tables) {
+				own := &r.Tables[i-1]
+				own.Regions, own.LoadTime, own.VerifyTime = max(own.Regions, t.Regions), max(own.LoadTime, t.LoadTime), max(own.VerifyTime, t.VerifyTime)
+				if own.Verify == nil {
+					own.Verify = t.Verify
+				}
+			}
+		}
+	}
+}
