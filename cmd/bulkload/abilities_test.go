@@ -37,7 +37,7 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 	plan := func(job []string, input string, more ...string) []string {
 		return append(append([]string{"plan", "--splits=m", "--input=" + input}, job...), more...)
 	}
-	const byDirectory, yarn = "--split-by=directory", "--engine=yarn"
+	const byDirectory, yarn, also = "--split-by=directory", "--engine=yarn", "--also=other"
 	out := "--out=" + filepath.Join(dir, "plan")
 	return map[cellOf][]string{
 		{abilities.Tables, abilities.Shares}:    plan(several, input, out, "--duplicates=last"),
@@ -52,6 +52,10 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 		{abilities.Run, abilities.Duplicates}:   run(one, "hdfs://nn/x", yarn, "--duplicates-file=d.jsonl"),
 		{abilities.Input, abilities.Duplicates}: run(one, "hbase:s", "--duplicates-file=d.jsonl"),
 		{abilities.Load, abilities.Several}:     {"load", "--zookeeper=127.0.0.1:1", state, "--table=t", filepath.Join(dir, "tables")},
+		{abilities.Clusters, abilities.YARN}:    run(one, "hdfs://nn/x", yarn, also),
+		{abilities.Clusters, abilities.SplitBy}: run(one, dir+"/days", byDirectory, also),
+		{abilities.Clusters, abilities.Files}:   run(one, input, also, "--verify=files"),
+		{abilities.Clusters, abilities.Host}:    run(one, input, also, "--state=hbase:states"),
 		{abilities.Run, abilities.Filter}:       run(one, "hdfs://nn/x", yarn, "--filter=salted(v) > ''", "--salt-file="+write("salt", "0123456789abcdef")),
 	}
 }
