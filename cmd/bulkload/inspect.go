@@ -24,12 +24,13 @@ type inspectOptions struct {
 	memory spec.Size
 	write  string
 	values bool
+	profileOptions
 }
 
 func newInspectCmd(g *globals) *cobra.Command {
 	o := &inspectOptions{}
 	cmd := &cobra.Command{
-		Use:   "inspect PATH…",
+		Use:   "inspect PATH… | --job FILE",
 		Short: "Say what is in files: format, dialect, columns; write a starting job file",
 		Long: `Inspect reads the beginnings of files and says their format, compression, character
 set and dialect, their columns with guessed types, what stands for NULL, which
@@ -38,12 +39,20 @@ columns could be a key, and what a job would refuse. --write makes a job file of
 If the sample is ambiguous, inspect lists the readings and the first place where
 they differ, writes no job file and ends with exit code 2. The flags that say how
 text is written decide: give those, and inspect again. Refused files end with exit code 5. Values are shown with --values
-only. What is found holds for the sample.`,
+only. What is found holds for the sample.
+
+With --profile it then reads the input, with all cores, and says what each column holds: NULLs, how many
+different values, the least and the greatest, a histogram, the most frequent values. --report makes a page
+of it, and the job file of --write has expectations to start from, which the input meets. With --job the
+input is read as a run would read it, bad records within bad_records, and nothing is guessed. A profile has
+values of records: files that have it are for their owner alone.`,
 		Example: `  bulkload inspect /exports/check/20171012
   bulkload inspect hdfs://nn/warehouse/check --write check.yaml
-  bulkload inspect check.txt --dialect mysql --null-value '\N' --write check.yaml`,
+  bulkload inspect check.txt --dialect mysql --null-value '\N' --write check.yaml
+  bulkload inspect /exports/check/20171012 --profile --report check.html --write check.yaml
+  bulkload inspect --job check.yaml --profile --profile-share 10% --hide name,phone`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && o.jobFile == "" {
 				return usageError{errors.New("name the files, directories or patterns to inspect")}
 			}
 			return nil
@@ -51,28 +60,44 @@ only. What is found holds for the sample.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
 	}
 	f := cmd.Flags()
-	settings.AddField(f, "format", "columns")
+	settings.AddField(f, "format", "columns", "bad_records")
 	settings.AddFields(f, spec.OfText)
 	o.clusterFlags.addReading(f)
 	o.sample, o.memory = 16<<20, 256<<20
 	settings.Bind(f, settings.To{"sample": &o.sample, "memory": &o.memory, "write": &o.write, "values": &o.values})
+	o.profileOptions.add(f)
 	return cmd
 }
 
 func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	r, err := inspect.Run(cmd.Context(), env.Source, paths, settings.JobSpec(cmd), inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
+	given := settings.JobSpec(cmd)
+	if len(paths) > 0 {
+		given.Inputs, given.InputsFrom = paths, ""
+	}
+	if o.profile && o.jobFile != "" {
+		return o.ofJob(cmd, g, env, given)
+	}
+	r, err := inspect.Run(cmd.Context(), env.Source, given.Inputs, given, inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
 	if err != nil {
 		return err
 	}
+	if o.profile && r.Job() != nil {
+		if err := o.add(cmd.Context(), env, r, given.BadRecords); err != nil {
+			return err
+		}
+	}
 	wrote := ""
 	if job := r.Job(); o.write != "" && job != nil {
-		if err := writeNew(o.write, job); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--write: %w", err), "write")}
+		if err := o.writeJob(job); err != nil {
+			return err
 		}
 		wrote = o.write
 	}
@@ -80,6 +105,18 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 		return err
 	}
 	return inspected(r)
+}
+
+// writeJob writes a job file that is not there yet. With values of a profile it is for its owner alone.
+func (o *inspectOptions) writeJob(job []byte) error {
+	mode := os.FileMode(0o644)
+	if o.profile {
+		mode = 0o600
+	}
+	if err := writeNew(o.write, job, mode); err != nil {
+		return usageError{settings.AboutFlags(fmt.Errorf("--write: %w", err), "write")}
+	}
+	return nil
 }
 
 // inspected is how an inspection ends.
@@ -102,8 +139,8 @@ func inspected(r *inspect.Report) error {
 }
 
 // writeNew writes a file that is not there yet.
-func writeNew(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func writeNew(name string, data []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -164,6 +201,7 @@ func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 	for _, d := range r.Doubts {
 		printDoubt(w, d)
 	}
+	printProfile(w, r.Profile)
 	if wrote != "" {
 		fmt.Fprintf(w, "job file: %s (fill in table and key)\n", wrote)
 	}

@@ -4,6 +4,7 @@ package mask
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -29,13 +30,12 @@ func MarkSecret(f *pflag.FlagSet, names ...string) {
 
 // Secret reports whether a flag's value may not be shown: those that are marked,
 // and those whose name says so.
-func Secret(f *pflag.Flag) bool {
-	for _, word := range []string{"password", "passwd", "secret", "token", "credential"} {
-		if strings.Contains(f.Name, word) {
-			return true
-		}
-	}
-	return f.Annotations[secretFlag] != nil
+func Secret(f *pflag.Flag) bool { return SecretName(f.Name) || f.Annotations[secretFlag] != nil }
+
+// SecretName reports whether the name of a flag or a column says that its values are secret.
+func SecretName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"password", "passwd", "secret", "token", "credential"}, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // What in a URL is secret: a password, a name alone before the host of a web

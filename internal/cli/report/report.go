@@ -1,11 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
-	"html/template"
 	"io"
 	"slices"
 	"time"
@@ -212,37 +208,26 @@ type Attempt struct {
 }
 
 //go:embed report.html.tmpl
-var pageText string
-
-//go:embed report.css
-var style string
+var reportText string
 
 // Write makes the file.
 func (r *Report) Write(w io.Writer) error {
-	t, err := template.New("report").Funcs(functions).Parse(pageText)
-	if err != nil {
-		return err
+	title := r.Status + ": bulkload " + r.Command
+	if r.Table != "" {
+		title += " of " + r.Table
 	}
-	sum := sha256.Sum256([]byte(style))
-	v := view{Report: r, Style: template.CSS(style), StyleHash: base64.StdEncoding.EncodeToString(sum[:]),
-		Took: r.Ended.Sub(r.Began), Timeline: newTimeline(r), Charts: newCharts(r), Spread: newSpread(r.Regions)}
-	var b bytes.Buffer
-	if err := t.Execute(&b, v); err != nil {
-		return err
-	}
-	_, err = w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))) // html/template lets other bytes pass
-	return err
+	return write(w, reportText, view{Report: r, pageHead: newPage(title),
+		Took: r.Ended.Sub(r.Began), Timeline: newTimeline(r), Charts: newCharts(r), Spread: newSpread(r.Regions)})
 }
 
 // view is what the template draws.
 type view struct {
 	*Report
-	Style     template.CSS
-	StyleHash string
-	Took      time.Duration
-	Timeline  *timeline
-	Charts    []chart
-	Spread    *spread
+	pageHead
+	Took     time.Duration
+	Timeline *timeline
+	Charts   []chart
+	Spread   *spread
 }
 
 // PerSecond is a rate over the whole time.

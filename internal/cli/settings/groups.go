@@ -11,7 +11,7 @@ import (
 var groups = []struct{ title, flags string }{
 	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key since out splits table-splits shares plan share jobs b-conf only until all-versions timestamps new-key differences repair-b"},
 	{"Rows that are printed", "by limit page prefix start-row stop-row row-prefix full explain"},
-	{"What is looked at", "sample values write"},
+	{"What is looked at", "sample values write profile profile-share hide"},
 	{"How inputs are read", "format dialect header field-sep record-sep quote quotes escape escape-map null-value null-quoted empty trim comment skip-lines " +
 		"skip-end charset extra missing parse partitions where read-by"},
 	{"Which rows", "filter filtered-file bad-records reject-file duplicates duplicates-file expect-records allow-empty timestamp"},

@@ -37,6 +37,33 @@ type Asked struct {
 	Zone         string `yaml:"zone" json:"zone,omitempty"`     // of dates
 }
 
+// Expects reports whether the entry expects anything.
+func (a *Asked) Expects() bool {
+	return a.Rows != nil || a.Nulls != "" || a.Values != nil || a.Matches != "" || a.Min != "" || a.Max != "" || a.Unique || a.NewestWithin != ""
+}
+
+// Drop takes the expectation of a kind out of the entry.
+func (a *Asked) Drop(k Kind) {
+	switch k {
+	case Rows:
+		a.Rows = nil
+	case Nulls:
+		a.Nulls = ""
+	case Values:
+		a.Values = nil
+	case Matches:
+		a.Matches = ""
+	case Min:
+		a.Min = ""
+	case Max:
+		a.Max = ""
+	case Unique:
+		a.Unique = false
+	case Newest:
+		a.NewestWithin, a.Layout, a.Zone = "", "", ""
+	}
+}
+
 // Word is a text, a number or a boolean as it is written: 1.50 stays 1.50.
 type Word string
 

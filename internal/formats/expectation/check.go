@@ -90,15 +90,15 @@ func (c *Check) holds(value []byte, digits *[celltype.MaxDigits]byte) bool {
 // A bound is a number, or a text.
 type bound struct {
 	text   []byte
-	number number
+	number Number
 	ok     bool // it is a number
 }
 
 func newBound(text string) bound {
 	b := bound{text: []byte(text)}
 	var digits [celltype.MaxDigits]byte
-	if b.number, b.ok = parseNumber(b.text, &digits); b.ok {
-		b.number.digits = bytes.Clone(b.number.digits)
+	if b.number, b.ok = ParseNumber(b.text, &digits); b.ok {
+		b.number = b.number.Clone()
 	}
 	return b
 }
@@ -106,56 +106,9 @@ func newBound(text string) bound {
 // compare says on which side of the bound a value is: as numbers if both are, else by their bytes.
 func (b *bound) compare(value []byte, digits *[celltype.MaxDigits]byte) int {
 	if b.ok {
-		if n, ok := parseNumber(value, digits); ok {
-			return n.compare(b.number)
+		if n, ok := ParseNumber(value, digits); ok {
+			return n.Compare(b.number)
 		}
 	}
 	return bytes.Compare(value, b.text)
-}
-
-// A number is 0.digits × 10^exponent. Its first and last digits are not 0; zero has none, and no sign.
-type number struct {
-	negative bool
-	digits   []byte
-	exponent int64
-}
-
-// parseNumber reads a decimal of any length that the type decimal takes. The digits are in buf.
-func parseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n number, ok bool) {
-	negative, digits, scale, ok := celltype.TakeDecimal(text, buf)
-	if !ok {
-		return n, false
-	}
-	exponent := int64(len(digits)) - scale
-	for len(digits) > 0 && digits[len(digits)-1] == 0 {
-		digits = digits[:len(digits)-1]
-	}
-	if len(digits) == 0 {
-		return number{}, true
-	}
-	return number{negative, digits, exponent}, true
-}
-
-func (n number) sign() int {
-	switch {
-	case len(n.digits) == 0:
-		return 0
-	case n.negative:
-		return -1
-	}
-	return 1
-}
-
-func (n number) compare(o number) int {
-	s := n.sign()
-	if other := o.sign(); s != other || s == 0 {
-		return s - other
-	}
-	if n.exponent != o.exponent {
-		if n.exponent < o.exponent {
-			return -s
-		}
-		return s
-	}
-	return s * bytes.Compare(n.digits, o.digits)
 }

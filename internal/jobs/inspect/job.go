@@ -40,6 +40,10 @@ func (r *Report) Job() []byte {
 		line("format: %s", r.Format)
 	}
 	r.jobColumns(line)
+	if r.Expect != nil {
+		line("")
+	}
+	b.Write(r.Expect)
 	for _, n := range r.Notes {
 		line("# %s", comment(n))
 	}

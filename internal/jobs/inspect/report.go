@@ -1,5 +1,7 @@
 package inspect
 
+import profiles "bulkload/internal/formats/profile"
+
 // Report is what was found. Its JSON is a machine's form of it: fields may be added, and none changes within a schema.
 type Report struct {
 	Schema  int       `json:"schema"`            // 1
@@ -18,6 +20,10 @@ type Report struct {
 	Keys    []Key     `json:"keys,omitempty"`
 	Doubts  []Doubt   `json:"doubts,omitempty"`
 	Notes   []string  `json:"notes,omitempty"`
+
+	Profile *profiles.Profile `json:"profile,omitempty"` // if one was asked for
+	Expect  []byte           `json:"-"`                 // the section expect of the job file; nil: it has none
+
 	header  string
 	reading *reading
 	names   []string // of text without header

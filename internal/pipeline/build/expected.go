@@ -29,12 +29,18 @@ func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter,
 // Checks are what the records are held to.
 func (k *Input) Checks() []*expectation.Check { return k.checks }
 
-// count counts a record that has rows. An empty text is NULL where the file cannot say NULL.
-func (w *readWorker) count(b *source.Batch, row int) {
-	w.tally.Record()
-	for i, column := range w.tally.Columns() {
-		value := b.Field(row, column)
-		w.tally.Value(i, value, b.Null(row, column) || len(value) == 0 && !w.nulls)
+// Counted is the value of a column as expectations take it. An empty text is NULL where the file cannot say NULL ([source.Batch.Nulls]).
+func Counted(b *source.Batch, row, column int, nulls bool) (value []byte, null bool) {
+	value = b.Field(row, column)
+	return value, b.Null(row, column) || len(value) == 0 && !nulls
+}
+
+// Count counts a record.
+func Count(t *expectation.Tally, b *source.Batch, row int, nulls bool) {
+	t.Record()
+	for i, column := range t.Columns() {
+		value, null := Counted(b, row, column, nulls)
+		t.Value(i, value, null)
 	}
 }
 

@@ -191,7 +191,7 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		}
 	}
 	if w.tally != nil {
-		w.count(b, row)
+		Count(w.tally, b, row, w.nulls)
 	}
 	seq := sequence(b.Split, b.Offsets[row])
 	var last *rowMaker // whose values the sort has got last of this record

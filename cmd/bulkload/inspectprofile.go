@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/mask"
+	"bulkload/internal/cli/report"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/formats/expectation"
+	"bulkload/internal/formats/profile"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/inspect"
+	"bulkload/internal/jobs/profiling"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// profileOptions are the flags of inspect --profile.
+type profileOptions struct {
+	profile bool
+	jobFile string
+	share   string
+	hide    string
+	page    string
+	workers int
+}
+
+func (p *profileOptions) add(f *pflag.FlagSet) {
+	settings.Bind(f, settings.To{"job": &p.jobFile, "profile": &p.profile, "profile-share": &p.share, "hide": &p.hide, "report": &p.page, "workers": &p.workers})
+}
+
+// check refuses flags that need others.
+func (p *profileOptions) check() error {
+	for name, value := range map[string]string{"profile-share": p.share, "hide": p.hide, "report": p.page} {
+		if value != "" && !p.profile {
+			return usageError{settings.AboutFlags(fmt.Errorf("--%s is about a profile: give --profile too", name), name)}
+		}
+	}
+	_, err := p.part()
+	return err
+}
+
+// part is the share of the input that is read.
+func (p *profileOptions) part() (float64, error) {
+	if p.share == "" {
+		return 1, nil
+	}
+	number, ok := strings.CutSuffix(p.share, "%")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(percent > 0 && percent <= 100) {
+		return 0, usageError{settings.AboutFlags(fmt.Errorf("--profile-share %q is no share above 0%% and up to 100%%, such as 10%%", p.share), "profile-share")}
+	}
+	return percent / 100, nil
+}
+
+// hidden reports whether values of a column are left out.
+func (p *profileOptions) hidden(column string) bool {
+	list := settings.SplitList(p.hide)
+	return mask.SecretName(column) || slices.Contains(list, column) || slices.Equal(list, []string{"all"})
+}
+
+// read makes the profile of a job's input.
+func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Job) (*profiling.Result, error) {
+	share, err := o.part()
+	if err != nil {
+		return nil, err
+	}
+	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: o.memory, Share: share, Expect: o.write != "", Hide: o.hidden})
+	if err != nil || o.page == "" {
+		return r, err
+	}
+	page := report.Profile{Version: version, At: time.Now(), Profile: r.Profile}
+	for _, in := range job.Inputs {
+		page.Inputs = append(page.Inputs, mask.URLs(in))
+	}
+	var b bytes.Buffer
+	if err := errors.Join(page.Write(&b), durable.Replace(o.page, b.Bytes())); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return r, nil
+}
+
+// add makes the profile of what was inspected, by the job file that is made of it.
+func (o *inspectOptions) add(ctx context.Context, env *cluster.Env, r *inspect.Report, badRecords string) error {
+	s, err := spec.ParseSpec("the job file", r.Job())
+	if err != nil {
+		return err
+	}
+	s.BadRecords = badRecords
+	job, err := s.ResolveTable()
+	if err != nil {
+		return err
+	}
+	result, err := o.read(ctx, env, job)
+	if err != nil {
+		return err
+	}
+	r.Profile = result.Profile
+	r.Expect, err = o.expectations(result)
+	return err
+}
+
+// ofJob makes the profile of a job's input, which is read as the job file says.
+func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env, given spec.Spec) error {
+	if err := stdinOnce(cmd, given); err != nil {
+		return err
+	}
+	job, err := given.ResolveTable()
+	if err != nil {
+		return err
+	}
+	if err := needInputs(job); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if err := listInputs(ctx, env, &job); err != nil {
+		return err
+	}
+	done, err := mountTables(ctx, env, job)
+	if err != nil {
+		return err
+	}
+	result, err := o.read(ctx, env, job)
+	if err != nil {
+		return err
+	}
+	if err := done(ctx); err != nil {
+		return err
+	}
+	r := &inspect.Report{Schema: 1, Inputs: job.Inputs, Files: []inspect.File{}, Profile: result.Profile}
+	for _, f := range result.Files {
+		r.Files = append(r.Files, inspect.File{Path: f.Path, Size: f.Size, Format: string(f.Format), Compression: f.Compression})
+	}
+	if o.write != "" {
+		section, err := o.expectations(result)
+		if err == nil {
+			err = o.writeJob(section)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
+		printProfile(w, r.Profile)
+		if o.write != "" {
+			fmt.Fprintf(w, "expectations: %s (put them into the job file)\n", o.write)
+		}
+	})
+}
+
+// expectations are the section of a job file.
+func (o *inspectOptions) expectations(r *profiling.Result) ([]byte, error) {
+	if o.write == "" {
+		return nil, nil
+	}
+	rest := "the whole input"
+	if !r.Profile.Whole() {
+		rest = "a sample, so they only warn"
+	}
+	section, err := expectation.Write(r.Expect)
+	return slices.Concat(fmt.Appendf(nil, "# Guessed from a profile of %s, with margins: see that they are what you expect.\n", rest), section), err
+}
+
+// printProfile prints a profile as people read it.
+func printProfile(w io.Writer, p *profile.Profile) {
+	if p == nil {
+		return
+	}
+	rest := "all of the input"
+	if !p.Whole() {
+		rest = fmt.Sprintf("a sample: %d of %d parts of the input", p.Parts, p.OfParts)
+	}
+	fmt.Fprintf(w, "profile of %s, %s", setting.Count(p.Records, "record"), rest)
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{p.Rejected, "bad"}, {p.Filtered, "left out by the filter"}} {
+		if n.count > 0 {
+			fmt.Fprintf(w, ", %d %s", n.count, n.what)
+		}
+	}
+	fmt.Fprintln(w)
+	for i := range p.Columns {
+		printProfileColumn(w, p, &p.Columns[i])
+	}
+}
+
+func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
+	fmt.Fprintf(w, "  %s: %s", c.Name, c.Kind)
+	if c.Layout != "" {
+		fmt.Fprintf(w, " (%s)", c.Layout)
+	}
+	about := ""
+	if c.Estimated {
+		about = "about "
+	}
+	fmt.Fprintf(w, ", %d NULL (%.1f %%), %d empty, %s%d different\n", c.Nulls, 100*p.Share(c.Nulls), c.Empty, about, c.Distinct)
+	if c.Kind == profile.None {
+		return
+	}
+	if c.Hidden {
+		fmt.Fprintf(w, "    values are hidden, %d to %d bytes\n", c.Shortest, c.Longest)
+	} else {
+		fmt.Fprintf(w, "    %q to %q, %d to %d bytes\n", short(c.Min), short(c.Max), c.Shortest, c.Longest)
+	}
+	if h := c.Histogram; h != nil && len(h.Bars) > 1 {
+		fmt.Fprintf(w, "    %s from %s %s %s\n", h.Of, h.Label(h.Bars[0].From), sparks(h.Bars), h.Label(h.Bars[len(h.Bars)-1].To))
+	}
+	for i, f := range c.Frequent[:min(len(c.Frequent), 5)] {
+		fmt.Fprintf(w, "%s%q %d", map[bool]string{true: "    ", false: ", "}[i == 0], short(f.Value), f.Count)
+	}
+	switch {
+	case len(c.Frequent) == 0:
+	case c.FrequentError > 0:
+		fmt.Fprintf(w, " times, or at most %d more\n", c.FrequentError)
+	default:
+		fmt.Fprintln(w, " times")
+	}
+}
+
+// short is the beginning of a value.
+func short(text string) string {
+	if r := []rune(text); len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return text
+}
+
+// sparks draws bars, the highest as a full block; what is not 0 is seen.
+func sparks(bars []profile.Bar) string {
+	blocks := []rune("▁▂▃▄▅▆▇█")
+	most := int64(1)
+	for _, b := range bars {
+		most = max(most, b.Count)
+	}
+	var line strings.Builder
+	for _, b := range bars {
+		if b.Count == 0 {
+			line.WriteByte(' ')
+			continue
+		}
+		line.WriteRune(blocks[(b.Count*int64(len(blocks))-1)/most])
+	}
+	return line.String()
+}

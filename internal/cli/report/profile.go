@@ -1,0 +1,112 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bulkload/internal/formats/profile"
+)
+
+// Profile is a page about the columns of an input.
+type Profile struct {
+	Inputs  []string
+	Version string
+	At      time.Time // when it was read
+	*profile.Profile
+}
+
+//go:embed profile.html.tmpl
+var profileText string
+
+// Write makes the file.
+func (p *Profile) Write(w io.Writer) error {
+	v := profileView{Profile: p, pageHead: newPage("bulkload profile of " + strings.Join(p.Inputs, ", "))}
+	for i := range p.Profile.Columns {
+		v.List = append(v.List, p.column(i))
+	}
+	return write(w, profileText, v)
+}
+
+type profileView struct {
+	*Profile
+	pageHead
+	List []columnView
+}
+
+// columnView is what is drawn of a column.
+type columnView struct {
+	*profile.Column
+	N         int
+	ID        string
+	NullShare float64
+	Distinct  string
+	Bars      *barsView
+	Values    []valueBar
+	Height    int // of them
+}
+
+// barsView is a histogram in a field of 1000 by 100.
+type barsView struct {
+	Of    string
+	Path  string
+	Top   string
+	Ticks []tick
+	Rows  []profile.Bar
+	label func(float64) string
+}
+
+// Label is how an end of a bar is written.
+func (b *barsView) Label(x float64) string { return b.label(x) }
+
+// valueBar is a frequent value.
+type valueBar struct {
+	Text  string
+	Count int64
+	Share float64
+	Width string
+	Y     int
+}
+
+func (p *Profile) column(i int) columnView {
+	c := &p.Profile.Columns[i]
+	v := columnView{Column: c, N: i + 1, ID: fmt.Sprintf("c%d", i+1), NullShare: p.Share(c.Nulls), Distinct: count(c.Distinct)}
+	if c.Estimated {
+		v.Distinct = "about " + v.Distinct
+	}
+	if c.Histogram != nil && len(c.Histogram.Bars) > 1 {
+		v.Bars = newBars(c.Histogram)
+	}
+	for k, f := range c.Frequent {
+		text := fmt.Sprintf("%q", f.Value)
+		if f.Cut {
+			text += "…"
+		}
+		v.Values = append(v.Values, valueBar{text, f.Count, p.Share(f.Count), percent(100 * float64(f.Count) / float64(c.Frequent[0].Count)), k * barStep})
+	}
+	v.Height = len(v.Values)*barStep + 4
+	return v
+}
+
+func newBars(h *profile.Histogram) *barsView {
+	b := &barsView{Of: h.Of, label: h.Label}
+	most := int64(0)
+	for _, bar := range h.Bars {
+		most = max(most, bar.Count)
+	}
+	b.Top = count(most)
+	var path strings.Builder
+	wide := 1000 / float64(len(h.Bars))
+	for i, bar := range h.Bars {
+		if bar.Count > 0 {
+			fmt.Fprintf(&path, "M%.2f 100v%.2fh%.2fV100z", float64(i)*wide, -max(100*float64(bar.Count)/float64(most), 0.5), wide*0.9)
+			b.Rows = append(b.Rows, bar)
+		}
+	}
+	b.Path = path.String()
+	n := len(h.Bars)
+	b.Ticks = []tick{{"0%", "start", h.Label(h.Bars[0].From)}, {"50%", "middle", h.Label((h.Bars[0].From + h.Bars[n-1].To) / 2)}, {"100%", "end", h.Label(h.Bars[n-1].To)}}
+	return b
+}

@@ -1,0 +1,90 @@
+package expectation
+
+import (
+	"bytes"
+	"math"
+
+	"bulkload/internal/formats/celltype"
+)
+
+// A Number is a decimal of any length: 0.digits × 10^exponent. Its first and last digits are not 0; zero has none, and no sign.
+type Number struct {
+	negative bool
+	digits   []byte
+	exponent int64
+}
+
+// ParseNumber reads a decimal that the type decimal takes. The digits are in buf.
+func ParseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n Number, ok bool) {
+	negative, digits, scale, ok := celltype.TakeDecimal(text, buf)
+	if !ok {
+		return n, false
+	}
+	exponent := int64(len(digits)) - scale
+	for len(digits) > 0 && digits[len(digits)-1] == 0 {
+		digits = digits[:len(digits)-1]
+	}
+	if len(digits) == 0 {
+		return Number{}, true
+	}
+	return Number{negative, digits, exponent}, true
+}
+
+// Clone is the number with digits of its own.
+func (n Number) Clone() Number {
+	n.digits = bytes.Clone(n.digits)
+	return n
+}
+
+func (n Number) sign() int {
+	switch {
+	case len(n.digits) == 0:
+		return 0
+	case n.negative:
+		return -1
+	}
+	return 1
+}
+
+// Compare is exact.
+func (n Number) Compare(o Number) int {
+	s := n.sign()
+	if other := o.sign(); s != other || s == 0 {
+		return s - other
+	}
+	if n.exponent != o.exponent {
+		if n.exponent < o.exponent {
+			return -s
+		}
+		return s
+	}
+	return s * bytes.Compare(n.digits, o.digits)
+}
+
+// Whole reports whether nothing follows the point.
+func (n Number) Whole() bool { return n.exponent >= int64(len(n.digits)) }
+
+// mostFloat is how many digits count for [Number.Float].
+const mostFloat = 18
+
+// Float is a number near it, and finite: a part of 10^15 of it apart at most, unless it is too large or too small for a float.
+func (n Number) Float() float64 {
+	digits := n.digits[:min(len(n.digits), mostFloat)]
+	mantissa := int64(0)
+	for _, d := range digits {
+		mantissa = mantissa*10 + int64(d)
+	}
+	f := float64(mantissa)
+	switch scale := n.exponent - int64(len(digits)); {
+	case scale >= -22 && scale < 0:
+		f /= math.Pow10(int(-scale))
+	case scale < 0: // in two steps: 10^-340 is 0, and 18 digits of it are not
+		f = f * math.Pow10(-mostFloat) * math.Pow10(int(max(scale+mostFloat, -400)))
+	case scale > 0:
+		f *= math.Pow10(int(min(scale, 400)))
+	}
+	if f = min(f, math.MaxFloat64); n.negative {
+		return -f
+	}
+	return f
+}

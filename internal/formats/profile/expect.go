@@ -1,0 +1,186 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bulkload/internal/formats/expectation"
+)
+
+// Bounds of what is expected.
+const (
+	manyRecords  = 1000 // of fewer, nothing is said that fails a job
+	timesListed  = 50   // how often each value must be there in the mean to be listed
+	codeLength   = 6    // digits from which numbers of one length are taken for codes
+	keyShare     = 0.97 // different values, as a share of the values, from which on they may be unique
+	newestDays   = 7    // age of the newest date up to which it is expected to be new
+	nullsMargin  = 2    // times the share of NULLs
+	leastPercent = 1    // of NULLs that is allowed where there are some
+)
+
+// Expect gives expectations to start from, with margins around what was found. They are guesses: unique has to be counted, and
+// what the profile is not of may differ. Those that would be wrong for few records, or by their nature, only warn. Now is the time with
+// which dates are compared.
+func (p *Profile) Expect(now time.Time) []expectation.Asked {
+	var list []expectation.Asked
+	severity := expectation.Fail
+	if p.Records < manyRecords || !p.Whole() {
+		severity = expectation.Warn
+	}
+	if p.Records > 0 && p.Whole() {
+		least, most := p.Records/2, 2*p.Records
+		list = append(list, expectation.Asked{Severity: severity, Rows: &expectation.AskedRows{Min: &least, Max: &most}})
+	}
+	for i := range p.Columns {
+		list = append(list, p.expect(&p.Columns[i], severity, now)...)
+	}
+	for i := range list {
+		if list[i].Severity == expectation.Fail {
+			list[i].Severity = "" // the default
+		}
+	}
+	return list
+}
+
+// expect is what is expected of a column: of its form, and of its values, which may change and so only warn.
+func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expectation.Asked) {
+	form := expectation.Asked{Column: c.Name, Severity: severity}
+	values := expectation.Asked{Column: c.Name, Severity: expectation.Warn}
+	switch {
+	case c.Nulls == 0:
+		form.Nulls = "0"
+	case c.Values+c.Empty > 0:
+		percent := math.Ceil(max(100*p.Share(c.Nulls)*nullsMargin, leastPercent))
+		if percent < 100 {
+			values.Nulls = strconv.FormatFloat(percent, 'f', 0, 64) + "%"
+		}
+	}
+	if c.Empty == 0 && c.Values > 1 {
+		form.Unique = c.Kind != Date && (c.Kind != Number || c.Whole) && float64(c.Distinct) >= keyShare*float64(c.Values)
+		c.expectValues(&form, &values, now)
+	}
+	for _, a := range []expectation.Asked{form, values} {
+		if a.Expects() {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// expectValues is about values, of which none is empty.
+func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
+	code := c.Digits && c.Shortest == c.Longest && c.Longest >= codeLength
+	if code {
+		form.Matches = fmt.Sprintf("[0-9]{%d}", c.Longest)
+	}
+	listed := c.listed()
+	switch {
+	case c.Hidden:
+	case listed != nil:
+		values.Values = listed
+	case c.Kind == Number && !code && !form.Unique:
+		values.Min, values.Max = c.around()
+	case c.Kind == Date:
+		values.Min = expectation.Word(yearBefore(c.Min))
+		if at, err := time.Parse("2006-01-02", strings.ReplaceAll(c.Max[:10], "/", "-")); err == nil {
+			if age := now.Sub(at); age >= 0 && age < newestDays*24*time.Hour {
+				days := 2*int(age/(24*time.Hour)) + 2
+				values.NewestWithin, values.Layout = fmt.Sprintf("%dd", days), c.Layout
+			}
+		}
+	}
+}
+
+// listed are all values of a column that has few, each of them often; else nil.
+func (c *Column) listed() (words []expectation.Word) {
+	if c.Estimated || c.Distinct > mostFrequent || c.Values < timesListed*c.Distinct || c.Kind == Date {
+		return nil
+	}
+	for _, f := range c.Frequent {
+		if f.Cut || !utf8.ValidString(f.Value) || strings.ContainsRune(f.Value, utf8.RuneError) {
+			return nil // not all of it is known
+		}
+		words = append(words, expectation.Word(f.Value))
+	}
+	slices.Sort(words)
+	return words
+}
+
+// plainNumber is one whose digits are few enough to reckon with.
+var plainNumber = regexp.MustCompile(`^[+-]?[0-9]{0,30}\.?[0-9]{0,30}$`)
+
+// around are bounds with half of the range on either side, of two digits. What is not below 0 stays so.
+func (c *Column) around() (low, high expectation.Word) {
+	if !plainNumber.MatchString(c.Min) || !plainNumber.MatchString(c.Max) {
+		return "", ""
+	}
+	least, ok := new(big.Rat).SetString(c.Min)
+	greatest, ok2 := new(big.Rat).SetString(c.Max)
+	if !ok || !ok2 {
+		return "", ""
+	}
+	margin := new(big.Rat).Sub(greatest, least)
+	margin.Quo(margin, big.NewRat(2, 1))
+	from, to := new(big.Rat).Sub(least, margin), new(big.Rat).Add(greatest, margin)
+	if least.Sign() >= 0 && from.Sign() < 0 {
+		from.SetInt64(0)
+	}
+	if greatest.Sign() <= 0 && to.Sign() > 0 {
+		to.SetInt64(0)
+	}
+	return expectation.Word(roundDown(from)), expectation.Word(roundUp(to))
+}
+
+// roundDown is a number of two digits that is not above x.
+func roundDown(x *big.Rat) string {
+	up := roundUp(new(big.Rat).Neg(x))
+	switch text, negative := strings.CutPrefix(up, "-"); {
+	case negative, up == "0":
+		return text
+	default:
+		return "-" + up
+	}
+}
+
+// roundUp is a number of two digits that is not below x.
+func roundUp(x *big.Rat) string {
+	if x.Sign() == 0 {
+		return "0"
+	}
+	f, _ := x.Float64()
+	unit := new(big.Rat).SetInt64(1)
+	ten := big.NewRat(10, 1)
+	for e := int(math.Floor(math.Log10(math.Abs(f)))) - 1; e != 0; {
+		if e > 0 {
+			unit.Mul(unit, ten)
+			e--
+		} else {
+			unit.Quo(unit, ten)
+			e++
+		}
+	}
+	n := new(big.Rat).Quo(x, unit)
+	whole := new(big.Int).Quo(n.Num(), n.Denom()) // towards 0
+	if x.Sign() > 0 && !n.IsInt() {
+		whole.Add(whole, big.NewInt(1))
+	}
+	rounded := new(big.Rat).Mul(new(big.Rat).SetInt(whole), unit)
+	text := rounded.FloatString(40)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+// yearBefore is the first day of the year before that of a date, in its form.
+func yearBefore(date string) string {
+	year, err := strconv.Atoi(date[:4])
+	if err != nil || year == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%04d%c01%c01", year-1, date[4], date[4])
+}

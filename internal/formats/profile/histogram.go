@@ -1,0 +1,118 @@
+package profile
+
+import "math"
+
+const (
+	mostBins = 64
+	// leastExponent has the numbers near 0 in one bin; 2^-leastExponent is finite.
+	leastExponent = -1000
+)
+
+// A histogram counts numbers in bins that are 2^exponent wide and begin at a multiple of it: the narrowest of which [mostBins] suffice.
+// So its bins follow from the least and the greatest number, and the order in which numbers are added does not matter.
+type histogram struct {
+	count     int64
+	low, high float64 // of the numbers; there are no bins as long as they are one
+	exponent  int
+	first     int64 // number of the first bin
+	bins      [mostBins]int64
+}
+
+// add counts a finite number n times.
+func (h *histogram) add(x float64, n int64) {
+	switch {
+	case n == 0:
+		return
+	case h.count == 0:
+		h.low, h.high = x, x
+	case x < h.low || x > h.high:
+		h.widen(min(x, h.low), max(x, h.high))
+	}
+	if h.count += n; h.low < h.high {
+		h.bins[binOf(x, h.exponent)-h.first] += n
+	}
+}
+
+// widen makes bins from one number to another.
+func (h *histogram) widen(low, high float64) {
+	old := *h
+	h.low, h.high, h.exponent = low, high, exponentOf(low, high)
+	h.first, h.bins = binOf(low, h.exponent), [mostBins]int64{}
+	if old.low == old.high {
+		h.bins[binOf(old.low, h.exponent)-h.first] = old.count
+		return
+	}
+	h.take(&old)
+}
+
+// take adds the bins of another histogram, which are not wider.
+func (h *histogram) take(o *histogram) {
+	for i, n := range o.bins {
+		if n > 0 {
+			h.bins[(o.first+int64(i))>>(h.exponent-o.exponent)-h.first] += n
+		}
+	}
+}
+
+// merge adds what another has counted.
+func (h *histogram) merge(o *histogram) {
+	switch {
+	case o.count == 0:
+	case o.low == o.high:
+		h.add(o.low, o.count)
+	case h.count == 0:
+		*h = *o
+	default:
+		if low, high := min(h.low, o.low), max(h.high, o.high); low < h.low || high > h.high {
+			h.widen(low, high)
+		}
+		h.count += o.count
+		h.take(o)
+	}
+}
+
+// coarsen makes bins that are at least 2^exponent wide.
+func (h *histogram) coarsen(exponent int) {
+	if h.low == h.high || h.exponent >= exponent {
+		return
+	}
+	old := *h
+	h.exponent = exponent
+	h.first, h.bins = binOf(h.low, exponent), [mostBins]int64{}
+	h.take(&old)
+}
+
+// bars are the bins from the first to the last that has numbers.
+func (h *histogram) bars() []Bar {
+	if h.count == 0 {
+		return nil
+	}
+	if h.low == h.high {
+		return []Bar{{h.low, h.low, h.count}}
+	}
+	var bars []Bar
+	for i := range binOf(h.high, h.exponent) - h.first + 1 {
+		from, to := math.Ldexp(float64(h.first+i), h.exponent), math.Ldexp(float64(h.first+i+1), h.exponent)
+		bars = append(bars, Bar{max(from, -math.MaxFloat64), min(to, math.MaxFloat64), h.bins[i]})
+	}
+	return bars
+}
+
+// exponentOf is the least exponent with which numbers from low to high have [mostBins] bins at most. It does not fall when there are more
+// numbers: all of it is about their least and their greatest.
+func exponentOf(low, high float64) int {
+	e := max(leastExponent, math.Ilogb(high/2-low/2)-4)
+	for binOf(high, e)-binOf(low, e) >= mostBins {
+		e++
+	}
+	return e
+}
+
+// binOf is the number of the bin of x.
+func binOf(x float64, exponent int) int64 {
+	scaled := math.Ldexp(x, -exponent)
+	if scaled == 0 && x < 0 {
+		return -1 // it is too small for a float
+	}
+	return int64(math.Floor(scaled))
+}

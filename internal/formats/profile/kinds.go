@@ -1,0 +1,86 @@
+package profile
+
+// kinds are a set of what values can be: numbers, and dates of each layout. No value is of two kinds.
+type kinds uint8
+
+// The layouts are those in which the order of texts is that of their times.
+var layouts = []string{"yyyy-MM-dd", "yyyy/MM/dd", "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ss", "yyyy-MM-dd HH:mm:ss.SSS", "yyyy-MM-dd'T'HH:mm:ss.SSS"}
+
+const (
+	kindNumber kinds = 1
+	firstDate  kinds = 2 // of the first layout; the others follow
+	allKinds         = firstDate<<6 - 1
+)
+
+// Kind is what all values of a column are.
+type Kind string
+
+// The kinds.
+const (
+	Number Kind = "number"
+	Date   Kind = "date"
+	Text   Kind = "text"
+	None   Kind = "none" // there is no value
+)
+
+// kind is that of values that fit these kinds.
+func (k kinds) kind() (kind Kind, layout string) {
+	switch {
+	case k == allKinds:
+		return None, ""
+	case k&kindNumber != 0:
+		return Number, ""
+	}
+	for i, l := range layouts {
+		if k&(firstDate<<i) != 0 {
+			return Date, l
+		}
+	}
+	return Text, ""
+}
+
+// layoutOf is the one that a text may have by its form, -1 for none.
+func layoutOf(text []byte) int {
+	n := len(text)
+	if n != 10 && n != 19 && n != 23 || text[4] != text[7] || text[4] != '-' && text[4] != '/' {
+		return -1
+	}
+	switch {
+	case n == 10 && text[4] == '-':
+		return 0
+	case n == 10:
+		return 1
+	case text[4] == '/' || text[10] != ' ' && text[10] != 'T':
+		return -1
+	}
+	at := 2
+	if n == 23 {
+		at = 4
+	}
+	if text[10] == 'T' {
+		at++
+	}
+	return at
+}
+
+// date is the time of a text in milliseconds, and its layout; 0 if it is no date.
+func (t *Tally) date(text []byte) (ms float64, fits kinds) {
+	i := layoutOf(text)
+	if i < 0 {
+		return 0, 0
+	}
+	at, _, err := t.dates[i].Parse(text)
+	if err != nil {
+		return 0, 0
+	}
+	return float64(at), firstDate << i
+}
+
+func onlyDigits(text []byte) bool {
+	for _, b := range text {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return true
+}

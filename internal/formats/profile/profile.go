@@ -1,0 +1,164 @@
+package profile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// mostFrequent is how many values of a column a profile names.
+const mostFrequent = 10
+
+// Profile is what was found. Its JSON is a machine's form of it: fields may be added.
+type Profile struct {
+	Records  int64    `json:"records"`  // that were counted
+	Rejected int64    `json:"rejected"` // bad ones
+	Filtered int64    `json:"filtered"` // left out by the job's filter
+	Bytes    int64    `json:"bytes"`    // of input that was read, as a build counts it
+	Parts    int      `json:"parts"`    // of the input that were read
+	OfParts  int      `json:"of_parts"`
+	Columns  []Column `json:"columns"`
+}
+
+// Column is a column. Values are those that are neither NULL nor empty.
+type Column struct {
+	Name          string     `json:"name"`
+	Kind          Kind       `json:"kind"`
+	Layout        string     `json:"layout,omitempty"` // of dates
+	Values        int64      `json:"values"`
+	Nulls         int64      `json:"nulls"`
+	Empty         int64      `json:"empty"`
+	Distinct      int64      `json:"distinct"`
+	Estimated     bool       `json:"distinct_estimated,omitempty"`
+	DistinctError float64    `json:"distinct_error,omitempty"` // the standard error of an estimate, as a share
+	Min           string     `json:"min,omitempty"`            // as it is written, to 1,024 bytes
+	Max           string     `json:"max,omitempty"`
+	Whole         bool       `json:"whole,omitempty"`  // numbers without a fraction
+	Digits        bool       `json:"digits,omitempty"` // values of digits alone
+	Shortest      int64      `json:"shortest"`         // bytes of a value
+	Longest       int64      `json:"longest"`          //
+	Histogram     *Histogram `json:"histogram,omitempty"`
+	Frequent      []Frequent `json:"frequent,omitempty"`       // the most frequent values, the first of them first
+	FrequentError int64      `json:"frequent_error,omitempty"` // counts are too low by at most so many; a value that is not listed may have as many
+	Hidden        bool       `json:"hidden,omitempty"`         // values are left out
+}
+
+// Histogram has bars from the least to the greatest; those between that nothing is in are there too.
+type Histogram struct {
+	Of   string `json:"of"` // numbers, times (milliseconds since 1970, without a zone UTC) or lengths (bytes)
+	Bars []Bar  `json:"bars"`
+}
+
+// The kinds of histograms.
+const (
+	OfNumbers = "numbers"
+	OfTimes   = "times"
+	OfLengths = "lengths"
+)
+
+// Bar is how many numbers are not below From and below To. If both are the same it is that number.
+type Bar struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Count int64   `json:"count"`
+}
+
+// Frequent is a value that is frequent.
+type Frequent struct {
+	Value string `json:"value"`         // its first 128 bytes
+	Cut   bool   `json:"cut,omitempty"` // it is longer
+	Count int64  `json:"count"`         // at least so often
+}
+
+// Share is that of the records which a number of them is.
+func (p *Profile) Share(n int64) float64 {
+	return float64(n) / float64(max(p.Records, 1))
+}
+
+// Whole reports whether all of the input was read.
+func (p *Profile) Whole() bool { return p.Parts == p.OfParts }
+
+// Profile is what was counted of columns with these names.
+func (t *Tally) Profile(names []string) *Profile {
+	p := &Profile{Records: t.records, Columns: []Column{}}
+	for i := range t.columns {
+		p.Columns = append(p.Columns, t.columns[i].column(names[i], t.records))
+	}
+	return p
+}
+
+func (c *column) column(name string, records int64) Column {
+	c.settle()
+	n := Column{Name: name, Nulls: c.nulls, Empty: c.empty, Values: records - c.nulls - c.empty}
+	n.Kind, n.Layout = c.kinds.kind()
+	if n.Kind == None {
+		return n
+	}
+	n.Digits, n.Shortest, n.Longest = c.digits, int64(c.lengths.low), int64(c.lengths.high)
+	n.Histogram = &Histogram{Of: OfLengths}
+	drawn, least, greatest := &c.lengths, c.least, c.greatest
+	switch n.Kind {
+	case Number:
+		n.Histogram.Of, n.Whole = OfNumbers, c.whole
+		drawn, least, greatest = &c.numbers, c.low.text, c.high.text
+	case Date:
+		n.Histogram.Of, drawn = OfTimes, &c.numbers
+	}
+	if n.Kind != Number || c.whole {
+		drawn.coarsen(0)
+	}
+	n.Histogram.Bars, n.Min, n.Max = drawn.bars(), valid(least), valid(greatest)
+	exact := false
+	if n.Distinct, exact = c.frequent.distinct(); !exact {
+		n.Distinct, n.Estimated, n.DistinctError = min(n.Distinct, n.Values), true, DistinctError
+	}
+	n.Frequent, n.FrequentError = c.frequent.first(), c.frequent.taken
+	return n
+}
+
+// first are the most frequent values that are there at least twice as often as the counts may be wrong by.
+func (f *frequent) first() (list []Frequent) {
+	places := make([]*counted, 0, len(f.values))
+	for i := range f.values {
+		if v := &f.values[i]; v.count > 2*f.taken {
+			places = append(places, v)
+		}
+	}
+	slices.SortFunc(places, func(a, b *counted) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), slices.Compare(f.textOf(a), f.textOf(b)), cmp.Compare(a.hash, b.hash))
+	})
+	for _, v := range places[:min(len(places), mostFrequent)] {
+		list = append(list, Frequent{valid(f.textOf(v)), v.length > v.kept, v.count})
+	}
+	return list
+}
+
+// valid is a text in UTF-8.
+func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
+
+// Hide takes the values out of a column: what is left are counts and lengths.
+func (c *Column) Hide() {
+	c.Hidden, c.Min, c.Max, c.Frequent = true, "", "", nil
+	if h := c.Histogram; h != nil && h.Of != OfLengths {
+		c.Histogram = nil
+	}
+}
+
+// Label is how a number of the histogram is written.
+func (h *Histogram) Label(x float64) string {
+	if h.Of == OfTimes {
+		return time.UnixMilli(int64(x)).UTC().Format("2006-01-02 15:04")
+	}
+	return number(x)
+}
+
+// number is a short text of a number.
+func number(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}

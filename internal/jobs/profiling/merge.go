@@ -1,0 +1,94 @@
+package profiling
+
+import (
+	"context"
+	"sync"
+
+	"bulkload/internal/formats/profile"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/source"
+)
+
+// A merger adds the tallies of parts in the order of the parts. Few are open at a time, so that one slow part does not have those of all
+// others wait in memory.
+type merger struct {
+	columns, most int
+
+	mu      sync.Mutex
+	changed sync.Cond
+	total   *profile.Tally
+	ready   map[int]*profile.Tally // parts that wait for one before them
+	done    int                    // parts that were added
+	free    []*profile.Tally
+}
+
+func newMerger(columns, most int) *merger {
+	m := &merger{columns: columns, most: most, total: profile.New(columns), ready: map[int]*profile.Tally{}}
+	m.changed.L = &m.mu
+	return m
+}
+
+// tally is an empty one for a part. It waits while too many are open. Parts begin in their order, so the one that is waited for is read.
+func (m *merger) tally(ctx context.Context, part int) (*profile.Tally, error) {
+	stop := context.AfterFunc(ctx, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.changed.Broadcast()
+	})
+	defer stop()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for part >= m.done+m.most && ctx.Err() == nil {
+		m.changed.Wait()
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if n := len(m.free); n > 0 {
+		t := m.free[n-1]
+		m.free = m.free[:n-1]
+		return t, nil
+	}
+	return profile.New(m.columns), nil
+}
+
+// add takes the tally of a part.
+func (m *merger) add(part int, t *profile.Tally) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ready[part] = t
+	for next, ok := m.ready[m.done]; ok; next, ok = m.ready[m.done] {
+		m.total.Merge(next)
+		next.Reset()
+		m.free = append(m.free, next)
+		delete(m.ready, m.done)
+		m.done++
+	}
+	m.changed.Broadcast()
+}
+
+// columnCounter counts values for a profile.
+type columnCounter struct {
+	*merger
+	columns int
+	t       *profile.Tally
+}
+
+func (c *columnCounter) begin(ctx context.Context, part int) (err error) {
+	c.t, err = c.tally(ctx, part)
+	return err
+}
+
+func (c *columnCounter) end(part int) { c.add(part, c.t) }
+
+// batch goes by columns: what is known of one stays in the processor's cache.
+func (c *columnCounter) batch(b *source.Batch, rows []int) {
+	nulls := b.Nulls()
+	c.t.Records(int64(len(rows)))
+	for column := range c.columns {
+		for _, row := range rows {
+			value, null := build.Counted(b, row, column, nulls)
+			c.t.Value(column, value, null)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package profiling
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/formats/expectation"
+	"bulkload/internal/formats/profile"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/source"
+)
+
+// Options say how much is read, and with what.
+type Options struct {
+	Workers int       // default the number of cores
+	Memory  spec.Size // default [spec.DefaultMemory]
+	Share   float64   // of the input; 0 and 1 are all of it
+	Expect  bool      // make expectations too, for which the input is read twice
+	Hide    func(column string) bool
+
+	splitSize int64 // of tests
+}
+
+// sampleSplit is the size of text's parts where some of them are read.
+const sampleSplit = 1 << 20
+
+// Result is what was found.
+type Result struct {
+	Profile *profile.Profile
+	Files   []source.FileInfo
+	Expect  []expectation.Asked // that the records which were read meet
+}
+
+// Run reads the inputs of a job.
+func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (r *Result, err error) {
+	w := build.WorkOptions{Workers: o.Workers, Memory: o.Memory, SplitSize: o.splitSize}
+	if o.Share > 0 && o.Share < 1 && w.SplitSize == 0 {
+		w.SplitSize = sampleSplit
+	}
+	in, err := build.OpenInput(ctx, resolve, job, w)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	now := time.Now()
+	rd := &reading{in: in, job: job, now: now, options: build.Options{Workers: o.Workers, Memory: o.Memory, Budget: in.Budget, Missing: source.Missing(job.Missing)}.WithDefaults()}
+	rd.splits = chosen(len(in.Source.Splits()), o.Share)
+	p, err := rd.profile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r = &Result{Profile: p, Files: in.Source.Files()}
+	if o.Hide != nil {
+		for i := range p.Columns {
+			if o.Hide(p.Columns[i].Name) {
+				p.Columns[i].Hide()
+			}
+		}
+	}
+	if o.Expect {
+		r.Expect, err = rd.met(ctx, p.Expect(now))
+	}
+	return r, err
+}
+
+// chosen are parts that are spread evenly.
+func chosen(n int, share float64) (list []int) {
+	count := n
+	if share > 0 && share < 1 {
+		count = min(n, max(1, int(math.Round(float64(n)*share))))
+	}
+	for i := range count {
+		list = append(list, (2*i+1)*n/(2*count))
+	}
+	return list
+}
+
+// reading reads the chosen parts of an input.
+type reading struct {
+	in       *build.Input
+	job      spec.Job
+	now      time.Time
+	options  build.Options
+	splits   []int
+	filtered atomic.Int64
+	bytes    atomic.Int64
+}
+
+// A counter counts the records of one part after the other. It belongs to one goroutine.
+type counter interface {
+	begin(ctx context.Context, part int) error
+	batch(b *source.Batch, rows []int)
+	end(part int)
+}
+
+// run reads the parts. Workers have a counter each.
+func (r *reading) run(ctx context.Context, again bool, newCounter func() counter) error {
+	var next atomic.Int64
+	r.filtered.Store(0)
+	r.bytes.Store(0)
+	err := workers.Run(ctx, min(r.options.Workers, max(len(r.splits), 1)), func(ctx context.Context, _ int) error {
+		filter, err := r.filter()
+		if err != nil {
+			return err
+		}
+		reader, c := r.in.Source.NewReader(), newCounter()
+		if again {
+			reader.PassOver()
+		}
+		var rows []int
+		for part := int(next.Add(1) - 1); part < len(r.splits); part = int(next.Add(1) - 1) {
+			if err := c.begin(ctx, part); err != nil {
+				return err
+			}
+			err := reader.Read(ctx, r.splits[part], func(b *source.Batch) (err error) {
+				if rows, err = r.rows(rows[:0], b, filter, again); err == nil {
+					c.batch(b, rows)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			c.end(part)
+		}
+		return nil
+	})
+	if err == nil && !again {
+		err = r.options.Budget.Finish(r.in.Source.Records())
+	}
+	if err != nil {
+		r.in.Source.AddLine(err)
+		return r.options.ReadError(err)
+	}
+	return build.Recheck(ctx, r.in.Source)
+}
+
+// filter is the job's.
+func (r *reading) filter() (*build.Filter, error) {
+	f := r.job.RowFilter()
+	if f == nil {
+		return nil, nil
+	}
+	columns := r.in.Source.Columns()
+	if err := keygen.CheckValue(f, columns); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	p := &build.Plan{Columns: columns, Filter: f, Timestamp: r.job.Timestamp}
+	if p.Timestamp == 0 {
+		p.Timestamp = r.now.UnixMilli()
+	}
+	var err error
+	if p.Salt, err = r.job.Salt(); err != nil {
+		return nil, err
+	}
+	return p.NewFilter()
+}
+
+// rows are those of a batch that the filter leaves.
+func (r *reading) rows(rows []int, b *source.Batch, f *build.Filter, again bool) ([]int, error) {
+	for row := range b.Rows {
+		keep, err := f.Keeps(b, row)
+		switch {
+		case err == nil && keep:
+			rows = append(rows, row)
+		case err == nil:
+			r.filtered.Add(1)
+		case !again:
+			if err := r.options.Budget.Reject(build.RowError(b, row, err)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.bytes.Add(b.Bytes)
+	r.options.Budget.Count(int64(b.Rows))
+	return rows, nil
+}
+
+// profile reads for the profile.
+func (r *reading) profile(ctx context.Context) (*profile.Profile, error) {
+	columns := r.in.Source.Columns()
+	m := newMerger(len(columns), 2*r.options.Workers)
+	err := r.run(ctx, false, func() counter { return &columnCounter{merger: m, columns: len(columns)} })
+	if err != nil {
+		return nil, err
+	}
+	p := m.total.Profile(columns)
+	p.Rejected, p.Filtered, p.Bytes = r.options.Budget.Bad(), r.filtered.Load(), r.bytes.Load()
+	p.Parts, p.OfParts = len(r.splits), len(r.in.Source.Splits())
+	if !p.Whole() {
+		return p, nil
+	}
+	return p, r.options.AllColumns(r.in.Source.Lacking(), p.Records)
+}
