@@ -71,6 +71,12 @@ func reportFiles(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
+	for name, text := range map[string]string{"profile": "HELD", "profile-hostile": hostile + strings.Repeat("W", 300)} {
+		files[name] = filepath.Join(dir, name+".html")
+		if err := os.WriteFile(files[name], []byte(profilePage(text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	more, err := filepath.Glob(os.Getenv("BULKLOAD_REPORTS"))
 	if err != nil {
 		t.Fatal(err)

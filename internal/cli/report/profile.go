@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ type barsView struct {
 	Path  string
 	Top   string
 	Ticks []tick
+	Last  string // the text of the last tick
 	Rows  []profile.Bar
 	label func(float64) string
 }
@@ -106,7 +108,11 @@ func newBars(h *profile.Histogram) *barsView {
 		}
 	}
 	b.Path = path.String()
-	n := len(h.Bars)
-	b.Ticks = []tick{{"0%", "start", h.Label(h.Bars[0].From)}, {"50%", "middle", h.Label((h.Bars[0].From + h.Bars[n-1].To) / 2)}, {"100%", "end", h.Label(h.Bars[n-1].To)}}
+	from, to := h.Bars[0].From, h.Bars[len(h.Bars)-1].To
+	b.Last = h.Label(to)
+	b.Ticks = []tick{{"0%", "start", h.Label(from)}, {"100%", "end", b.Last}}
+	if middle := h.Label(from/2 + to/2); len(middle) <= 12 { // there is room for three on a phone
+		b.Ticks = slices.Insert(b.Ticks, 1, tick{"50%", "middle", middle})
+	}
 	return b
 }

@@ -149,10 +149,14 @@ func (c *Column) Hide() {
 
 // Label is how a number of the histogram is written.
 func (h *Histogram) Label(x float64) string {
-	if h.Of == OfTimes {
-		return time.UnixMilli(int64(x)).UTC().Format("2006-01-02 15:04")
+	if h.Of != OfTimes {
+		return number(x)
 	}
-	return number(x)
+	layout := "2006-01-02 15:04"
+	if b := h.Bars[0]; b.To-b.From >= 24*60*60*1000 {
+		layout = time.DateOnly
+	}
+	return time.UnixMilli(int64(x)).UTC().Format(layout)
 }
 
 // number is a short text of a number.

@@ -73,7 +73,11 @@ func readJob(t testing.TB, file []byte, names []string) ([]map[string]any, error
 	if err != nil {
 		return nil, err
 	}
-	return jobtest.Texts(t.Context(), in.Source)
+	rows, err := jobtest.Texts(t.Context(), in.Source)
+	if err == nil {
+		profiled(t, j, rows)
+	}
+	return rows, err
 }
 
 func look(t testing.TB, path string, s spec.Spec, o inspect.Options) *inspect.Report {
