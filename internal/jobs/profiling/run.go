@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,11 +20,11 @@ import (
 
 // Options say how much is read, and with what.
 type Options struct {
-	Workers int       // default the number of cores
-	Memory  spec.Size // default [spec.DefaultMemory]
-	Share   float64   // of the input; 0 and 1 are all of it
-	Expect  bool      // make expectations too, for which the input is read twice
-	Hide    func(column string) bool
+	Workers int                      // default the number of cores
+	Memory  spec.Size                // default [spec.DefaultMemory]
+	Share   float64                  // of the input; 0 and 1 are all of it
+	Expect  bool                     // make expectations too, for which the input is read twice
+	Hide    func(column string) bool // whether values are left out, in addition to columns that the job masks
 
 	splitSize int64 // of tests
 }
@@ -57,11 +58,10 @@ func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (
 		return nil, err
 	}
 	r = &Result{Profile: p, Files: in.Source.Files()}
-	if o.Hide != nil {
-		for i := range p.Columns {
-			if o.Hide(p.Columns[i].Name) {
-				p.Columns[i].Hide()
-			}
+	masked := job.Masked()
+	for i := range p.Columns {
+		if name := p.Columns[i].Name; slices.Contains(masked, name) || o.Hide != nil && o.Hide(name) {
+			p.Columns[i].Hide()
 		}
 	}
 	if o.Expect {

@@ -152,6 +152,19 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
+// TestMasked: values that the job masks in its cells are not in the profile.
+func TestMasked(t *testing.T) {
+	s := jobtest.CSVSpec(writeOrders(t, orders(testcheck.Rand(t), 100)))
+	s.SaltFile = filepath.Join(t.TempDir(), "salt")
+	testcheck.Must(t, os.WriteFile(s.SaltFile, []byte("0123456789abcdef0123456789abcdef"), 0o600))
+	s.Cells = []spec.CellSpec{{Qualifier: "n", Expr: "salted(upper(note))"}, {Rest: true}}
+	for _, c := range profileOf(t, s, Options{}).Profile.Columns {
+		if c.Hidden != (c.Name == "note") || c.Hidden != (c.Min == "") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // TestShare reads parts that are spread over the input, and expects nothing that fails a job.
 func TestShare(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 20_000)

@@ -89,6 +89,18 @@ func (j Job) salted() bool {
 	})
 }
 
+// Masked are the columns that a cell of the job's tables masks by salted(x).
+func (j Job) Masked() (columns []string) {
+	for _, t := range j.Targets() {
+		for _, c := range t.Cells {
+			if e, err := c.Expression(); err == nil && e != nil && keygen.Calls(e, "salted") {
+				columns = append(columns, keygen.Columns(e)...)
+			}
+		}
+	}
+	return columns
+}
+
 // checkSalt refuses salted(x) without a file of its secret.
 func (j Job) checkSalt() error {
 	if j.SaltFile == "" && j.salted() {
