@@ -82,8 +82,11 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 	if len(paths) > 0 {
 		given.Inputs, given.InputsFrom = paths, ""
 	}
-	if o.profile && o.jobFile != "" {
+	switch {
+	case o.profile && o.jobFile != "":
 		return o.ofJob(cmd, g, env, given)
+	case len(given.Inputs) == 0:
+		return usageError{errors.New("the job file names no inputs: name the files, directories or patterns to inspect")}
 	}
 	r, err := inspect.Run(cmd.Context(), env.Source, given.Inputs, given, inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
 	if err != nil {

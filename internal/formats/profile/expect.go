@@ -74,7 +74,7 @@ func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expe
 	return list
 }
 
-// expectValues is about values, of which none is empty.
+// expectValues is about the values of a column without empty ones.
 func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
 	code := c.Digits && c.Shortest == c.Longest && c.Longest >= codeLength
 	if code {

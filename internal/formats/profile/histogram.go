@@ -8,8 +8,8 @@ const (
 	leastExponent = -1000
 )
 
-// A histogram counts numbers in bins that are 2^exponent wide and begin at a multiple of it: the narrowest of which [mostBins] suffice.
-// So its bins follow from the least and the greatest number, and the order in which numbers are added does not matter.
+// A histogram counts numbers in bins that are 2^exponent wide and begin at a multiple of it: the narrowest, if there are to be
+// [mostBins] at most. So its bins follow from the least and the greatest number, and the order in which numbers are added does not matter.
 type histogram struct {
 	count     int64
 	low, high float64 // of the numbers; there are no bins as long as they are one

@@ -44,7 +44,7 @@ func (t *Tally) Reset() {
 	}
 }
 
-// Records counts records, of which every column gets its values.
+// Records counts records. Every column gets their values by [Tally.Value].
 func (t *Tally) Records(n int64) { t.records += n }
 
 // Value counts the value of the i-th column.

@@ -22,7 +22,7 @@ type Report struct {
 	Notes   []string  `json:"notes,omitempty"`
 
 	Profile *profiles.Profile `json:"profile,omitempty"` // if one was asked for
-	Expect  []byte           `json:"-"`                 // the section expect of the job file; nil: it has none
+	Expect  []byte            `json:"-"`                 // the section expect of the job file; nil: it has none
 
 	header  string
 	reading *reading

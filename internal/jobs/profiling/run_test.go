@@ -131,6 +131,20 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// TestNotUnique: a profile cannot tell that one value is there twice; the second reading does.
+func TestNotUnique(t *testing.T) {
+	lines := orders(testcheck.Rand(t), 5000)
+	lines[4000] = lines[30]
+	s := jobtest.CSVSpec(writeOrders(t, lines))
+	r := profileOf(t, s, Options{Expect: true})
+	if bad := met(t, s, r.Expect); bad != nil {
+		t.Error(bad)
+	}
+	if id := r.Expect[1]; id.Column != "id" || id.Unique || id.Matches == "" || !r.Profile.Expect(time.Now())[1].Unique {
+		t.Errorf("%+v", id)
+	}
+}
+
 // TestBadRecords: they are counted and judged as a build does it, and the filter's are left out.
 func TestBadRecords(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 3000)
