@@ -131,7 +131,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// TestNotUnique: a profile cannot tell that one value is there twice; the second reading does.
+// TestNotUnique: a profile does not know that one value is there twice; the second reading does.
 func TestNotUnique(t *testing.T) {
 	lines := orders(testcheck.Rand(t), 5000)
 	lines[4000] = lines[30]
