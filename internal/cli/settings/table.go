@@ -128,7 +128,7 @@ var table = []Entry{
 	{Flag: "sample", Usage: "most bytes that are read of all files together, unpacked"},
 	{Flag: "write", Usage: "write a job file to start from, which must not exist; with --profile it has expectations, with --job only these"},
 	{Flag: "profile", Usage: "read the whole input, and say of each column NULLs, different values, least and greatest, a histogram, frequent values: data of the records"},
-	{Flag: "profile-share", Such: []string{"1%", "10%"}, Usage: "with --profile: read so much of the input, such as 10%, in parts that are spread evenly (default: all)"},
+	{Flag: "profile-share", Such: []string{"10%"}, Usage: "with --profile: read so much of the input, such as 10%, in parts that are spread evenly (default: all)"},
 	{Flag: "hide", Commas: true, Usage: "with --profile: columns whose values are left out, separated by commas; all: those of all"},
 	{Flag: "values", Usage: "show some values of each column, which may be personal data"},
 	{Flag: "format", Of: "get scan", Own: true, Default: "jsonl", Values: []string{"jsonl", "csv", "table"}, Usage: "jsonl, csv or table"},
