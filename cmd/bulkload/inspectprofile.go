@@ -65,19 +65,17 @@ func (p *profileOptions) part() (float64, error) {
 	return percent / 100, nil
 }
 
-// hidden reports whether values of a column are left out.
-func (p *profileOptions) hidden(column string) bool {
-	list := settings.SplitList(p.hide)
-	return mask.SecretName(column) || slices.Contains(list, column) || slices.Equal(list, []string{"all"})
-}
-
 // read makes the profile of a job's input.
 func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Job) (*profiling.Result, error) {
 	share, err := o.part()
 	if err != nil {
 		return nil, err
 	}
-	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: o.memory, Share: share, Expect: o.write != "", Hide: o.hidden})
+	var hide []string
+	if o.hide != "" {
+		hide = settings.SplitList(o.hide)
+	}
+	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: o.memory, Share: share, Expect: o.write != "", Hide: hide, Secret: mask.SecretName})
 	if err != nil || o.page == "" {
 		return r, err
 	}
@@ -113,7 +111,7 @@ func (o *inspectOptions) add(ctx context.Context, env *cluster.Env, r *inspect.R
 }
 
 // ofJob makes the profile of a job's input, which is read as the job file says.
-func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env, given spec.Spec) error {
+func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env, given spec.Spec) (err error) {
 	if err := stdinOnce(cmd, given); err != nil {
 		return err
 	}
@@ -128,15 +126,13 @@ func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env,
 	if err := listInputs(ctx, env, &job); err != nil {
 		return err
 	}
-	done, err := mountTables(ctx, env, job)
+	unmount, err := mountTables(ctx, env, job)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, unmount(ctx)) }()
 	result, err := o.read(ctx, env, job)
 	if err != nil {
-		return err
-	}
-	if err := done(ctx); err != nil {
 		return err
 	}
 	r := &inspect.Report{Schema: 1, Inputs: job.Inputs, Files: []inspect.File{}, Profile: result.Profile}

@@ -20,14 +20,20 @@ import (
 
 // Options say how much is read, and with what.
 type Options struct {
-	Workers int                      // default the number of cores
-	Memory  spec.Size                // default [spec.DefaultMemory]
-	Share   float64                  // of the input; 0 and 1 are all of it
-	Expect  bool                     // make expectations too, for which the input is read twice
-	Hide    func(column string) bool // whether values are left out, in addition to columns that the job masks
+	Workers int       // default the number of cores
+	Memory  spec.Size // default [spec.DefaultMemory]
+	Share   float64   // of the input; 0 and 1 are all of it
+	Expect  bool      // make expectations too, for which the input is read twice
+
+	// Columns whose values are left out, in addition to those that the job masks: [HideAll] alone are all, and those of secret names.
+	Hide   []string
+	Secret func(column string) bool
 
 	splitSize int64 // of tests
 }
+
+// HideAll leaves out the values of all columns.
+const HideAll = "all"
 
 // sampleSplit is the size of text's parts where some of them are read.
 const sampleSplit = 1 << 20
@@ -50,6 +56,12 @@ func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
+	all, columns := slices.Equal(o.Hide, []string{HideAll}), in.Source.Columns()
+	for _, name := range o.Hide {
+		if !all && !slices.Contains(columns, name) {
+			return nil, fail.Errorf(fail.Config, "hide: the input has no column %q (it has %s)", name, keygen.ColumnList(columns))
+		}
+	}
 	now := time.Now()
 	rd := &reading{in: in, job: job, now: now, options: build.Options{Workers: o.Workers, Memory: o.Memory, Budget: in.Budget, Missing: source.Missing(job.Missing)}.WithDefaults()}
 	rd.splits = chosen(len(in.Source.Splits()), o.Share)
@@ -58,9 +70,9 @@ func Run(ctx context.Context, resolve source.Resolve, job spec.Job, o Options) (
 		return nil, err
 	}
 	r = &Result{Profile: p, Files: in.Source.Files()}
-	masked := job.Masked()
+	hidden := append(job.Masked(), o.Hide...)
 	for i := range p.Columns {
-		if name := p.Columns[i].Name; slices.Contains(masked, name) || o.Hide != nil && o.Hide(name) {
+		if name := p.Columns[i].Name; all || slices.Contains(hidden, name) || o.Secret != nil && o.Secret(name) {
 			p.Columns[i].Hide()
 		}
 	}

@@ -177,6 +177,23 @@ func TestMasked(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
+	s.Cells = nil
+	for hide, want := range map[string]string{"amount,id": "id amount ", "all": "id status amount code made note ", "": "code "} {
+		got := ""
+		secret := func(name string) bool { return hide == "" && name == "code" }
+		for _, c := range profileOf(t, s, Options{Hide: strings.FieldsFunc(hide, func(c rune) bool { return c == ',' }), Secret: secret}).Profile.Columns {
+			if c.Hidden {
+				got += c.Name + " "
+			}
+		}
+		if got != want {
+			t.Errorf("hide %q: %s", hide, got)
+		}
+	}
+	_, err := Run(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), Options{Hide: []string{"ammount"}})
+	if fail.KindOf(err) != fail.Config {
+		t.Errorf("a column that is not there is hidden: %v", err)
+	}
 }
 
 // TestShare reads parts that are spread over the input, and expects nothing that fails a job.
