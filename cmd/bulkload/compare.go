@@ -14,12 +14,11 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/compare"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
-	"bulkload/internal/serve/query"
-	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 
@@ -33,15 +32,13 @@ type compareOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
-	rangeFlags
+	choiceFlags
 	limitFlags
 
-	request      compare.Request
-	options      compare.Options
-	only         string
-	since, until string
-	bConf        string
-	allVersions  bool
+	request     compare.Request
+	options     compare.Options
+	bConf       string
+	allVersions bool
 }
 
 func newCompareCmd(g *globals) *cobra.Command {
@@ -57,7 +54,7 @@ the end; --read-by scan has region servers read them. Nothing is written.
 It exits with 0 if both have the same rows and cells, and with 8 if not. What readers
 see is compared: the newest version of each column. With --timestamps a cell with
 another timestamp differs, with --all-versions all versions are compared. --only,
---since, --until and a range of rows bound what is compared. --differences FILE gets the
+--since, --until and a range of rows (--from-key, --start-row) bound what is compared. --differences FILE gets the
 rows that differ, as JSON lines with their cells; they are data.
 
 --b-conf DIR is the configuration of B's cluster, where that is another. With
@@ -81,9 +78,9 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 	settings.AddField(f, "inputs", "inputs_from", "format", "columns", "empty", "parse", "read_by", "filter", "duplicates", "versions", "bad_records", "expect_records", "allow_empty", "timestamp")
 	o.workFlags.add(f)
 	o.clusterFlags.addReading(f)
-	o.rangeFlags.add(f)
+	o.choiceFlags.add(f)
 	o.limitFlags.add(f)
-	settings.Bind(f, settings.To{"only": &o.only, "since": &o.since, "until": &o.until, "all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
+	settings.Bind(f, settings.To{"all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
 		"b-conf": &o.bConf, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
 	addState(f, &o.options.State.Dir)
 	settings.Bind(f, settings.To{"job-id": &o.options.State.JobID, "lock-wait": &o.options.State.LockWait, "restart": &o.options.State.Restart})
@@ -91,8 +88,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 }
 
 func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err error) {
-	q, err := o.resolve(cmd)
-	if err != nil {
+	if err := o.resolve(cmd); err != nil {
 		return usageError{err}
 	}
 	env, err := o.open(g)
@@ -113,7 +109,7 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	if err := o.sides(cmd, env, args); err != nil {
 		return err
 	}
-	if o.request.Ranges, err = o.ranges(cmd, q); err != nil {
+	if o.request.Choice, err = o.chosen(cmd); err != nil {
 		return err
 	}
 	if o.options.State.Dir, err = checkpoint.StateDir(env, o.options.State.Dir); err != nil {
@@ -136,35 +132,18 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	return fail.Errorf(fail.Verify, "%s and %s differ: %s", r.A.Name, r.B.Name, r.Found)
 }
 
-// resolve reads what the flags say. The query is the range of rows.
-func (o *compareOptions) resolve(cmd *cobra.Command) (q query.Query, err error) {
+// resolve reads what the flags say.
+func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 	o.request.Versions = 1
 	if o.allVersions {
 		o.request.Versions = 0
 	}
 	by, _ := cmd.Flags().GetString("read-by")
 	o.options.ReadBy = tablesource.ReadBy(by)
-	var sinceErr, untilErr error
-	o.request.Since, sinceErr = parseTime("since", o.since)
-	o.request.Until, untilErr = parseTime("until", o.until)
-	for _, name := range settings.SplitList(o.only) {
-		if name == "" {
-			continue
-		}
-		family, qualifier, ok := strings.Cut(name, ":")
-		c := compare.Column{Family: family}
-		if ok {
-			if c.Qualifier, err = rowkey.Parse(qualifier); err != nil {
-				return q, settings.AboutFlags(fmt.Errorf("--only %q: %w", name, err), "only")
-			}
-		}
-		o.request.Columns = append(o.request.Columns, c)
-	}
 	if cmd.Flags().Changed("limit") && o.options.Differences == "" {
 		err = settings.AboutFlags(errors.New("--limit needs --differences: it is the number of rows in that file"), "limit", "differences")
 	}
-	q, rangeErr := o.rangeFlags.query(cmd)
-	return q, errors.Join(err, sinceErr, untilErr, rangeErr, o.limitFlags.check(cmd))
+	return errors.Join(err, o.limitFlags.check(cmd))
 }
 
 // sides reads what the arguments name.
@@ -199,35 +178,24 @@ func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []stri
 	return nil
 }
 
-// ranges are those of the rows; nil are all.
-func (o *compareOptions) ranges(cmd *cobra.Command, q query.Query) ([]compare.Range, error) {
-	if !q.Raw && !o.byKey() {
-		return nil, nil
-	}
-	var js spec.Job
-	var splits [][]byte
-	if !q.Raw {
-		given := settings.JobSpec(cmd)
-		if given.Key == "" {
-			return nil, usageError{settings.AboutFlags(errors.New("--from, --to and --prefix need the key of the rows: give --job, or --key"), "from", "to", "prefix", "key")}
+// chosen is which cells are compared.
+func (o *compareOptions) chosen(cmd *cobra.Command) (c choice.Choice, err error) {
+	asked, k := o.choice(), choice.Keys{Name: setting.Key}
+	if given := settings.JobSpec(cmd); asked.ByKey() && given.Key != "" {
+		js, err := given.Resolve()
+		if err != nil {
+			return c, err
 		}
-		var err error
-		if js, err = given.Resolve(); err != nil {
-			return nil, err
+		splits, err := o.splits(cmd.Context())
+		if err != nil {
+			return c, err
 		}
-		if splits, err = o.splits(cmd.Context()); err != nil {
-			return nil, err
+		k.Spec = js.RowKey()
+		if k.Modulus, err = js.SaltModulus(splits); err != nil {
+			return c, err
 		}
 	}
-	found, err := query.RowRanges(js, q, splits)
-	if err != nil {
-		return nil, err
-	}
-	var ranges []compare.Range
-	for _, r := range found {
-		ranges = append(ranges, compare.Range(r))
-	}
-	return ranges, nil
+	return asked.Resolve(k)
 }
 
 // splits are the split points of a side that is a table; nil: none is.

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/export"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
@@ -25,6 +26,7 @@ import (
 type exportOptions struct {
 	specFlags
 	clusterFlags
+	choiceFlags
 	to      string
 	columns string
 	format  string
@@ -51,6 +53,9 @@ as the job keeps them apart. Without it the first column is $row, the row key as
 prints it, and --columns names the others as family:qualifier; JSON lines have every
 cell of a row. Of several versions the newest is written.
 
+--from-key, --to-key and --key-prefix take rows by original keys, --start-row and others
+by bytes of row keys; --since, --until and --only take cells by times and columns.
+
 What the format or the job could not bring back, such as a separator in a value of a
 dialect without quotes, ends the command with the row's place. The directory must be
 empty or missing. When it is complete it has _manifest.json, with how many rows and
@@ -59,7 +64,8 @@ error nothing is left in it.`,
 		Example: `  bulkload export check --to hdfs:///exports/check --format parquet --job examples/check.yaml
   bulkload export snapshot:nightly --to /data/check --format csv --job examples/check.yaml --columns id,check_id
   bulkload export ns:orders --to orders --format jsonl
-  bulkload export ns:orders --to orders --format csv --columns f:id,f:total`,
+  bulkload export ns:orders --to orders --format csv --columns f:id,f:total
+  bulkload export ns:orders --to may --format parquet --job orders.yaml --from-key 20260501 --to-key 20260601`,
 		Args: exactArgs("TABLE|snapshot:NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args[0]) },
 	}
@@ -67,6 +73,7 @@ error nothing is left in it.`,
 	o.clusterFlags.add(f)
 	settings.Bind(f, settings.To{"job": &o.jobFile, "columns": &o.columns, "to": &o.to, "format": &o.format})
 	settings.AddField(f, "family", "read_by")
+	o.choiceFlags.add(f)
 	settings.Bind(f, settings.To{"workers": &o.workers})
 	o.memory = spec.DefaultMemory
 	settings.Bind(f, settings.To{"memory": &o.memory})
@@ -117,7 +124,7 @@ func exportRef(name string) (tablesource.Ref, error) {
 
 // plan is what the flags and the job file ask for.
 func (o *exportOptions) plan(cmd *cobra.Command, g *globals) (*export.Plan, error) {
-	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory}
+	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory, Choice: o.choice()}
 	e.OnFile = func(f export.File) {
 		g.logger().Debug("file written", "file", f.Name, "rows", f.Digest.Rows, "bytes", f.Bytes)
 	}
@@ -211,8 +218,9 @@ func exportInput(source *tablesource.Source) export.Input {
 		return export.OfSnapshot(source.Snapshot)
 	}
 	return export.Input{Table: s.Table.String(), Families: s.Families, Created: s.Since(), Regions: make([]string, len(s.Starts)), Room: tablesource.ScanMemory,
-		Each: func(ctx context.Context, n int, families []string, do func(context.Context, int, export.Cells) error) error {
-			return s.Each(ctx, n, families, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
+		Splits: s.Starts[1:],
+		Each: func(ctx context.Context, n int, families []string, c choice.Choice, do func(context.Context, int, export.Cells) error) error {
+			return s.Each(ctx, n, tablesource.RowView{Families: families, Choice: c}, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
 		}}
 }
 
@@ -229,6 +237,9 @@ func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration)
 	}
 	if m.LeftOver > 0 {
 		fmt.Fprintf(w, "  %s are in no exported column and were left out\n", setting.Count(m.LeftOver, "cell"))
+	}
+	if what := m.Choice.String(); what != "" {
+		fmt.Fprintf(w, "  chosen: %s\n", what)
 	}
 	if len(m.Columns) > 0 {
 		fmt.Fprintf(w, "  columns: %s\n", strings.Join(m.Columns, ", "))

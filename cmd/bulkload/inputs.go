@@ -33,14 +33,14 @@ func listInputs(ctx context.Context, env *cluster.Env, s *spec.Job) (err error) 
 
 // mountTables opens the inputs that are tables. Snapshots that are taken for that are deleted by done, if there is no error.
 func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
-	if err := tablesource.CheckParse(s.Inputs, s.Parse != ""); err != nil {
+	if err := tablesource.CheckTables(s); err != nil {
 		return nil, err
 	}
 	by := tablesource.ReadBy(s.ReadBy)
 	if err := tablesource.CheckReadBy(s.Inputs, by); err != nil {
 		return nil, err
 	}
-	return tablesource.Mount(ctx, env, s.Inputs, by, s.KeyParser)
+	return tablesource.Mount(ctx, env, s.Inputs, by, s.Choice(), s.KeyParser)
 }
 
 // mountFiles is mountTables for an estimate, which needs the sizes of files.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -35,7 +36,7 @@ func (o *rangeFlags) query(cmd *cobra.Command) (query.Query, error) {
 		if !given(name) {
 			return nil
 		}
-		v, err := query.ParseValues(text)
+		v, err := keyrange.ParseValues(text)
 		if err != nil {
 			errs = append(errs, settings.AboutFlags(fmt.Errorf("--%s %q: %w", name, text, err), name))
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/rekey"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
@@ -27,19 +27,20 @@ type rekeyOptions struct {
 	clusterFlags
 	limitFlags
 	planFlags
+	choiceFlags
 	engineFlags
 	result   resultFlags
 	progress progressFlags
 
-	request            rekey.Request
-	from, to           string
-	splits, since, way string
-	staging            string
-	keep, skipCode     bool
-	plan               bool
-	out                string
-	maxFiles           int
-	state              checkpoint.Options
+	request        rekey.Request
+	from, to       string
+	splits, way    string
+	staging        string
+	keep, skipCode bool
+	plan           bool
+	out            string
+	maxFiles       int
+	state          checkpoint.Options
 }
 
 func newRekeyCmd(g *globals) *cobra.Command {
@@ -61,6 +62,12 @@ What was written meanwhile comes with a second pass: --since TIME takes the cell
 from that time on. The end of each pass says which time that is. Rows that are
 deleted meanwhile are missed.
 
+A part of the table is copied with --start-row, --stop-row, --row-prefix, or with
+--old-key by original keys: --from-key, --to-key, --key-prefix. --until, --only and
+--versions choose among the cells of each row; its new key is made of the newest cells
+of its columns, chosen or not. The job copies what it has begun with: another choice
+needs --restart, or another --job-id.
+
 With --plan nothing is made or loaded: it reads a sample of the snapshot, or with
 --exact all of it, and says how many rows and bytes each region of the new table gets, how long the job takes,
 and what is wrong with the new key. The regions are those that the job would have,
@@ -81,9 +88,10 @@ command without --plan and --out loads their files, and verifies the table. With
 	settings.Bind(f, settings.To{"plan": &o.plan, "out": &o.out})
 	o.planFlags.add(f, "with --plan, ")
 	settings.Bind(f, settings.To{
-		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "since": &o.since, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
+		"from": &o.from, "to": &o.to, "key": &o.request.Key, "old-key": &o.request.OldKey, "splits": &o.splits, "versions": &o.request.Versions, "snapshot": &o.request.Snapshot, "duplicates": &o.request.Duplicates,
 		"bad-records": &o.request.BadRecords, "verify": &o.request.Verify,
 	})
+	o.choiceFlags.add(f)
 	o.workFlags.add(f)
 	o.clusterFlags.add(f)
 	o.limitFlags.add(f)
@@ -113,9 +121,7 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 	if o.request.Key == "" {
 		return usageError{errors.New("no key: give the spec of the new keys with --key")}
 	}
-	if o.request.Since, err = parseTime("since", o.since); err != nil {
-		return usageError{err}
-	}
+	o.request.Choice = o.choice()
 	if o.splits != "" {
 		if o.request.Splits, err = readSplits(o.splits); err != nil {
 			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
@@ -131,21 +137,6 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 		err = o.goWith(cmd, "plan", ", and not with --out: a plan for shares has no estimates")
 	}
 	return errors.Join(err, o.planFlags.check(), o.limitFlags.check(cmd))
-}
-
-// parseTime reads milliseconds or a time, the value of a flag.
-func parseTime(flag, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 {
-		return ms, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.UnixMilli() <= 0 {
-		return 0, settings.AboutFlags(fmt.Errorf("--%s %q is neither milliseconds since 1970 nor a time like 2026-11-01T22:00:00Z", flag, text), flag)
-	}
-	return t.UnixMilli(), nil
 }
 
 func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
@@ -264,13 +255,24 @@ func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 		fmt.Fprintf(w, `
 To switch readers to table %[2]s:
 1. Take what was written to table %[1]s meanwhile; each pass says the time of the next one:
-   bulkload rekey --from %[1]s --to %[2]s%[5]s --key %[3]s --since %[4]d
+   bulkload rekey --from %[1]s --to %[2]s%[5]s --key %[3]s%[6]s --since %[4]d
 2. Stop the writers of table %[1]s, and take the rest in the same way.
 3. Have writers and readers use table %[2]s and its keys.
 A pass adds cells only: rows that were deleted from table %[1]s since the snapshot stay in table %[2]s, and so does a row under
 its earlier key when its key columns have changed. Table %[1]s is as it was.
-`, q.From, q.To, quoteForShell(q.Key), k.Next, old)
+`, q.From, q.To, quoteForShell(q.Key), k.Next, old, choiceText(q.Choice))
 	}
+}
+
+// choiceText is what of a choice holds for a further pass too, as flags.
+func choiceText(a choice.Asked) (flags string) {
+	for _, f := range []struct{ flag, text string }{{"from-key", a.FromKey}, {"to-key", a.ToKey}, {"key-prefix", a.KeyPrefix}, {"start-row", a.StartRow}, {"stop-row", a.StopRow}, {"row-prefix", a.RowPrefix},
+		{"only", strings.Join(a.Only, ",")}} {
+		if f.text != "" {
+			flags += " --" + f.flag + " " + quoteForShell(f.text)
+		}
+	}
+	return flags
 }
 
 // quoteForShell is a text as one word of a POSIX shell.

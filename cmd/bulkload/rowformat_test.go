@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/serve/query"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -163,12 +163,12 @@ func TestParseValues(t *testing.T) {
 	for in, want := range map[string][]string{
 		"a": {"a"}, "": {""}, "a,b": {"a", "b"}, `a\,b,\x00\\`: {"a,b", "\x00\\"}, ",": {"", ""},
 	} {
-		if got, err := query.ParseValues(in); err != nil || !slices.Equal(got, want) {
+		if got, err := keyrange.ParseValues(in); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{`\`, `\x`, `\x1`, `\xg0`, `a\n`} {
-		if _, err := query.ParseValues(in); err == nil {
+		if _, err := keyrange.ParseValues(in); err == nil {
 			t.Errorf("%q was read", in)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/loader"
 )
@@ -58,6 +59,6 @@ func failure(ctx context.Context, err error) *Problem {
 func (p *Problem) ours() bool { return p.Status >= 500 && !p.is(timedOut) }
 
 func isNoRange(err error) bool {
-	_, ok := errors.AsType[*query.NoRangeError](err)
+	_, ok := errors.AsType[*keyrange.NoRangeError](err)
 	return ok
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/internal/serve/rowjson"
@@ -75,7 +76,7 @@ func rangeOf(given map[string]string, q *query.Query) error {
 			continue
 		}
 		var err error
-		if *dst, err = query.ParseValues(text); err != nil {
+		if *dst, err = keyrange.ParseValues(text); err != nil {
 			return problem(badParameter, "%s", err).about(name)
 		}
 	}

@@ -29,6 +29,7 @@ const (
 	Force          Name = "force"
 	Format         Name = "format"
 	From           Name = "from"
+	FromKey        Name = "from_key"
 	Full           Name = "full"
 	Hadoop         Name = "hadoop"
 	HDFS           Name = "hdfs"
@@ -39,6 +40,7 @@ const (
 	Job            Name = "job"
 	JobID          Name = "job_id"
 	Key            Name = "key"
+	KeyPrefix      Name = "key_prefix"
 	LoadMode       Name = "load_mode"
 	MapMemory      Name = "map_memory"
 	Maps           Name = "maps"
@@ -52,6 +54,7 @@ const (
 	OlderThan      Name = "older_than"
 	OnlyBetween    Name = "only_between"
 	OnStop         Name = "on_stop"
+	Only           Name = "only"
 	OpenLineage    Name = "openlineage"
 	Page           Name = "page"
 	ParseKey       Name = "parse"
@@ -68,6 +71,7 @@ const (
 	Replicate      Name = "replicate"
 	Report         Name = "report"
 	Restart        Name = "restart"
+	RowPrefix      Name = "row_prefix"
 	SaltBuckets    Name = "salt_buckets"
 	SaltFile       Name = "salt_file"
 	Share          Name = "share"
@@ -80,12 +84,15 @@ const (
 	Splits         Name = "splits"
 	Staging        Name = "staging"
 	State          Name = "state"
+	StopRow        Name = "stop_row"
+	StartRow       Name = "start_row"
 	Suggest        Name = "suggest"
 	Table          Name = "table"
 	Versions       Name = "versions"
 	Timestamp      Name = "timestamp"
 	Timestamps     Name = "timestamps"
 	To             Name = "to"
+	ToKey          Name = "to_key"
 	TrustFiles     Name = "trust_files"
 	Until          Name = "until"
 	User           Name = "user"
@@ -100,9 +107,9 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllVersions, AllowEmpty, Also, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, Full, HDFS, Hadoop, Header,
-		Inputs, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
-		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
-		State, Suggest, Table, Timestamp, Timestamps, To, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
+		AllVersions, AllowEmpty, Also, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, FromKey, Full, HDFS, Hadoop, Header,
+		Inputs, InsertOnly, Into, Job, JobID, Key, KeyPrefix, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, Only, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
+		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, RowPrefix, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
+		StartRow, State, StopRow, Suggest, Table, Timestamp, Timestamps, To, ToKey, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

@@ -55,6 +55,7 @@ const (
 	Filtered
 	Duplicates
 	Filter
+	Part
 	columns
 )
 
@@ -120,7 +121,7 @@ func (r Row) Command() string {
 
 func (c Column) String() string {
 	return [columns]string{"this process", "several tables", "shares", "YARN", "a job for each directory", "resume", "another host", "verify sample", "verify files", "verify full", "plan",
-		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells"}[c]
+		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells", "part of a table"}[c]
 }
 
 // mode is what a verification is called.
@@ -160,6 +161,8 @@ func (c Column) Setting() (name setting.Name, value string) {
 		return setting.DuplicatesFile, "duplicates.jsonl"
 	case Filter:
 		return setting.Filter, "id != ''"
+	case Part:
+		return setting.StartRow, "m"
 	}
 	return "", ""
 }

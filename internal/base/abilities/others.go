@@ -23,7 +23,8 @@ func rekeyCells() [columns]Cell {
 		Clean:        by("internal/jobs/rekey: TestCleanDropsSnapshot"),
 		Unreplicated: no("where the new table's families are replicated, rekey loads for peers too: set REPLICATION_SCOPE to 0 for the load"),
 		Quiet:        no("only run and load keep a table quiet: set SPLIT_ENABLED and MERGE_ENABLED of the new table to false while rekey works"),
-		Filter:       no("rekey takes over every row with all its cells: to choose rows or compute cells, give run the table as input"),
+		Filter:       no("rekey chooses rows by their keys and cells by columns and times alone: to compute cells, give run the table as input"),
+		Part:         by("internal/pipeline/newkeys: TestChoice", "internal/jobs/rekey: TestRekey", "internal/pipeline/share: TestNewKeys"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("a rekey takes all rows of its table: no filter leaves any out"),
@@ -54,6 +55,7 @@ func undoCells() [columns]Cell {
 		Unreplicated: no("an undo reaches the peers that its load reached, as the journal says"),
 		Quiet:        no("an undo keeps no table quiet: its files are cut where regions have split"),
 		Filter:       no("an undo takes back what its load wrote, whatever a filter left out"),
+		Part:         no("an undo takes back what its load wrote, in all rows"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("an undo reads no records"),
@@ -83,6 +85,7 @@ func loadCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds/load"),
 
 		Filter:   no("load takes HFiles as they are: give the filter to build or run"),
+		Part:     no("load takes HFiles as they are: build reads a part of a table"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("the build has left the records out: give it to build"),
@@ -113,7 +116,8 @@ func exportCells() [columns]Cell {
 
 		Unreplicated: no("an export changes no table: peers get nothing"),
 		Quiet:        no("an export changes no table: regions may split and merge while it reads a snapshot"),
-		Filter:       no("an export has all rows of a table: filter when it is loaded"),
+		Filter:       no("an export chooses rows by their keys and cells by columns and times alone: filter when it is loaded"),
+		Part:         by("internal/jobs/export: TestChoice", "internal/jobs/export: TestChoiceByKeys", "cmd/bulkload: TestExportOnCluster"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   no("an export writes all rows that it reads"),
@@ -175,6 +179,7 @@ func compareCells() [columns]Cell {
 		Filtered:     no("compare reads an export to compare it: run and build keep what they leave out"),
 		Duplicates:   no("compare reads an export to compare it: run and build keep what they leave out"),
 		Filter:       by("internal/jobs/compare: TestCompareSides"),
+		Part:         by("internal/jobs/compare: TestJoin", "internal/jobs/compare: TestCompareTables"),
 		Quiet:        no("compare reads snapshots: regions may split and merge meanwhile"),
 		Kerberos:     by("internal/test/secured: TestLevels/commands"),
 	}

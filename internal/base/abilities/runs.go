@@ -25,6 +25,7 @@ func runCells() [columns]Cell {
 
 		Filter: by("internal/jobs/job: TestRunComputed", "cmd/bulkload: TestSharesAreOneBuild/a filter and computed cells", "internal/test/onyarn: TestYARN/expressions").
 			but("%s is a file of this host, which tasks on YARN do not have: build with %s local, or in shares", setting.SaltFile, setting.Engine),
+		Part:     notOfFiles(),
 		Kerberos: by("internal/test/secured: TestLevels"),
 
 		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut", "internal/jobs/job: TestFilesOfKilledRuns", "internal/pipeline/mapreduce: TestBadRecordsOfAllMaps", "cmd/bulkload: TestScripts/leftout"),
@@ -55,6 +56,7 @@ func tablesCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Filter:   by("internal/jobs/job: TestTablesFiltered/killed", "internal/jobs/job: TestTablesFiltered/by directory", "cmd/bulkload: TestSharesAreOneBuild/a table and an index", "internal/test/onyarn: TestQuick/several tables"),
+		Part:     notOfFiles(),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/pipeline/build: TestFilesOfRecordsLeftOut"),
@@ -84,6 +86,7 @@ func replaceCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Filter:   by("internal/jobs/job: TestRunComputed"),
+		Part:     notOfFiles(),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
@@ -113,6 +116,7 @@ func intoCells() [columns]Cell {
 		Status:  by("internal/jobs/job: TestFreshTable", "cmd/bulkload: TestClusterScripts/fresh"),
 
 		Filter:   by("internal/jobs/job: TestRunComputed"),
+		Part:     notOfFiles(),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
@@ -142,9 +146,15 @@ func inputCells() [columns]Cell {
 		Quiet:   by("internal/jobs/job: TestQuietKinds"),
 
 		Filter:   by("internal/test/onyarn: TestYARN/expressions"),
+		Part:     by("internal/pipeline/tablesource: TestChoice", "cmd/bulkload: TestExportOnCluster"),
 		Kerberos: by("internal/test/secured: TestLevels/commands"),
 
 		Filtered:   by("internal/jobs/job: TestFilesOfKilledRuns"),
 		Duplicates: no("%s has records of files: rows of a table have no place from which they can be read again", setting.DuplicatesFile),
 	}
+}
+
+// notOfFiles is why records of files have no rows to bound.
+func notOfFiles() Cell {
+	return no("rows and cells of input tables alone, hbase:TABLE and snapshot:NAME, are bounded: %s chooses records of files", setting.Filter)
 }

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -72,6 +73,7 @@ func fieldsOfASpec() map[string]specField {
 		"Empty":          {"plan", func(s *spec.Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
 		"Duplicates":     {"plan", func(s *spec.Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},
 		"BadRecords":     {"plan", func(s *spec.Spec) { s.BadRecords = "5" }, "bad_records was 0, it is 5", ""},
+		"Choice":         {"plan", func(s *spec.Spec) { s.Choice.StopRow = "m" }, "choice was not given, it is stop_row m", ""},
 		"ReadBy":         {"free", func(s *spec.Spec) { s.ReadBy = "scan" }, "", "the journal says how a table is read, and another way is refused there"},
 		"Verify":         {"free", func(s *spec.Spec) { s.Verify = "full" }, "", "it only reads"},
 		"Timestamp":      {"plan", func(s *spec.Spec) { s.Timestamp = 5 }, "the timestamp was 1700000000000, it is 5", ""},
@@ -242,6 +244,25 @@ func TestFormatThatWasFoundIsCompared(t *testing.T) {
 		if err := was.Same(now); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestOtherChoiceIsNamed, and not that parts of the table have other sizes.
+func TestOtherChoiceIsNamed(t *testing.T) {
+	asked := spec.Spec{Table: "t", Key: "id", Inputs: []string{"hbase:s"}}
+	record := func(a choice.Asked, size int64) PlanRecord {
+		s := asked
+		s.Choice = a
+		p := Asked(jobtest.Resolve(t, s), nil)
+		p.Inputs = []InputRecord{{Input: "hbase:s", Place: "hbase:s/1", Size: size}}
+		return p
+	}
+	err := record(choice.Asked{StopRow: "m"}, 5).Same(record(choice.Asked{StopRow: "n"}, 0))
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "choice was stop_row m, it is stop_row n") {
+		t.Error(err)
+	}
+	if err := record(choice.Asked{StopRow: "m"}, 5).Same(record(choice.Asked{StopRow: "m"}, 6)); fail.KindOf(err) != fail.Input {
+		t.Error(err)
 	}
 }
 

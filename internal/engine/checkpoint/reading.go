@@ -26,7 +26,8 @@ type readingRecord struct {
 	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
 	Partitions string `json:"partitions,omitempty"` // of directories name=value
 	Where      string `json:"where,omitempty"`
-	Parse      string `json:"parse,omitempty"` // key spec of a table
+	Parse      string `json:"parse,omitempty"`  // key spec of a table
+	Choice     string `json:"choice,omitempty"` // which cells of tables
 	BadRecords string `json:"bad_records,omitempty"`
 	Filter     string `json:"filter,omitempty"`      // of records
 	Salt       string `json:"salt_digest,omitempty"` // of the secret of salted(x)
@@ -59,6 +60,7 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	if e, err := keygen.Parse(s.Parse); err == nil {
 		r.Parse = e.String()
 	}
+	r.Choice = s.Spec().Choice.String()
 	if e := s.RowFilter(); e != nil {
 		r.Filter = e.String()
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/internal/formats/spool"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
@@ -66,18 +67,20 @@ type ClusterRecord struct {
 // RekeyRecord is what a job that gives the rows of a table new keys is going to
 // read, and by which time.
 type RekeyRecord struct {
-	From       string `json:"from"`                  // the table; empty: that of the snapshot
-	Snapshot   string `json:"snapshot"`              // its name
-	Own        bool   `json:"own"`                   // taken for the job, and deleted at its end
-	Created    int64  `json:"created"`               // the time that an own one is given, in milliseconds
-	Makes      bool   `json:"makes_table,omitempty"` // the table was not there, and an attempt may have made it
-	Now        int64  `json:"now"`                   // by which cells have expired, likewise
-	Since      int64  `json:"since,omitempty"`
-	Key        string `json:"key"`
-	OldKey     string `json:"old_key,omitempty"` // by which the old keys are taken apart
-	Duplicates string `json:"duplicates"`
-	BadRecords string `json:"bad_records,omitempty"`
-	Shares     string `json:"shares,omitempty"` // checksum of the plan by which other processes build the files; empty: this job builds them
+	From       string       `json:"from"`                  // the table; empty: that of the snapshot
+	Snapshot   string       `json:"snapshot"`              // its name
+	Own        bool         `json:"own"`                   // taken for the job, and deleted at its end
+	Created    int64        `json:"created"`               // the time that an own one is given, in milliseconds
+	Makes      bool         `json:"makes_table,omitempty"` // the table was not there, and an attempt may have made it
+	Now        int64        `json:"now"`                   // by which cells have expired, likewise
+	Since      int64        `json:"since,omitempty"`
+	Choice     choice.Asked `json:"choice,omitzero"`    // of the table's cells
+	Versions   int          `json:"versions,omitempty"` // of a column, the newest; 0: all
+	Key        string       `json:"key"`
+	OldKey     string       `json:"old_key,omitempty"` // by which the old keys are taken apart
+	Duplicates string       `json:"duplicates"`
+	BadRecords string       `json:"bad_records,omitempty"`
+	Shares     string       `json:"shares,omitempty"` // checksum of the plan by which other processes build the files; empty: this job builds them
 }
 
 // InputRecord is an input file as it was.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/workers"
+	"bulkload/internal/model/choice"
 	"bulkload/pkg/hfile"
 )
 
@@ -28,6 +29,10 @@ type View struct {
 	Now time.Time
 	// Families are those to read, default all.
 	Families []string
+	// Choice is which of the cells are given. Versions counts those of its times.
+	Choice choice.Choice
+	// Newest has a scan that is not raw give the newest cell of each column too, chosen or not: see [Scan.Chosen].
+	Newest bool
 	// Start and Stop are the first row and the row after the last, default
 	// those of the region: of a large region several scans read each a part.
 	Start, Stop []byte
@@ -47,7 +52,11 @@ type Scan struct {
 	region *Region
 	files  []*fileCells
 	merge  *merge
+	choice choice.Choice
 	rules  []visible // of each family
+	heads  []visible // that show the newest cell of each column alone; nil: none is asked for
+	chosen bool      // the current cell
+	newest bool      // likewise
 	row    []byte
 	inRow  bool
 	family int // of the last cell
@@ -115,10 +124,16 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 		v.ReadAhead = sc.region.readAhead()
 	}
 	var places []place
+	sc.choice = v.Choice
+	chosen := v.Choice.Families()
 	for i, family := range s.Families {
 		sc.rules = append(sc.rules, newVisible(family, v.Versions, v.Raw, v.Now.UnixMilli()))
 		sc.rules[i].doubles = v.Doubles
-		if len(v.Families) > 0 && !slices.Contains(v.Families, family.Name) {
+		sc.rules[i].between(v.Choice.Since, v.Choice.Until)
+		if v.Newest {
+			sc.heads = append(sc.heads, newVisible(family, 1, false, v.Now.UnixMilli()))
+		}
+		if len(v.Families) > 0 && !slices.Contains(v.Families, family.Name) || chosen != nil && !v.Newest && !slices.Contains(chosen, family.Name) {
 			continue
 		}
 		store := sc.region.stores[family.Name]
@@ -128,7 +143,9 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 			if err != nil {
 				return err
 			}
-			sc.files = append(sc.files, f)
+			if f != nil {
+				sc.files = append(sc.files, f)
+			}
 		}
 		for rank, f := range rankByAge(sc.files[from:]) {
 			places = append(places, place{cells: f, family: i, rank: rank})
@@ -157,13 +174,18 @@ func (sc *Scan) Next() bool {
 			if sc.err = sc.startRow(c.Row); sc.err != nil {
 				break
 			}
-			sc.rules[p.family].row()
+			sc.startFamily(p.family)
 		} else if p.family != sc.family {
-			sc.rules[p.family].row()
+			sc.startFamily(p.family)
 		}
-		sc.family = p.family
-		var ok bool
-		if ok, sc.err = sc.rules[p.family].shows(c); ok {
+		if sc.chosen, sc.err = sc.rules[p.family].shows(c); sc.err != nil {
+			break
+		}
+		sc.chosen = sc.chosen && sc.choice.Has(c.Family, c.Qualifier)
+		if sc.heads != nil {
+			sc.newest, sc.err = sc.heads[p.family].shows(c)
+		}
+		if sc.chosen || sc.newest {
 			sc.fresh = !sc.given
 			sc.given = true
 			if sc.fresh {
@@ -188,6 +210,21 @@ func (sc *Scan) startRow(row []byte) error {
 	sc.inRow, sc.given = true, false
 	return nil
 }
+
+// startFamily begins the cells that a row has of a family.
+func (sc *Scan) startFamily(family int) {
+	sc.family = family
+	sc.rules[family].row()
+	if sc.heads != nil {
+		sc.heads[family].row()
+	}
+}
+
+// Chosen reports whether the current cell is one of the view's choice, of a scan that gives the newest of each column too.
+func (sc *Scan) Chosen() bool { return sc.chosen }
+
+// Newest reports whether the current cell is the newest of its column, of a scan that is asked for them.
+func (sc *Scan) Newest() bool { return sc.newest }
 
 // Cell is the current cell. Its slices are valid until the next call of Next.
 func (sc *Scan) Cell() *hfile.Cell { return sc.cell }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/hfile"
 )
 
@@ -27,8 +28,9 @@ type fileCells struct {
 	name   string
 	file   placedFile
 	half   half
-	from   []byte // the first row, nil: the file's
-	to     []byte // the row after the last, nil: the file's end
+	from   []byte           // the first row, nil: the file's
+	to     []byte           // the row after the last, nil: the file's end
+	more   []keyrange.Range // that follow in order
 	ids    sequences
 	done   bool
 }
@@ -45,7 +47,7 @@ type sequences struct {
 	name     string
 }
 
-// openCells opens a file for reading at its first cell.
+// openCells opens a file for reading at its first cell; nil: the view has no row of it.
 func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *storeFile, v *View) (*fileCells, error) {
 	places := []string{f.name}
 	if !s.loose {
@@ -62,6 +64,11 @@ func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *s
 	if f.half == bottom && (len(c.to) == 0 || bytes.Compare(f.row, c.to) < 0) {
 		c.to = f.row
 	}
+	ranges := keyrange.Within(v.Choice.Ranges, keyrange.Range{Start: c.from, Stop: c.to})
+	if len(ranges) == 0 {
+		return nil, nil
+	}
+	c.from, c.to, c.more = ranges[0].Start, ranges[0].Stop, ranges[1:]
 	c.file = placedFile{ctx: ctx, fsys: s.fsys, places: places, size: f.size}
 	if err := c.file.open(); err != nil {
 		return nil, err
@@ -139,9 +146,19 @@ func (c *fileCells) Next() bool {
 	if c.done || !c.Scanner.Next() {
 		return false
 	}
-	if len(c.to) > 0 && !c.Scanner.SameRow() && bytes.Compare(c.Scanner.Cell().Row, c.to) >= 0 {
-		c.done = true
-		return false
+	for len(c.to) > 0 && !c.Scanner.SameRow() && bytes.Compare(c.Scanner.Cell().Row, c.to) >= 0 {
+		if len(c.more) == 0 {
+			c.done = true
+			return false
+		}
+		next := c.more[0]
+		c.to, c.more = next.Stop, c.more[1:]
+		if bytes.Compare(c.Scanner.Cell().Row, next.Start) >= 0 {
+			continue
+		}
+		if c.Scanner = c.reader.SeekRow(next.Start); !c.Scanner.Next() {
+			return false
+		}
 	}
 	return true
 }

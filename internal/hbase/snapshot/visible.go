@@ -12,15 +12,18 @@ import (
 
 // visible decides which cells a Scan gives. It is shown all cells of a row and
 // family in the order of a [merge], and does what ScanDeleteTracker,
-// ScanWildcardColumnTracker and the query matchers of HBase 2.6.4 do without
-// a time range. KEEP_DELETED_CELLS then changes nothing.
+// ScanWildcardColumnTracker and the query matchers of HBase 2.6.4 do. KEEP_DELETED_CELLS
+// matters with a time range alone: markers from after it then hide nothing.
 type visible struct {
 	versions int   // of a column
 	least    int   // MIN_VERSIONS
 	oldest   int64 // timestamps below are expired
 	now      int64 // milliseconds
 	raw      bool
-	doubles  bool // of a raw scan: a cell that was written again is given again
+	keeps    bool  // KEEP_DELETED_CELLS
+	since    int64 // cells of earlier timestamps are not given
+	until    int64 // nor are those from this one on; 0: no bound
+	doubles  bool  // of a raw scan: a cell that was written again is given again
 
 	familyDeleted bool
 	familyStamp   int64   // cells up to it are deleted
@@ -43,7 +46,7 @@ type visible struct {
 // newVisible makes the rules of a family. versions is what was asked for, 0
 // for all that the family keeps.
 func newVisible(f Family, versions int, raw bool, now int64) visible {
-	v := visible{versions: f.Versions, least: f.MinVersions, oldest: math.MinInt64, now: now, raw: raw}
+	v := visible{versions: f.Versions, least: f.MinVersions, oldest: math.MinInt64, since: math.MinInt64, now: now, raw: raw, keeps: f.KeepDeleted}
 	switch {
 	case raw && versions == 0:
 		v.versions = math.MaxInt
@@ -56,6 +59,13 @@ func newVisible(f Family, versions int, raw bool, now int64) visible {
 		v.oldest = now - f.TTL
 	}
 	return v
+}
+
+// between bounds the timestamps: [since, until), 0: no bound.
+func (v *visible) between(since, until int64) {
+	if v.until = until; since > 0 {
+		v.since = since
+	}
 }
 
 // row begins a row, before its first cell.
@@ -76,13 +86,15 @@ func (v *visible) shows(c *hfile.Cell) (bool, error) {
 	case hfile.Put:
 	case hfile.Delete, hfile.DeleteColumn, hfile.DeleteFamily, hfile.DeleteFamilyVersion:
 		if !v.raw {
-			v.delete(c)
+			if !v.keeps || v.until == 0 || c.Timestamp < v.until {
+				v.delete(c)
+			}
 			return false, nil
 		}
 	default:
 		return false, fmt.Errorf("%w: a cell of type %d", hfile.ErrCorrupt, byte(c.Type))
 	}
-	if !v.raw && v.deleted(c) {
+	if !v.raw && v.deleted(c) || c.Timestamp < v.since || v.until > 0 && c.Timestamp >= v.until {
 		return false, nil
 	}
 	return v.version(c), nil

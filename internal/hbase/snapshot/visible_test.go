@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/model/choice"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hfile"
 )
@@ -88,6 +89,9 @@ func plainScan(all []*aged, families []Family, v View) []*aged {
 	column := func(a, b *aged) bool { return same(a, b) && bytes.Equal(a.Qualifier, b.Qualifier) }
 	hidden := func(c *aged) bool {
 		return slices.ContainsFunc(live, func(m *aged) bool {
+			if v.Choice.Until > 0 && m.Timestamp >= v.Choice.Until && families[c.family].KeepDeleted {
+				return false
+			}
 			switch m.Type {
 			case hfile.DeleteFamily:
 				return same(m, c) && c.Timestamp <= m.Timestamp
@@ -103,7 +107,7 @@ func plainScan(all []*aged, families []Family, v View) []*aged {
 	}
 	var given []*aged
 	for i, c := range live {
-		if !v.Raw && (c.Type != hfile.Put || hidden(c)) {
+		if !v.Raw && (c.Type != hfile.Put || hidden(c)) || c.Timestamp < v.Choice.Since || v.Choice.Until > 0 && c.Timestamp >= v.Choice.Until {
 			continue
 		}
 		newer, again := 0, false // puts of the column that count before this one
@@ -146,6 +150,12 @@ func TestVisibleAsDefined(t *testing.T) {
 		g.MinVersions = rapid.IntRange(0, 3).Draw(t, "least")
 		g.TTL = rapid.SampledFrom([]int64{math.MaxInt64, 100, 1}).Draw(t, "ttl")
 		v := View{Versions: rapid.IntRange(0, 3).Draw(t, "asked"), Raw: rapid.Bool().Draw(t, "raw")}
+		g.KeepDeleted = rapid.Bool().Draw(t, "keeps deleted cells")
+		v.Choice.Since = rapid.SampledFrom([]int64{0, 0, testNow - 100, testNow - 1}).Draw(t, "since")
+		v.Choice.Until = rapid.SampledFrom([]int64{0, 0, testNow - 99, testNow}).Draw(t, "until")
+		if rapid.Bool().Draw(t, "columns") {
+			v.Choice.Columns = []choice.Column{{Family: "f"}, {Family: "g", Qualifier: []byte("x")}}
+		}
 		all := drawCells(t, 2)
 		if v.Raw && v.Versions > 0 {
 			v.Versions = 0 // how markers and versions share a bound is not asked of the definition
@@ -164,11 +174,12 @@ func TestVisibleAsDefined(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sc := &Scan{region: &Region{}, merge: m}
-		for _, f := range families {
+		sc := &Scan{region: &Region{}, merge: m, choice: v.Choice}
+		for i, f := range families {
 			sc.rules = append(sc.rules, newVisible(f, v.Versions, v.Raw, testNow))
+			sc.rules[i].between(v.Choice.Since, v.Choice.Until)
 		}
-		want := plainScan(all, families, v)
+		want := slices.DeleteFunc(plainScan(all, families, v), func(c *aged) bool { return !v.Choice.Has(c.Family, c.Qualifier) })
 		for i := 0; sc.Next(); i++ {
 			if i >= len(want) || !bytes.Equal(sc.Cell().Value, want[i].Value) {
 				t.Fatalf("cell %d of %d: %s %s:%s %d %s", i, len(want), sc.cell.Row, sc.cell.Family, sc.cell.Qualifier, sc.cell.Timestamp, sc.cell.Type)
@@ -179,6 +190,41 @@ func TestVisibleAsDefined(t *testing.T) {
 		}
 		if st := sc.Stats(); sc.Err() != nil || int(st.Cells) != len(want) || int(st.Read) != len(all) {
 			t.Fatalf("%v, %+v, not %d of %d cells", sc.Err(), st, len(want), len(all))
+		}
+	})
+}
+
+// TestNewestBesidesTheChoice: the newest cell of each column comes with those of a choice, and each says what it is.
+func TestNewestBesidesTheChoice(t *testing.T) {
+	testcheck.Check(t, func(t *rapid.T) {
+		families := []Family{{Name: "f", Versions: rapid.IntRange(1, 3).Draw(t, "versions"), TTL: math.MaxInt64, KeepDeleted: rapid.Bool().Draw(t, "keeps deleted cells")}}
+		c := choice.Choice{Since: rapid.SampledFrom([]int64{0, testNow - 100}).Draw(t, "since"), Until: rapid.SampledFrom([]int64{0, testNow - 1}).Draw(t, "until")}
+		c.Columns = []choice.Column{{Family: "f", Qualifier: []byte("x")}}
+		all := drawCells(t, 1)
+		cells := slices.Clone(all)
+		slices.SortStableFunc(cells, compareAged)
+		m, err := newMerge([]place{{cells: &listed{cells: cells}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc := &Scan{region: &Region{}, merge: m, choice: c, rules: []visible{newVisible(families[0], 0, false, testNow)}, heads: []visible{newVisible(families[0], 1, false, testNow)}}
+		sc.rules[0].between(c.Since, c.Until)
+		chosen := slices.DeleteFunc(plainScan(all, families, View{Choice: c}), func(x *aged) bool { return !c.Has(x.Family, x.Qualifier) })
+		newest := plainScan(all, families, View{Versions: 1})
+		next := func(want *[]*aged, is bool) {
+			if is && (len(*want) == 0 || !bytes.Equal((*want)[0].Value, sc.Cell().Value)) {
+				t.Fatalf("%s is not the next of %d", sc.Cell().Value, len(*want))
+			}
+			if is {
+				*want = (*want)[1:]
+			}
+		}
+		for sc.Next() {
+			next(&chosen, sc.Chosen())
+			next(&newest, sc.Newest())
+		}
+		if sc.Err() != nil || len(chosen)+len(newest) > 0 {
+			t.Fatalf("%v, %d and %d are left", sc.Err(), len(chosen), len(newest))
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
@@ -263,7 +264,7 @@ func TestCompareSides(t *testing.T) {
 	testcheck.Must(t, err)
 	req.A, req.Timestamps = Side{Dir: dir, Env: p.env}, true
 	p.equal(req)
-	req.Ranges = []Range{{[]byte("2"), []byte("4")}, {[]byte("7"), nil}}
+	req.Choice.Ranges = []keyrange.Range{{Start: []byte("2"), Stop: []byte("4")}, {Start: []byte("7")}}
 	if r := p.equal(req); r.A.Rows >= int64(len(p.seen(0, false))) {
 		t.Errorf("%+v", r)
 	}

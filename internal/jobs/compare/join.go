@@ -18,58 +18,6 @@ type cells interface {
 	Close() error
 }
 
-// chosen gives those of some cells that a view has.
-type chosen struct {
-	cells
-	view   view
-	column []byte
-	family []byte
-	any    bool // column and family are of the row
-	count  int  // of the column's cells that were given
-	given  bool // a cell of the row
-	fresh  bool
-}
-
-// Next moves to the next cell of the view.
-func (c *chosen) Next() bool {
-	for c.cells.Next() {
-		x := c.cells.Cell()
-		if c.cells.NewRow() {
-			c.any, c.given = false, false
-		}
-		if x.Timestamp < c.view.since || c.view.until > 0 && x.Timestamp >= c.view.until || !c.view.has(x) {
-			continue
-		}
-		if c.view.versions > 0 {
-			if !c.any || !bytes.Equal(c.column, x.Qualifier) || !bytes.Equal(c.family, x.Family) {
-				c.any, c.count = true, 0
-				c.column, c.family = append(c.column[:0], x.Qualifier...), append(c.family[:0], x.Family...)
-			}
-			if c.count++; c.count > c.view.versions {
-				continue
-			}
-		}
-		c.fresh, c.given = !c.given, true
-		return true
-	}
-	return false
-}
-
-func (c *chosen) NewRow() bool { return c.fresh }
-
-// has reports whether a cell's column is one of the view.
-func (v *view) has(c *hfile.Cell) bool {
-	if v.columns == nil {
-		return true
-	}
-	for _, x := range v.columns {
-		if x.Family == string(c.Family) && (x.Qualifier == nil || bytes.Equal(x.Qualifier, c.Qualifier)) {
-			return true
-		}
-	}
-	return false
-}
-
 // A difference is a column, or a version of one, in which two rows differ. One of a and b may be nil. Both are valid during the call
 // that gets them.
 type difference struct {

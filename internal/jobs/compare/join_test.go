@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -95,19 +97,15 @@ func side(t *testing.T, r *rand.Rand, cells []hfile.Cell) *opened {
 }
 
 // columnsOf is what a view has of cells: the values and timestamps of each column of each row, the newest first.
-func columnsOf(cells []hfile.Cell, v view, in []Range) map[string][]hfile.Cell {
+func columnsOf(cells []hfile.Cell, v view) map[string][]hfile.Cell {
 	all := map[string][]hfile.Cell{}
 	seen := testsnapshot.Seen(cells, 1<<30)
 	for _, c := range cells {
-		if _, ok := seen[testsnapshot.Key(&c)]; !ok || c.Type != hfile.Put || c.Timestamp < v.since || v.until > 0 && c.Timestamp >= v.until {
+		if _, ok := seen[testsnapshot.Key(&c)]; !ok || c.Type != hfile.Put || c.Timestamp < v.choice.Since || v.choice.Until > 0 && c.Timestamp >= v.choice.Until {
 			continue
 		}
-		if v.families != nil && !slices.Contains(v.families, string(c.Family)) || !v.has(&c) {
-			continue
-		}
-		if in != nil && !slices.ContainsFunc(in, func(r Range) bool {
-			return bytes.Compare(c.Row, r.Start) >= 0 && (len(r.Stop) == 0 || bytes.Compare(c.Row, r.Stop) < 0)
-		}) {
+		in := v.choice.Ranges
+		if !v.choice.Has(c.Family, c.Qualifier) || in != nil && !slices.ContainsFunc(in, func(r keyrange.Range) bool { return r.Has(c.Row) }) {
 			continue
 		}
 		key := fmt.Sprintf("%s/%s:%s", c.Row, c.Family, c.Qualifier)
@@ -198,7 +196,7 @@ func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
 // found compares by ranges, as a job does.
 func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (sum result.ComparedRange) {
 	t.Helper()
-	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes"}.withDefaults(), ranges: within(cuts, req.Ranges)}
+	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes"}.withDefaults(), ranges: within(cuts, req.Choice.Ranges)}
 	for i := range j.ranges {
 		f, err := j.compareRange(t.Context(), i)
 		testcheck.Must(t, err)
@@ -225,15 +223,15 @@ func TestJoin(t *testing.T) {
 		req := Request{Versions: r.IntN(3), Timestamps: r.IntN(2) == 0}
 		switch r.IntN(3) {
 		case 0:
-			req.Columns = []Column{{Family: "f", Qualifier: []byte("b")}, {Family: "g"}}
+			req.Choice.Columns = []choice.Column{{Family: "f", Qualifier: []byte("b")}, {Family: "g"}}
 		case 1:
-			req.Columns = []Column{{Family: "g", Qualifier: []byte{}}}
+			req.Choice.Columns = []choice.Column{{Family: "g", Qualifier: []byte{}}}
 		}
 		if r.IntN(2) == 0 {
-			req.Since, req.Until = int64(r.IntN(4)), int64(3+r.IntN(9))
+			req.Choice.Since, req.Choice.Until = int64(r.IntN(4)), int64(3+r.IntN(9))
 		}
 		if r.IntN(3) == 0 {
-			req.Ranges = []Range{{[]byte("r03"), []byte("r07")}, {[]byte("r10"), nil}}
+			req.Choice.Ranges = []keyrange.Range{{Start: []byte("r03"), Stop: []byte("r07")}, {Start: []byte("r10")}}
 		}
 		var cuts [][]byte
 		for row := range 40 {
@@ -242,7 +240,7 @@ func TestJoin(t *testing.T) {
 			}
 		}
 		v := req.view(time.Time{})
-		want := plainly(req, columnsOf(x, v, req.Ranges), columnsOf(y, v, req.Ranges))
+		want := plainly(req, columnsOf(x, v), columnsOf(y, v))
 		dir := t.TempDir()
 		if d := cmp.Diff(want, found(t, req, a, b, cuts, dir)); d != "" {
 			t.Fatalf("%+v: %s", req, d)
@@ -271,7 +269,7 @@ func TestMend(t *testing.T) {
 		v := req.view(time.Time{})
 		for round := 0; ; round++ {
 			a, b := side(t, r, x), side(t, r, y)
-			if d := plainly(req, columnsOf(x, v, nil), columnsOf(y, v, nil)); d.Rows() == 0 {
+			if d := plainly(req, columnsOf(x, v), columnsOf(y, v)); d.Rows() == 0 {
 				break
 			} else if round == 5 {
 				t.Fatalf("%+v: %+v", req, d)
@@ -286,7 +284,7 @@ func TestMend(t *testing.T) {
 func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
 	t.Helper()
 	p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000)}}
-	testcheck.Must(t, p.cells(context.WithoutCancel(t.Context()), &region{ranges: []Range{{}}}, "", func(c *hfile.Cell) error {
+	testcheck.Must(t, p.cells(context.WithoutCancel(t.Context()), &region{ranges: []keyrange.Range{{}}}, "", func(c *hfile.Cell) error {
 		copied := *c
 		for _, b := range []*[]byte{&copied.Row, &copied.Family, &copied.Qualifier, &copied.Value} {
 			*b = bytes.Clone(*b)

@@ -146,7 +146,7 @@ func (j *run) export(ctx context.Context, s Side, other *opened) (*opened, error
 	if err != nil {
 		return nil, err
 	}
-	unmount, err := tablesource.Mount(ctx, s.Env, s.Export.Inputs, tablesource.ReadBy(s.Export.ReadBy), s.Export.KeyParser)
+	unmount, err := tablesource.Mount(ctx, s.Env, s.Export.Inputs, tablesource.ReadBy(s.Export.ReadBy), s.Export.Choice(), s.Export.KeyParser)
 	if err != nil {
 		return nil, err
 	}

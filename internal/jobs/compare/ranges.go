@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"bulkload/internal/model/keyrange"
 	"bytes"
 	"context"
 	"slices"
@@ -36,9 +37,9 @@ func divide(ctx context.Context, a, b *opened, most int64) (cuts [][]byte, err e
 }
 
 // within are the ranges between cuts, as far as they are in some ranges; none are all rows.
-func within(cuts [][]byte, in []Range) (out []Range) {
+func within(cuts [][]byte, in []keyrange.Range) (out []keyrange.Range) {
 	if len(in) == 0 {
-		in = []Range{{}}
+		in = []keyrange.Range{{}}
 	}
 	for _, r := range in {
 		start := r.Start
@@ -49,9 +50,9 @@ func within(cuts [][]byte, in []Range) (out []Range) {
 			if len(r.Stop) > 0 && bytes.Compare(cut, r.Stop) >= 0 {
 				break
 			}
-			out, start = append(out, Range{start, cut}), cut
+			out, start = append(out, keyrange.Range{Start: start, Stop: cut}), cut
 		}
-		out = append(out, Range{start, r.Stop})
+		out = append(out, keyrange.Range{Start: start, Stop: r.Stop})
 	}
 	return slices.Clip(out)
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/rewrite"
@@ -87,11 +87,11 @@ func (p *repair) plan(ctx context.Context) (err error) {
 	var families []string
 	if p.found != nil {
 		families = p.found.a.families()
-		if only := p.req.families(); only != nil {
+		if only := p.req.Choice.Families(); only != nil {
 			families = only
 		}
 		for _, f := range p.found.b.families() { // markers
-			if !slices.Contains(families, f) && p.req.families() == nil {
+			if !slices.Contains(families, f) && p.req.Choice.Families() == nil {
 				families = append(families, f)
 			}
 		}
@@ -121,7 +121,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 // region is a region of B with what of the ranges that differ is in it.
 type region struct {
 	number int
-	ranges []Range
+	ranges []keyrange.Range
 	cells  []int64 // of each family of the facts, that are to be loaded
 }
 
@@ -188,12 +188,12 @@ func (p *repair) family(name []byte) int {
 // regions are those of B in which ranges differ.
 func (p *repair) regions() (list []region) {
 	for i, r := range p.facts.Regions {
-		var in []Range
+		var in []keyrange.Range
 		for number, x := range p.found.ranges {
 			if f, ok := p.found.st.Compared[number]; !ok || f.Rows() == 0 {
 				continue
 			}
-			if both, ok := x.intersect(Range{r.Start, r.End}); ok {
+			if both, ok := x.Intersect(keyrange.Range{Start: r.Start, Stop: r.End}); ok {
 				in = append(in, both)
 			}
 		}
@@ -204,23 +204,11 @@ func (p *repair) regions() (list []region) {
 	return list
 }
 
-// intersect are the rows of both ranges; false: there can be none.
-func (r Range) intersect(o Range) (Range, bool) {
-	both := r
-	if bytes.Compare(o.Start, both.Start) > 0 {
-		both.Start = o.Start
-	}
-	if len(both.Stop) == 0 || len(o.Stop) > 0 && bytes.Compare(o.Stop, both.Stop) < 0 {
-		both.Stop = o.Stop
-	}
-	return both, len(both.Stop) == 0 || bytes.Compare(both.Start, both.Stop) < 0
-}
-
 // cells gives the cells that bring the rows of a region to those of A, of one family or all, in HBase's order.
 func (p *repair) cells(ctx context.Context, r *region, family string, add func(*hfile.Cell) error) error {
 	v := p.req.view(p.found.now)
 	if family != "" {
-		v.families = []string{family}
+		v.choice = v.choice.InFamily(family)
 	}
 	for _, x := range r.ranges {
 		if err := p.cellsOf(ctx, x, v, add); err != nil {
@@ -230,7 +218,7 @@ func (p *repair) cells(ctx context.Context, r *region, family string, add func(*
 	return nil
 }
 
-func (p *repair) cellsOf(ctx context.Context, x Range, v view, add func(*hfile.Cell) error) (err error) {
+func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func(*hfile.Cell) error) (err error) {
 	a, err := p.found.a.read(ctx, x, v)
 	if err != nil {
 		return readFailure(err)
@@ -258,7 +246,7 @@ func (p *repair) cellsOf(ctx context.Context, x Range, v view, add func(*hfile.C
 // mend gives the cells that make B show what A shows in a column, or in one version of it.
 func (r Request) mend(d *difference, add func(*hfile.Cell) error) error {
 	marker := hfile.DeleteColumn // of the cell and all older ones
-	if r.Versions != 1 || r.Since > 0 || r.Until > 0 {
+	if r.Versions != 1 || r.Choice.Timed() {
 		marker = hfile.Delete // of this one
 	}
 	switch {

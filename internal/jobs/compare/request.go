@@ -1,15 +1,14 @@
 package compare
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -50,24 +49,11 @@ func (s Side) isTable() bool { return s.Table != (loader.TableName{}) }
 // onHBase reports whether the side is in HBase's files, or read by its servers.
 func (s Side) onHBase() bool { return s.isTable() || s.Snapshot != "" }
 
-// A Column selects cells.
-type Column struct {
-	Family    string
-	Qualifier []byte // nil: every column of the family
-}
-
-// A Range is rows from Start on and before Stop; empty bounds are the table's ends.
-type Range struct{ Start, Stop []byte }
-
 // A Request says what is compared.
 type Request struct {
 	A, B Side
-	// Ranges are those of the rows, in order and apart from each other. Default: all rows.
-	Ranges []Range
-	// Columns are those of the cells. Default: all.
-	Columns []Column
-	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.
-	Since, Until int64
+	// Choice is which cells of both are compared. Default: all.
+	Choice choice.Choice
 	// Versions is how many cells of a column are compared, the newest first; 0: all that the families keep. 1 is what readers see.
 	Versions int
 	// Timestamps says that cells of other timestamps differ.
@@ -106,8 +92,6 @@ func (r Request) check(o Options) error {
 	switch {
 	case scans && r.Versions != 1:
 		return fail.Errorf(fail.Config, "%s scan reads the newest version only: leave %s out, or read files", setting.ReadBy, setting.AllVersions)
-	case r.Until > 0 && r.Until <= r.Since:
-		return fail.Errorf(fail.Config, "%s is not before %s: no cell is between them", setting.Since, setting.Until)
 	case r.Repair && !r.B.isTable():
 		return fail.Errorf(fail.Config, "%s needs a table as B: a snapshot, a directory and an export are only read", setting.RepairB)
 	case r.Repair && r.Versions != 1 && !r.Timestamps:
@@ -118,13 +102,11 @@ func (r Request) check(o Options) error {
 		return fail.Errorf(fail.Config, "%s needs %s, the spec of B's keys", setting.OldKey, setting.NewKey)
 	case r.Key != "" && (r.A.Dir != "" || r.A.Export != nil || o.ReadBy == tablesource.ByScan):
 		return fail.Errorf(fail.Config, "%s needs a table or a snapshot as A, read from its files", setting.NewKey)
-	case r.Key != "" && len(r.Ranges) > 0:
+	case r.Key != "" && len(r.Choice.Ranges) > 0:
 		return fail.Errorf(fail.Config, "%s compares all rows: those of a range of A are all over B", setting.NewKey)
 	}
-	for i, x := range r.Ranges {
-		if i > 0 && (len(r.Ranges[i-1].Stop) == 0 || bytes.Compare(r.Ranges[i-1].Stop, x.Start) > 0) || len(x.Stop) > 0 && bytes.Compare(x.Start, x.Stop) >= 0 {
-			return fail.Errorf(fail.Config, "the ranges of rows overlap, or are not in order")
-		}
+	if err := r.Choice.Check(); err != nil {
+		return err
 	}
 	if r.Key != "" {
 		if _, err := r.keys(); err != nil {
@@ -164,13 +146,13 @@ func (r Request) identity(what, word string) (checkpoint.Identity, error) {
 		}
 		parts = append(parts, at, s.Conf)
 	}
-	for _, x := range r.Ranges {
+	for _, x := range r.Choice.Ranges {
 		parts = append(parts, rowkey.String(x.Start), rowkey.String(x.Stop))
 	}
-	for _, c := range r.Columns {
+	for _, c := range r.Choice.Columns {
 		parts = append(parts, fmt.Sprintf("%s:%q %t", c.Family, c.Qualifier, c.Qualifier == nil))
 	}
-	parts = append(parts, fmt.Sprint(r.Since, r.Until, r.Versions, r.Timestamps), r.Key, r.OldKey, word)
+	parts = append(parts, fmt.Sprint(r.Choice.Since, r.Choice.Until, r.Versions, r.Timestamps), r.Key, r.OldKey, word)
 	return checkpoint.IdentifyParts(r.tableName(), parts...), nil
 }
 
@@ -184,30 +166,13 @@ func (r Request) tableName() loader.TableName {
 	return loader.TableName{Namespace: "default", Qualifier: "compared"}
 }
 
-// families are those that the columns name; nil: all.
-func (r Request) families() (names []string) {
-	for _, c := range r.Columns {
-		if !slices.Contains(names, c.Family) {
-			names = append(names, c.Family)
-		}
-	}
-	return names
-}
-
 // view is how cells of both sides are chosen.
 type view struct {
-	families []string
-	columns  []Column // nil: all columns of the families
-	since    int64
-	until    int64 // 0: no bound
-	versions int   // 0: all
+	choice   choice.Choice
+	versions int // 0: all
 	now      time.Time
 }
 
 func (r Request) view(now time.Time) view {
-	v := view{families: r.families(), since: r.Since, until: r.Until, versions: r.Versions, now: now}
-	if slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Qualifier != nil }) {
-		v.columns = r.Columns
-	}
-	return v
+	return view{choice: r.Choice, versions: r.Versions, now: now}
 }

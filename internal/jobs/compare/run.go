@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
@@ -36,7 +37,7 @@ type run struct {
 
 	a, b   *opened
 	built  bool // there is a directory for HFiles to compare
-	ranges []Range
+	ranges []keyrange.Range
 	result *result.Comparison
 	fixed  *result.Repair // nil: nothing was repaired
 	again  bool           // what was loaded is hidden by delete markers of B, as far as it still differs
@@ -187,7 +188,7 @@ func (j *run) divide(ctx context.Context) error {
 	for _, row := range now.Cuts {
 		cuts = append(cuts, row)
 	}
-	j.ranges = within(cuts, j.req.Ranges)
+	j.ranges = within(cuts, j.req.Choice.Ranges)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
-	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hfile"
@@ -64,37 +64,21 @@ func (o *opened) room() int64 {
 	return most
 }
 
-// check sees that the families of the view are there: one of them at least must be, or a side would be compared with nothing.
+// check sees that the families of the choice are there, unless the side has no file.
 func (o *opened) check(v view) error {
-	have := o.families()
-	if len(have) == 0 { // no file
-		return nil
-	}
-	for _, name := range v.families {
-		if !slices.Contains(have, name) {
-			return fail.Errorf(fail.Config, "%s has no family %s", o.name(), name)
-		}
+	if have := o.families(); len(have) > 0 {
+		return v.choice.CheckFamilies(o.name(), have)
 	}
 	return nil
 }
 
 // read begins to read a range of rows. ctx bounds the life of what it gives, which must be closed.
-func (o *opened) read(ctx context.Context, r Range, v view) (cells, error) {
-	families := slices.DeleteFunc(slices.Clone(v.families), func(name string) bool { return !slices.Contains(o.families(), name) })
-	var in cells
-	if o.scan != nil {
-		in = o.scan.ScanRows(ctx, tablesource.RowView{Start: r.Start, Stop: r.Stop, Families: families, MinTime: v.since, MaxTime: v.until})
-	} else {
-		sv := snapshot.View{Versions: v.versions, Now: v.now, Families: families, Start: r.Start, Stop: r.Stop}
-		if v.since > 0 || v.until > 0 {
-			sv.Versions = 0 // they are counted after the timestamps are
-		}
-		in = &regionCells{ctx: ctx, snap: o.snap, view: sv, next: firstRegion(o.snap, r.Start)}
+func (o *opened) read(ctx context.Context, r keyrange.Range, v view) (cells, error) {
+	if v.choice.Ranges = []keyrange.Range{r}; o.scan != nil {
+		return o.scan.ScanRows(ctx, tablesource.RowView{Choice: v.choice}), nil
 	}
-	if v.versions == 0 && v.since == 0 && v.until == 0 && v.columns == nil {
-		return in, nil
-	}
-	return &chosen{cells: in, view: v}, nil
+	sv := snapshot.View{Versions: v.versions, Now: v.now, Choice: v.choice}
+	return &regionCells{ctx: ctx, snap: o.snap, view: sv, stop: r.Stop, next: firstRegion(o.snap, r.Start)}, nil
 }
 
 // firstRegion is the index of the region that has a row.
@@ -111,7 +95,8 @@ type regionCells struct {
 	ctx  context.Context
 	snap *snapshot.Snapshot
 	view snapshot.View
-	next int // region
+	stop []byte // where the range ends
+	next int    // region
 	sc   *snapshot.Scan
 	err  error
 }
@@ -130,7 +115,7 @@ func (c *regionCells) Next() bool {
 			return false
 		}
 		r := &c.snap.Regions[c.next]
-		if c.next++; len(c.view.Stop) > 0 && bytes.Compare(r.Start, c.view.Stop) >= 0 {
+		if c.next++; len(c.stop) > 0 && bytes.Compare(r.Start, c.stop) >= 0 {
 			c.next = len(c.snap.Regions)
 			return false
 		}

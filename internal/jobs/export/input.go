@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/pkg/hfile"
 )
 
@@ -25,13 +26,15 @@ type Input struct {
 	Snapshot string
 	// Created is the time of the snapshot, of a table that when its reading began.
 	Created time.Time
+	// Splits are the rows at which regions after the first begin.
+	Splits [][]byte
 	// Regions are the encoded names of the regions, in order, "" where they are not known.
 	Regions []string
 	// Room is how many bytes reading a region takes.
 	Room int
-	// Each reads all regions of some families, none for all, up to n at a time. The first error
+	// Each reads all regions, of some families, none for all, the cells of a choice, up to n at a time. The first error
 	// ends all.
-	Each func(ctx context.Context, n int, families []string, do func(ctx context.Context, region int, c Cells) error) error
+	Each func(ctx context.Context, n int, families []string, c choice.Choice, do func(ctx context.Context, region int, c Cells) error) error
 
 	snap  *snapshot.Snapshot
 	files int // of the region with the most
@@ -47,6 +50,9 @@ func OfSnapshot(s *snapshot.Snapshot) Input {
 		in.Regions = append(in.Regions, s.Regions[i].Encoded)
 		in.files = max(in.files, s.Regions[i].Files)
 	}
+	for _, r := range s.Regions[1:] {
+		in.Splits = append(in.Splits, r.Start)
+	}
 	in.Room = in.files * (leastAhead + blockRoom)
 	return in
 }
@@ -54,9 +60,9 @@ func OfSnapshot(s *snapshot.Snapshot) Input {
 // each reads all regions.
 func (w *writing) each(ctx context.Context) error {
 	if w.in.snap == nil {
-		return w.in.Each(ctx, w.workers, w.p.family, w.region)
+		return w.in.Each(ctx, w.workers, w.p.family, w.choice, w.region)
 	}
-	view := snapshot.View{Versions: 1, Families: w.p.family, Now: w.now, ReadAhead: w.ahead}
+	view := snapshot.View{Versions: 1, Families: w.p.family, Choice: w.choice, Now: w.now, ReadAhead: w.ahead}
 	return w.in.snap.Each(ctx, w.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error { return w.region(ctx, i, sc) })
 }
 

@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/manifest"
 	"bulkload/pkg/hdfsio"
 )
@@ -24,6 +25,7 @@ type Manifest struct {
 	Now      time.Time      `json:"expired_before"`    // the time by which lifetimes of cells were judged; without a snapshot the servers judged them
 	Format   Format         `json:"format"`            // of the files
 	Columns  []string       `json:"columns,omitempty"` // of the records; none: every cell of a row
+	Choice   choice.Asked   `json:"choice,omitzero"`   // of the table's cells; none: all
 	ReadAs   map[string]any `json:"read_as"`           // fields of a job file that reads the files back
 	// Digest is of the rows as the table has them, so that exports of the same
 	// columns in other formats have the same: a sum over rows of the XXH64 of the key

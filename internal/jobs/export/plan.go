@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
@@ -37,6 +38,8 @@ type Options struct {
 	// Columns are the job's that are written, in this order; default all. Without a
 	// job they are family:qualifier, bytes as \xNN, and of JSONL the default is every cell.
 	Columns []string
+	// Choice is which cells of the table are written. Original keys are those of the job's key. Default: all.
+	Choice choice.Asked
 	// Workers is how many regions are read at a time. Default 1; fewer if Memory allows no more.
 	Workers int
 	// Memory bounds what all workers hold. Default 512 MiB.
@@ -97,7 +100,29 @@ func Compile(o Options) (*Plan, error) {
 		return nil, fail.With(fail.Config, err)
 	}
 	p.index()
+	c, err := p.choice(nil)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.columns {
+		if x := &p.columns[i]; !x.key && !c.Has([]byte(x.family), []byte(x.qualifier)) {
+			return nil, fail.Errorf(fail.Config, "column %q: %s does not have its cell: name it there too, or leave it out of %s", x.name, setting.Only, setting.Columns)
+		}
+	}
 	return p, nil
+}
+
+// choice is which cells are written. The split points of the table, which are nil as long as they are not known, say how many salts it has
+// where the key does not.
+func (p *Plan) choice(splits [][]byte) (c choice.Choice, err error) {
+	k := choice.Keys{Name: setting.Job}
+	if p.o.Job != nil && p.o.Choice.ByKey() {
+		k.Spec = p.o.Job.RowKey()
+		if k.Modulus, err = p.o.Job.SaltModulus(splits); splits != nil && err != nil {
+			return c, err
+		}
+	}
+	return p.o.Choice.Resolve(k)
 }
 
 // check finds what the format cannot have.

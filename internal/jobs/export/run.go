@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -42,6 +43,13 @@ func (p *Plan) Write(ctx context.Context, in Input, t *Target) (*Manifest, error
 		if !slices.Contains(in.Families, name) {
 			return nil, fail.Errorf(fail.Config, "table %s has no family %s", in.Table, name)
 		}
+	}
+	var err error
+	if w.choice, err = p.choice(append([][]byte{}, in.Splits...)); err != nil {
+		return nil, err
+	}
+	if err := w.choice.CheckFamilies("table "+in.Table, in.Families); err != nil {
+		return nil, err
 	}
 	if err := w.share(); err != nil {
 		return nil, err
@@ -74,6 +82,7 @@ type writing struct {
 	*Target
 	p       *Plan
 	in      Input
+	choice  choice.Choice
 	workers int
 	ahead   int       // bytes of each store file
 	most    int       // of an encoder, and of a row
@@ -159,7 +168,7 @@ func (w *writing) region(ctx context.Context, i int, sc Cells) error {
 // finish writes the manifest. A table without rows has one file without rows, so that
 // readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
-	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), ReadAs: w.p.Settings(), Files: []File{}}
+	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), Choice: w.p.o.Choice, ReadAs: w.p.Settings(), Files: []File{}}
 	for _, d := range w.done {
 		m.NoCells += d.noCells
 		m.LeftOver += d.leftOver

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,6 +124,9 @@ func (t *Target) End(ctx context.Context, p *Plan, table, snapshot string) error
 	m := t.Complete
 	if m.Format != p.o.Format || !slices.Equal(m.Columns, p.Columns()) || table != "" && m.Table != table || snapshot != "" && m.Snapshot != snapshot {
 		return t.refused(complete)
+	}
+	if was, now := m.Choice.String(), p.o.Choice.String(); was != now {
+		return t.refused(fmt.Sprintf("it has a complete export of %s; asked for now is %s: name another directory, or remove it", cmp.Or(was, "all cells"), cmp.Or(now, "all cells")))
 	}
 	return t.Finish(ctx)
 }

@@ -91,6 +91,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err := tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)); err != nil {
 		return nil, err
 	}
+	if err := tablesource.CheckTables(s); err != nil {
+		return nil, err
+	}
 	id, err := checkpoint.Identify(env, s, o.State.JobID)
 	if err != nil {
 		return nil, err

@@ -19,9 +19,6 @@ import (
 // taken, which the journal names before; a later attempt reads the same. It is not
 // opened for a job that needs none of its inputs any more.
 func (j *run) openTables(ctx context.Context) error {
-	if err := tablesource.CheckParse(j.spec.Inputs, j.spec.Parse != ""); err != nil {
-		return err
-	}
 	over := j.st.Finished || j.st.AnyLoading()
 	for _, input := range j.spec.Inputs {
 		ref, ok, err := tablesource.Parse(input)
@@ -48,7 +45,7 @@ func (j *run) openTables(ctx context.Context) error {
 // openTable opens what an input names, and reports a scan in its place.
 func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) (*tablesource.Source, error) {
 	if ref.Snapshot != "" {
-		return tablesource.Open(ctx, j.env, ref, tablesource.Options{})
+		return tablesource.Open(ctx, j.env, ref, tablesource.Options{Choice: j.spec.Choice()})
 	}
 	r, o, err := j.readTable(ctx, input, ref.Table)
 	if err != nil {
@@ -78,7 +75,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	if err != nil {
 		return r, o, err
 	}
-	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil}
+	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil, Choice: j.spec.Choice()}
 	if j.o.YARN != nil { // nodes have no region servers scan
 		o.By, o.FilesOnly = tablesource.ByFiles, true
 	}

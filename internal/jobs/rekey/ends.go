@@ -61,6 +61,6 @@ func (j *run) end(ctx context.Context) error {
 	}
 	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
 	k := j.st.Rekey
-	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: NextSince(k.Created)}
+	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: j.req.next(k.Created)}
 	return j.st.End(ctx, j.result, j.dir, j.o.Keep, j.o.Events)
 }

@@ -29,7 +29,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 	if q.Snapshot != "" {
 		ref = tablesource.Ref{Snapshot: q.Snapshot}
 	}
-	src, err := tablesource.Open(ctx, env, ref, tablesource.Options{FilesOnly: true})
+	src, err := tablesource.Open(ctx, env, ref, tablesource.Options{FilesOnly: true, Choice: q.chosen})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 	if err := q.isOf(s); err != nil {
 		return nil, err
 	}
-	d, err := newkeys.Predict(ctx, env, s, o, w)
+	d, err := newkeys.Predict(ctx, env, s, q.chosen.Ranges, o, w)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 	regions := w.Suggest
 	switch {
 	case err == nil:
-		err = errors.Join(fits(facts, old, q.Splits, q.Since > 0), q.vacant(ctx, c))
+		err = errors.Join(fits(facts, old, q.Splits, q.further()), q.vacant(ctx, c))
 		splits = facts.Splits
 	case old != nil && errors.Is(err, loader.ErrTableNotFound):
 		facts = &cluster.Facts{Table: old}

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/mapreduce"
@@ -25,10 +26,11 @@ type Request struct {
 	Key        string // the spec of the new keys
 	OldKey     string // that of the old ones, whose columns Key may name then; empty: it names none of them
 	Splits     [][]byte
-	Since      int64  // milliseconds; cells of earlier timestamps are left out; 0: none
-	Duplicates string // what becomes of rows of one new key: fail, first or last by their old keys; empty: fail
-	BadRecords string // rows without a new key that are set aside: a number or a share; empty: none
-	Verify     string // full or off; empty: full
+	Choice     choice.Asked // which cells are copied: Since makes a further pass; original keys are those of OldKey
+	Versions   int          // of a column, the newest of the choice; 0: all that its family keeps
+	Duplicates string       // what becomes of rows of one new key: fail, first or last by their old keys; empty: fail
+	BadRecords string       // rows without a new key that are set aside: a number or a share; empty: none
+	Verify     string       // full or off; empty: full
 }
 
 // RunOptions say how [Run] works.
@@ -50,6 +52,7 @@ type resolved struct {
 	Request
 	key    keygen.Expr
 	oldKey keygen.Expr // nil: none
+	chosen choice.Choice
 	policy extsort.Policy
 	budget *source.Budget
 }
@@ -91,12 +94,34 @@ func (r Request) resolve() (*resolved, error) {
 		return nil, fail.Errorf(fail.Config, "two tables are needed: %s names the one to read, %s the one to write", setting.From, setting.To)
 	case r.From == r.To:
 		return nil, fail.Errorf(fail.Config, "%s and %s are both table %s: rows go to another table, and readers follow", setting.From, setting.To, r.To)
-	case r.Since < 0:
-		return nil, fail.Errorf(fail.Config, "%s %d is below 0", setting.Since, r.Since)
-	case r.Since > 0 && q.policy != extsort.Fail:
+	case r.Versions < 0:
+		return nil, fail.Errorf(fail.Config, "%s %d is below 0", setting.Versions, r.Versions)
+	}
+	if q.chosen, err = r.Choice.Resolve(choice.Keys{Spec: q.oldKey, Name: setting.OldKey}); err != nil {
+		return nil, err
+	}
+	switch {
+	case q.further() && q.policy != extsort.Fail:
 		return nil, newkeys.SinceNeedsFail()
+	case q.further() && r.Versions > 0:
+		return nil, fail.Errorf(fail.Config, "%s does not go with %s: a further pass adds to the versions of the one before", setting.Versions, setting.Since)
 	}
 	return q, nil
+}
+
+// further reports whether the job is a further pass, which adds to the rows of the one before.
+func (q *resolved) further() bool { return q.chosen.Since > 0 }
+
+// same refuses another choice than a job has begun with.
+func (q *resolved) same(k *checkpoint.RekeyRecord) error {
+	text := func(a choice.Asked, versions int) string {
+		a.Since = "" // another one makes another job
+		return cmp.Or(a.String(), "all cells") + map[bool]string{true: fmt.Sprintf(", versions %d", versions)}[versions > 0]
+	}
+	if was, now := text(k.Choice, k.Versions), text(q.Choice, q.Versions); was != now {
+		return fail.Errorf(fail.Check, "the job began to copy %s; requested now: %s (%s discards it and starts over; %s makes another job)", was, now, setting.Restart, setting.JobID)
+	}
+	return nil
 }
 
 // identity distinguishes the job from every other.
@@ -105,7 +130,7 @@ func (q *resolved) identity(word string) checkpoint.Identity {
 	if q.OldKey != "" {
 		key += " of " + q.OldKey
 	}
-	return checkpoint.IdentifyParts(q.To, "rekey", q.From.String(), q.Snapshot, key, fmt.Sprint(q.Since), word)
+	return checkpoint.IdentifyParts(q.To, "rekey", q.From.String(), q.Snapshot, key, fmt.Sprint(q.chosen.Since), word)
 }
 
 // SinceSlack is how much earlier than its snapshot a further pass begins: clocks
@@ -115,3 +140,11 @@ const SinceSlack = 10 * time.Minute
 // NextSince is the time from which a further pass reads what was written after a
 // snapshot was made.
 func NextSince(created int64) int64 { return max(created-SinceSlack.Milliseconds(), 1) }
+
+// next is that time, at most the end of a choice's times.
+func (q *resolved) next(created int64) int64 {
+	if q.chosen.Until > 0 {
+		return min(NextSince(created), q.chosen.Until)
+	}
+	return NextSince(created)
+}

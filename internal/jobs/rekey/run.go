@@ -75,6 +75,11 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 			return j.result, err
 		}
 	}
+	if st.Rekey != nil && st.Rekey.Snapshot != "" { // else nothing is left of what was begun
+		if err := req.same(st.Rekey); err != nil {
+			return j.result, err
+		}
+	}
 	if st.Finished {
 		return j.already(ctx), nil
 	}
@@ -124,7 +129,7 @@ func (j *run) record(context.Context) error {
 		if err := j.st.ForgetBuild(); err != nil { // of another snapshot
 			return err
 		}
-		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
+		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.chosen.Since, Choice: q.Choice, Versions: q.Versions, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
 		if k.Snapshot == "" {
 			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
 		}
@@ -178,7 +183,7 @@ func (j *run) open(ctx context.Context) error {
 		}
 	}
 	var err error
-	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true}); err != nil {
+	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true, Choice: j.req.chosen}); err != nil {
 		return err
 	}
 	j.source = j.opened.Snapshot

@@ -35,7 +35,7 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	}
 	k := j.st.Rekey
 	ref := tablesource.Ref{Snapshot: k.Snapshot}
-	src, err := tablesource.Open(ctx, j.env, ref, tablesource.Options{FilesOnly: true})
+	src, err := tablesource.Open(ctx, j.env, ref, tablesource.Options{FilesOnly: true, Choice: j.req.chosen})
 	if err != nil {
 		return nil, err
 	}

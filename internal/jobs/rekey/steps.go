@@ -38,7 +38,7 @@ func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, n
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Since: q.Since, Duplicates: q.policy}, nil
+	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Choice: q.chosen, Versions: q.Versions, Duplicates: q.policy}, nil
 }
 
 // planned is the build's plan as the journal has it.

@@ -36,7 +36,7 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	if j.st.Rekey.Makes {
 		splits = nil // regions of a table that an earlier attempt has made, and that is empty, may have been merged since
 	}
-	if err := fits(facts, old, splits, j.req.Since > 0); err != nil {
+	if err := fits(facts, old, splits, j.req.further()); err != nil {
 		return nil, err
 	}
 	return facts, j.req.vacant(ctx, j.c)
@@ -68,7 +68,7 @@ func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Ti
 	if q.Splits != nil {
 		return q.Splits, nil
 	}
-	return newkeys.Splits(ctx, s, q.key, q.oldKey, now, o)
+	return newkeys.Splits(ctx, s, q.key, q.oldKey, now, q.chosen.Ranges, o)
 }
 
 // create makes the table, pre-split.
@@ -124,7 +124,7 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool
 // vacant refuses a table with rows, which the old ones would mix with. A further
 // pass adds to those of the first.
 func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {
-	if q.Since > 0 {
+	if q.further() {
 		return nil
 	}
 	vacant, err := table.Vacant(ctx, c, q.To)

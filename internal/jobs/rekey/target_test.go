@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
@@ -53,7 +55,9 @@ func TestRequests(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Request){
 		"no table": func(r *Request) { r.From = loader.TableName{} }, "one table": func(r *Request) { r.To = a }, "a key": func(r *Request) { r.Key = "salt(" },
-		"since": func(r *Request) { r.Since = -1 }, "since with first": func(r *Request) { r.Since, r.Duplicates = 1, "first" },
+		"since": func(r *Request) { r.Choice.Since = "-1" }, "since with first": func(r *Request) { r.Choice.Since, r.Duplicates = "1", "first" },
+		"versions of a further pass": func(r *Request) { r.Choice.Since, r.Versions = "1", 2 }, "versions": func(r *Request) { r.Versions = -1 },
+		"original keys of no spec": func(r *Request) { r.Choice.FromKey = "a" }, "no time": func(r *Request) { r.Choice.Since, r.Choice.Until = "2", "1" },
 		"duplicates": func(r *Request) { r.Duplicates = "x" }, "bad records": func(r *Request) { r.BadRecords = "x" }, "verify": func(r *Request) { r.Verify = "sample" },
 	} {
 		r := right
@@ -63,7 +67,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	other := right
-	other.Since = 5
+	other.Choice.Since = "5"
 	o, err := other.resolve()
 	testcheck.Must(t, err)
 	if q.identity("").On("c").ID == o.identity("").On("c").ID || q.identity("x").On("c").ID == q.identity("").On("c").ID {
@@ -71,6 +75,36 @@ func TestRequests(t *testing.T) {
 	}
 	if NextSince(1_700_000_600_000) != 1_700_000_000_000 || NextSince(5) != 1 {
 		t.Error("the next pass begins at another time")
+	}
+}
+
+// TestOtherChoice: a job copies what it has begun with, and another pass is another job.
+func TestOtherChoice(t *testing.T) {
+	a, b := loader.TableName{Namespace: "default", Qualifier: "a"}, loader.TableName{Namespace: "default", Qualifier: "b"}
+	k := &checkpoint.RekeyRecord{Choice: choice.Asked{FromKey: "5", Until: "2026-11-01T00:00:00Z"}, Versions: 2, Since: 7}
+	for _, x := range []struct {
+		choice   choice.Asked
+		versions int
+		says     string
+	}{
+		{choice.Asked{FromKey: "5", Until: "1793491200000"}, 2, ""},
+		{choice.Asked{FromKey: "6", Until: "1793491200000"}, 2, "requested now: from_key 6, until 1793491200000, versions 2 ("},
+		{choice.Asked{FromKey: "5", Until: "1793491200000"}, 0, "began to copy from_key 5, until 1793491200000, versions 2; requested now: from_key 5, until 1793491200000 ("},
+		{choice.Asked{}, 0, "requested now: all cells ("},
+	} {
+		q, err := Request{From: a, To: b, Key: "id", OldKey: "salt(id, 5) + id", Choice: x.choice, Versions: x.versions}.resolve()
+		testcheck.Must(t, err)
+		err = q.same(k)
+		if (err == nil) != (x.says == "") || err != nil && (fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), x.says)) {
+			t.Errorf("%+v: %v", x, err)
+		}
+		if len(q.chosen.Ranges) != map[bool]int{true: 5}[x.choice.ByKey()] {
+			t.Errorf("%+v: ranges %q", x, q.chosen.Ranges)
+		}
+	}
+	q, err := Request{From: a, To: b, Key: "id", Choice: choice.Asked{Until: "1700000000000"}}.resolve()
+	if testcheck.Must(t, err); q.next(1_800_000_000_000) != 1_700_000_000_000 || q.next(1_600_000_000_000) != 1_600_000_000_000-SinceSlack.Milliseconds() {
+		t.Error("the next pass begins at another time than the choice ends")
 	}
 }
 

@@ -45,9 +45,9 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 		return nil
 	}
 	written := fmt.Sprintf("%s, %s, digest %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), m.RowSum)
-	if j.req.Since > 0 {
+	if j.req.further() {
 		return fail.Errorf(fail.Verify, "table %s does not hold what was written: from timestamp %d on it has %s, want %s (concurrent writes, deletes and changed keys also cause this)",
-			j.req.To, j.req.Since, got, written)
+			j.req.To, j.req.chosen.Since, got, written)
 	}
 	return fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s, want %s (concurrent writes or deletes also cause this; %s loads all again, into an empty table)",
 		j.req.To, got, written, setting.Restart)
@@ -55,9 +55,18 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 
 // scan sums up the rows of the table.
 func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
-	req := loader.ScanRequest{Table: j.req.To, MinTime: j.req.Since, Versions: 1}
+	req := loader.ScanRequest{Table: j.req.To, Versions: 1}
+	var families []string
 	for _, f := range j.facts.Table.Families {
-		req.Versions = max(req.Versions, uint32(f.Versions))
+		families, req.Versions = append(families, f.Name), max(req.Versions, uint32(f.Versions))
+	}
+	if c := j.req.chosen; j.req.further() { // there are other cells, of the passes before
+		req.MinTime, req.MaxTime = c.Since, c.Until
+		whole, single := c.Of(families)
+		req.Families = whole
+		for _, x := range single {
+			req.Columns = append(req.Columns, loader.Column{Family: x.Family, Qualifier: x.Qualifier})
+		}
 	}
 	var mu sync.Mutex
 	var scanned atomic.Int64

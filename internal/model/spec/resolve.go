@@ -7,10 +7,12 @@ import (
 
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/formats/expression"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/objectstore"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/source/dialect"
 )
@@ -27,6 +29,7 @@ type Job struct {
 	asked
 	rowKey     keygen.Expr
 	parse      keygen.Expr
+	chosen     choice.Choice
 	rowFilter  keygen.Expr
 	checks     []*expectation.Check
 	policy     extsort.Policy
@@ -66,6 +69,9 @@ func (j Job) KeyParser() (*keygen.KeyParser, error) {
 	}
 	return keygen.CompileParser(j.parse, keygen.Options{})
 }
+
+// Choice is which cells of input tables are read, the parsed Choice.
+func (j Job) Choice() choice.Choice { return j.chosen }
 
 // Duplicates is what becomes of rows of one key, as text.
 func (j Job) Duplicates() string { return j.asked.Duplicates }
@@ -151,6 +157,9 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 			_, err = j.KeyParser()
 		}
 		bad("parse", err)
+	}
+	if j.chosen, err = s.Choice.Resolve(choice.Keys{Spec: j.parse, Name: setting.ParseKey}); err != nil && !faulty["parse"] {
+		errs = append(errs, err)
 	}
 	j.rowFilter, err = s.parseFilter()
 	bad("filter", err)

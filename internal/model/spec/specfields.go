@@ -6,6 +6,7 @@ import (
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/expectation"
+	"bulkload/internal/model/choice"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -28,13 +29,14 @@ type Spec struct {
 	RecordSep  string   `yaml:"record_sep"`  // of text: after a record
 	Reading    `yaml:",inline"`
 
-	ReadBy   string   `yaml:"read_by"`      // how an input table is read: files (default), scan or auto
-	Parse    string   `yaml:"parse"`        // key spec of an input table
-	Key      string   `yaml:"key"`          // key spec, see package keygen
-	Query    []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
-	Regions  int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
-	Filter   string   `yaml:"filter"`       // which records are loaded: a condition, see package expression
-	SaltFile string   `yaml:"salt_file"`    // a local file with the secret of salted(x)
+	ReadBy   string       `yaml:"read_by"`                  // how an input table is read: files (default), scan or auto
+	Parse    string       `yaml:"parse"`                    // key spec of an input table
+	Choice   choice.Asked `yaml:",inline" json:",omitzero"` // which cells of input tables are read; default: all
+	Key      string       `yaml:"key"`                      // key spec, see package keygen
+	Query    []string     `yaml:"query"`                    // columns that a reader gives to get rows, default: the first column of the key
+	Regions  int          `yaml:"salt_buckets"`             // modulus of a salt; default: the number of salts that the table was split for
+	Filter   string       `yaml:"filter"`                   // which records are loaded: a condition, see package expression
+	SaltFile string       `yaml:"salt_file"`                // a local file with the secret of salted(x)
 
 	Empty        string              `yaml:"empty"`                    // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL as well
 	Duplicates   string              `yaml:"duplicates"`               // rows of one key: fail (default), first, last or versions
@@ -199,6 +201,20 @@ func allFields() []SpecField {
 		{Name: "read_by", Type: FieldText, Default: "files", Enum: []string{"files", "scan", "auto"}, Usage: "how the rows of a table come: files (of a snapshot on HDFS, default), scan (from region servers) or auto (scan if HDFS denies the files)",
 			Doc: "How the rows of an input table come: from the HFiles of a snapshot on HDFS, from region servers by scans, or by scans only if HDFS denies the files."},
 		{Name: "parse", Type: FieldText, Usage: "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns", Doc: "Key spec by which the row keys of an input table were made. The columns that it stores as they are become columns of the input."},
+
+		{Name: "from_key", Type: FieldScalar, Dated: true, Usage: "of input tables: first original key that is read, values of its first columns by `parse`",
+			Doc: "Of input tables: the first original key that is read, as values of its first columns, separated by commas. An original key is what follows the salts of a row key; parse says how row keys are made, and each salt has a range."},
+		{Name: "to_key", Type: FieldScalar, Dated: true, Usage: "of input tables: end of the range of original keys, exclusive", Doc: "Of input tables: the end of the range of original keys, which is not read."},
+		{Name: "key_prefix", Type: FieldScalar, Dated: true, Usage: "of input tables: read all original keys that begin so: values of their first columns, the last may be a beginning",
+			Doc: "Of input tables: what the original keys that are read begin with, as values of their first columns; the last may be the beginning of a value."},
+		{Name: "start_row", Type: FieldScalar, Dated: true, Usage: `of input tables: first row key that is read, bytes as \xNN`, Doc: `Of input tables: the first row key that is read, bytes as \xNN.`},
+		{Name: "stop_row", Type: FieldScalar, Dated: true, Usage: "of input tables: end of the range of row keys, exclusive", Doc: "Of input tables: the end of the range of row keys, which is not read."},
+		{Name: "row_prefix", Type: FieldScalar, Dated: true, Usage: "of input tables: read all row keys that begin so", Doc: "Of input tables: what the row keys that are read begin with."},
+		{Name: "since", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z",
+			Doc: "Of input tables: only cells from this time on are read, in milliseconds since 1970 or as 2026-11-01T22:00:00Z. Of a column the newest of these is its value."},
+		{Name: "until", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from before this time", Doc: "Of input tables: only cells from before this time are read, as since says it."},
+		{Name: "only", Type: FieldTexts, Commas: true, Default: "all", Usage: "of input tables: families and columns that are read, separated by commas: f, f:name (default: all)",
+			Doc: "Of input tables: families and columns that are read, as f and f:name. A row that has none of them is no record."},
 
 		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Commas: true, Part: OfTable, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},

@@ -62,7 +62,7 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 	if n := len(p.parts(s)); n >= 1<<(64-sequenceRows) {
 		return fail.Errorf(fail.Config, "snapshot %s has %s, which are too many", s.Name, setting.Count(n, "part"))
 	}
-	if p.Since > 0 && p.Duplicates != extsort.Fail {
+	if p.Choice.Since > 0 && p.Duplicates != extsort.Fail {
 		return SinceNeedsFail()
 	}
 	return nil

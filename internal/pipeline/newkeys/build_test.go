@@ -57,7 +57,7 @@ func TestCellsMove(t *testing.T) {
 		t.Errorf("%+v %+v", m, m.Times)
 	}
 	// Only what is as late as asked, whose key may be older.
-	p.Since = 600
+	p.Choice.Since = 600
 	m, dir, err = l.build(s, p, Options{Options: build.Options{Workers: 1}})
 	testcheck.Must(t, err)
 	if got := l.cells(m, p, dir); !slices.Equal(got, []string{want[4], want[7]}) || m.NoCells != 1 || m.Records != 2 {
@@ -131,7 +131,7 @@ func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string)
 	}
 	for k, r := range kept {
 		for i := range r.cells {
-			if r.cells[i].Timestamp >= p.Since {
+			if r.cells[i].Timestamp >= p.Choice.Since {
 				lines = append(lines, line([]byte(k), &r.cells[i]))
 			}
 		}
@@ -161,7 +161,7 @@ func TestRandomTables(t *testing.T) {
 			if strings.HasPrefix(c.spec, "substr") {
 				p.Duplicates = []extsort.Policy{extsort.KeepFirst, extsort.KeepLast}[r.IntN(2)]
 			} else if r.IntN(2) == 0 {
-				p.Since = 902
+				p.Choice.Since = 902
 			}
 			m, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 1 + r.IntN(4)}})
 			testcheck.Must(t, err)
@@ -255,13 +255,13 @@ func TestCollision(t *testing.T) {
 		if got := l.cells(m, p, dir); !slices.Equal(got, want) || m.Duplicates != 1 {
 			t.Errorf("%v: %q, %d duplicates", policy, got, m.Duplicates)
 		}
-		p.Since = 2
+		p.Choice.Since = 2
 		if _, _, err := l.build(s, p, Options{}); fail.KindOf(err) != fail.Config {
 			t.Errorf("a second pass that leaves rows out: %v", err)
 		}
 	}
 	p := l.plan("id")
-	p.Since = 2 // zeta alone has a cell, and yet they collide
+	p.Choice.Since = 2 // zeta alone has a cell, and yet they collide
 	if _, _, err := l.build(s, p, Options{}); fail.KindOf(err) != fail.BadRows {
 		t.Errorf("a collision with a row that has no new cell: %v", err)
 	}
@@ -354,7 +354,7 @@ func TestSplits(t *testing.T) {
 		"id":                func(s [][]byte) bool { return len(s) == 3 && s[0][0] == '4' && s[1][0] == '8' && s[2][0] == 'c' },
 		"$row":              func(s [][]byte) bool { return len(s) == 3 && s[0][0] == 'g' || s[0][0] == 'f' },
 	} {
-		got, err := Splits(t.Context(), s, l.plan(key).Key, nil, labNow, Options{})
+		got, err := Splits(t.Context(), s, l.plan(key).Key, nil, labNow, nil, Options{})
 		testcheck.Must(t, err)
 		if !want(got) {
 			t.Errorf("%s: %q", key, got)

@@ -89,7 +89,7 @@ func TestDivided(t *testing.T) {
 				one.Duplicates = extsort.KeepLast
 			}
 			if spec[0] == 'i' {
-				one.Duplicates, one.Since = extsort.Fail, 902*int64(r.IntN(2))
+				one.Duplicates, one.Choice.Since = extsort.Fail, 902*int64(r.IntN(2))
 			}
 			want, from, err := l.build(s, one, Options{})
 			testcheck.Must(t, err)

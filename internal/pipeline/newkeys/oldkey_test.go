@@ -83,7 +83,7 @@ func TestOldKeys(t *testing.T) {
 		if !slices.Equal(got, want) || m.Digest.Rows != 500 || m.Rejected != 0 {
 			t.Errorf("%+v: %d keys, %+v, such as %s, want %s", c, len(got), m.Digest, got[0], want[0])
 		}
-		if _, err := Splits(t.Context(), s, p.Key, p.OldKey, labNow, Options{}); err != nil {
+		if _, err := Splits(t.Context(), s, p.Key, p.OldKey, labNow, nil, Options{}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -21,8 +22,9 @@ type Plan struct {
 	OldKey     keygen.Expr   // by which the old keys were made, whose columns Key may name; nil: it names none
 	Families   []spec.Family // of the new table: one for each of the snapshot's, in their order
 	Ranges     *partition.Ranges
-	Now        time.Time // by which cells of the snapshot have expired
-	Since      int64     // cells of earlier timestamps are left out, in milliseconds; 0: none
+	Now        time.Time     // by which cells of the snapshot have expired
+	Choice     choice.Choice // of the snapshot's cells; a new key is made of the newest cells of its columns, chosen or not
+	Versions   int           // of a column, the newest of the choice; 0: all that its family keeps
 	Duplicates extsort.Policy
 	Near       build.Near // where the files are to be
 
@@ -74,7 +76,7 @@ func tooLarge(n, most int) error {
 
 // fileName is the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
-	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Since, p.Ranges.Start(region))
+	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Choice.Since, p.Ranges.Start(region))
 }
 
 // sequence numbers rows in the order of their old keys: those of a part, and

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -31,6 +32,7 @@ type Prediction struct {
 	env    *cluster.Env
 	place  int64
 	places int
+	ranges []keyrange.Range // of rows that get new keys
 
 	parts []part
 	Whole bool              // parts are all rows
@@ -45,6 +47,12 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 		return wholeParts(d.snap), true, nil
 	}
 	var all []part
+	add := func(p part) {
+		r := d.snap.Regions[p.region]
+		if both, ok := (keyrange.Range{Start: p.start, Stop: p.stop}).Intersect(keyrange.Range{Start: r.Start, Stop: r.End}); ok && len(keyrange.Within(d.ranges, both)) > 0 {
+			all = append(all, p)
+		}
+	}
 	for i, r := range d.snap.Regions {
 		cuts, err := d.snap.Cuts(ctx, i, int((r.Bytes+d.place-1)/d.place))
 		if err != nil {
@@ -53,10 +61,10 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 		p := part{region: i}
 		for _, cut := range cuts {
 			p.stop = cut
-			all = append(all, p)
+			add(p)
 			p = part{region: i, start: cut}
 		}
-		all = append(all, p)
+		add(p)
 	}
 	if len(all) <= d.places {
 		return wholeParts(d.snap), true, nil
@@ -71,9 +79,9 @@ func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whol
 	return parts, false, nil
 }
 
-// Predict prepares what a plan says of the new keys of a snapshot's rows: it chooses the rows that are read.
-func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, o Options, w estimate.Options) (d *Prediction, err error) {
-	d = &Prediction{snap: s, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
+// Predict prepares what a plan says of the new keys of a snapshot's rows in some ranges: it chooses the rows that are read.
+func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, in []keyrange.Range, o Options, w estimate.Options) (d *Prediction, err error) {
+	d = &Prediction{snap: s, ranges: in, o: o, w: w, env: env, place: placeBytes, places: mostPlaces}
 	d.parts, d.Whole, err = d.choose(ctx, w.Exact)
 	return d, err
 }

@@ -73,7 +73,7 @@ func TestPredict(t *testing.T) {
 		for _, key := range []string{"`f:id` + '-' + `$row`", "$row", "salt(id, 7) + id"} {
 			p := l.plan(key, []string{"3", "8", "d"}[:r.IntN(4)]...)
 			if r.IntN(2) == 0 {
-				p.Since = 902
+				p.Choice.Since = 902
 			}
 			e, err := l.predict(s, p, Options{Options: build.Options{Workers: 1 + r.IntN(4)}})
 			testcheck.Must(t, err)
@@ -205,11 +205,11 @@ func TestPredictWarns(t *testing.T) {
 	if got := strings.Join(texts, "; "); got != "bad records: 1 record without a row (of all 3 rows); duplicate keys: 1 row with the key of another row (of all 3 rows); regions are shown with them" || e.BadRecords != 1 || e.Rows != 3 {
 		t.Errorf("%s: %+v", got, e)
 	}
-	p.Since = 2 // a row without a cell that is late enough has the key of one that has it
+	p.Choice.Since = 2 // a row without a cell that is late enough has the key of one that has it
 	if e, err = l.predict(s, p, Options{Options: build.Options{Budget: budget}}); err != nil || e.Rows != 1 || len(e.Warnings) != 2 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	p.Since = 3
+	p.Choice.Since = 3
 	if e, err = l.predict(s, p, Options{Options: build.Options{Budget: budget}}); err != nil || e.Rows != 0 {
 		t.Errorf("no cell is late enough: %+v, %v", e, err)
 	}

@@ -81,7 +81,9 @@ func (s sortTaker) take(w *readWorker, region int, key []byte) error {
 func (sortTaker) end(part) {}
 
 // view is how every pass reads the snapshot.
-func (p *Plan) view() snapshot.View { return snapshot.View{Now: p.Now} }
+func (p *Plan) view() snapshot.View {
+	return snapshot.View{Now: p.Now, Versions: p.Versions, Choice: p.Choice, Newest: p.Choice.OfCells()}
+}
 
 func (r *reader) run(ctx context.Context) error {
 	var next atomic.Int64
@@ -164,7 +166,7 @@ func (w *readWorker) part(ctx context.Context, i int) (err error) {
 			w.row = append(w.row[:0], sc.Cell().Row...)
 			w.begin()
 		}
-		if err := w.add(sc.Cell()); err != nil {
+		if err := w.add(sc); err != nil {
 			return err
 		}
 	}
@@ -209,7 +211,8 @@ func (w *readWorker) tell() {
 }
 
 // add takes a cell of the row.
-func (w *readWorker) add(c *hfile.Cell) error {
+func (w *readWorker) add(sc *snapshot.Scan) error {
+	c := sc.Cell()
 	for string(c.Family) != w.snap.Families[w.family].Name { // families come in their order
 		if w.family++; w.family == len(w.snap.Families) {
 			return fail.Errorf(fail.Input, "%w: a cell of family %q, which the table lacks", snapshot.ErrDamaged, c.Family)
@@ -218,10 +221,12 @@ func (w *readWorker) add(c *hfile.Cell) error {
 	if c.Type != hfile.Put {
 		return fail.Errorf(fail.Unexpected, "a scan of snapshot %s gives a cell of type %s", w.snap.Name, c.Type)
 	}
-	if err := w.maker.cell(w.family, c.Qualifier, c.Value); err != nil {
-		return err
+	if !w.view.Newest || sc.Newest() {
+		if err := w.maker.cell(w.family, c.Qualifier, c.Value); err != nil {
+			return err
+		}
 	}
-	if c.Timestamp < w.plan.Since {
+	if !sc.Chosen() {
 		return nil
 	}
 	if n := len(w.pack.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/progress"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -14,9 +16,9 @@ import (
 
 // Splits are split points of a table for the snapshot's rows under their new
 // keys, old being that of the old ones or nil. A key that begins with a salt has a region for each of its values. For
-// any other all rows are read, of the families that the key is made of, and the
+// any other all rows of some ranges are read, of the families that the key is made of, and the
 // regions, as many as the snapshot has, get about the same bytes.
-func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, o Options) ([][]byte, error) {
+func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, in []keyrange.Range, o Options) ([][]byte, error) {
 	o.Options = o.WithDefaults()
 	keys, err := newKeyColumns(key, old, s.Families)
 	if err != nil {
@@ -32,7 +34,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	n := min(o.Workers, len(s.Regions))
 	most := int(int64(o.Memory) / int64(n) / 8)
 	all := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
-	view := snapshot.View{Now: now, Families: keys.read(), Versions: 1}
+	view := snapshot.View{Now: now, Families: keys.read(), Versions: 1, Choice: choice.Choice{Ranges: in}}
 	err = s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return err

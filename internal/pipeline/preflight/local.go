@@ -92,7 +92,7 @@ func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (other
 			f.inputs.tables++
 			continue
 		default:
-			if _, err := tablesource.Mount(ctx, f.env, []string{input}, tablesource.ByFiles, f.spec.KeyParser); err != nil { // there is nothing to delete
+			if _, err := tablesource.Mount(ctx, f.env, []string{input}, tablesource.ByFiles, f.spec.Choice(), f.spec.KeyParser); err != nil { // there is nothing to delete
 				return nil, err
 			}
 		}

@@ -23,11 +23,12 @@ import (
 
 // NewKeys is what a plan has of the rows of a snapshot that get new keys.
 type NewKeys struct {
-	Key     string `json:"key"`
-	OldKey  string `json:"old_key,omitempty"`
-	Since   int64  `json:"since,omitempty"`
-	Columns string `json:"columns"` // that have numbers, see [newkeys.Columns]
-	Staging string `json:"staging"` // where merges write, and the job that has planned loads from
+	Key      string `json:"key"`
+	OldKey   string `json:"old_key,omitempty"`
+	Since    int64  `json:"since,omitempty"`    // of the choice that the snapshot is read by
+	Versions int    `json:"versions,omitempty"` // of a column; 0: all
+	Columns  string `json:"columns"`            // that have numbers, see [newkeys.Columns]
+	Staging  string `json:"staging"`            // where merges write, and the job that has planned loads from
 }
 
 // MakeRekey plans a build of HFiles of the snapshot's rows under new keys, as a plan for one process makes them. The request has the input, by which
@@ -37,7 +38,7 @@ func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snaps
 	if err != nil {
 		return nil, err
 	}
-	keys := &NewKeys{Key: p.Key.String(), Since: p.Since, Columns: columns, Staging: staging}
+	keys := &NewKeys{Key: p.Key.String(), Since: p.Choice.Since, Versions: p.Versions, Columns: columns, Staging: staging}
 	if p.OldKey != nil {
 		keys.OldKey = p.OldKey.String()
 	}
@@ -69,7 +70,8 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 	if len(shape.Families) != len(s.Families) {
 		return nil, nil, fail.Errorf(fail.Config, "the plan has %d families, snapshot %s has %d", len(shape.Families), s.Name, len(s.Families))
 	}
-	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Near: shape.Near, Now: time.UnixMilli(p.Timestamp), Since: p.NewKeys.Since, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
+	k := &newkeys.Plan{Table: p.Job.Table, Families: shape.Families, Near: shape.Near, Now: time.UnixMilli(p.Timestamp), Choice: p.files.Choice, Versions: p.NewKeys.Versions, Divided: &newkeys.Divided{Columns: p.NewKeys.Columns}}
+	k.Choice.Since = p.NewKeys.Since // plans of earlier versions have it here alone
 	byName := map[string]tablesource.Part{}
 	for _, part := range parts {
 		byName[part.Name] = part

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/internal/model/choice"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -58,8 +60,8 @@ func putStamp(buf []byte, ts int64, to *source.Span) []byte {
 
 // columnsOf finds which cells columns are, in the order of cells: family:qualifier,
 // or of a table with one family the qualifier alone. $row, $timestamp and what is
-// parsed out of keys are none of them.
-func columnsOf(table string, families, names, parsed []string) ([]column, error) {
+// parsed out of keys are none of them. One that is not chosen is refused.
+func columnsOf(table string, families, names, parsed []string, chosen choice.Choice) ([]column, error) {
 	var columns []column
 	for i, name := range names {
 		if name == RowColumn || name == StampColumn || slices.Contains(parsed, name) {
@@ -75,7 +77,9 @@ func columnsOf(table string, families, names, parsed []string) ([]column, error)
 		if err != nil {
 			return nil, err
 		}
-		c.family, c.qualifier = []byte(family), []byte(qualifier)
+		if c.family, c.qualifier = []byte(family), []byte(qualifier); !chosen.Has(c.family, c.qualifier) {
+			return nil, setting.Errorf("column %q: %s does not have it, so it would be NULL in every row: name it there too, or leave it out of %s", name, setting.Only, setting.Columns)
+		}
 		columns = append(columns, c)
 	}
 	slices.SortStableFunc(columns, func(a, b column) int {

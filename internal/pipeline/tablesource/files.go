@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
@@ -27,6 +28,8 @@ type Files struct {
 	// PartBytes is how much of a region's files one file stands for, default 32
 	// MiB. It is set before anything is read.
 	PartBytes int64
+	// Choice is which cells are read. It is set before anything is read. Default: all.
+	Choice choice.Choice
 
 	fsys       hdfsio.FS
 	root, name string // of the snapshot
@@ -168,7 +171,7 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	}
 	_, parsed, err := f.parser.columns()
 	if err == nil {
-		_, err = columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed)
+		_, err = columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed, f.Choice)
 	}
 	return err
 }
@@ -185,11 +188,11 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	cols, err := columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed)
+	cols, err := columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed, f.Choice)
 	if err != nil {
 		return nil, err
 	}
-	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: 1, Now: r.snap.Created, Start: r.start, Stop: r.stop})
+	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: 1, Now: r.snap.Created, Start: r.start, Stop: r.stop, Choice: f.Choice})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
@@ -361,10 +362,16 @@ func TestParsedKeys(t *testing.T) {
 
 // TestParseIsForTables: files have no row keys.
 func TestParseIsForTables(t *testing.T) {
-	if err := tablesource.CheckParse([]string{"a.csv"}, true); fail.KindOf(err) != fail.Config {
+	if err := tablesource.CheckTables(jobtest.Resolve(t, spec.Spec{Key: "id", Inputs: []string{"a.csv"}, Parse: "md5hex(id) + id"})); fail.KindOf(err) != fail.Config {
 		t.Error(err)
 	}
-	if err := errors.Join(tablesource.CheckParse([]string{"a.csv"}, false), tablesource.CheckParse([]string{"snapshot:s"}, true)); err != nil {
+	err := tablesource.CheckTables(jobtest.Resolve(t, spec.Spec{Key: "id", Inputs: []string{"a.csv"}, Choice: choice.Asked{StopRow: "m", Only: []string{"f"}}}))
+	if fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), "`stop_row`: rows and cells of input tables alone") {
 		t.Error(err)
+	}
+	for _, s := range []spec.Spec{{Key: "id", Inputs: []string{"a.csv"}}, {Key: "id", Inputs: []string{"snapshot:s"}, Parse: "id", Choice: choice.Asked{FromKey: "1"}}} {
+		if err := tablesource.CheckTables(jobtest.Resolve(t, s)); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"slices"
 
+	"bulkload/internal/base/abilities"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
 )
 
@@ -14,16 +17,18 @@ import (
 func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
 	if s.Scanned != nil {
 		files := NewScanFiles(s.Scanned, s.ref, parser)
+		files.Choice = s.choice
 		env.Mount(input, files, files.Dir())
 		return
 	}
 	files := NewFiles(s.fsys, s.root, s.Snapshot.Name, s.ref, parser)
+	files.Choice = s.choice
 	env.Mount(input, files, files.Dir())
 }
 
-// Mount opens those inputs that are tables, and has env read them in a way. A
+// Mount opens those inputs that are tables, and has env read the cells of a choice in a way. A
 // snapshot that was taken for this is deleted by done, which is never nil.
-func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, parser Parser) (done func(context.Context) error, err error) {
+func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, chosen choice.Choice, parser Parser) (done func(context.Context) error, err error) {
 	var open []*Source
 	done = func(ctx context.Context) error {
 		var errs []error
@@ -41,7 +46,7 @@ func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, pa
 		if !ok {
 			continue
 		}
-		s, err := Open(ctx, env, r, Options{By: by})
+		s, err := Open(ctx, env, r, Options{By: by, Choice: chosen})
 		if err != nil {
 			return done, errors.Join(err, done(ctx))
 		}
@@ -59,11 +64,17 @@ func (s *Source) Report(warn func(msg string, kv ...any)) {
 	}
 }
 
-// CheckParse refuses to take columns out of the keys of inputs if none of them has
-// any.
-func CheckParse(inputs []string, asked bool) error {
-	if asked && !slices.ContainsFunc(inputs, cluster.IsTable) {
-		return fail.With(fail.Config, setting.Errorf("%s is for an input that is a table, hbase:TABLE or snapshot:NAME, and there is none", setting.ParseKey))
+// CheckTables refuses what a job asks of tables among its inputs if none of them is one: columns that are taken out of keys, or a choice
+// of cells.
+func CheckTables(s spec.Job) error {
+	if slices.ContainsFunc(s.Inputs, cluster.IsTable) {
+		return nil
+	}
+	if s.Parse != "" {
+		return fail.Errorf(fail.Config, "%s is for an input that is a table, hbase:TABLE or snapshot:NAME, and there is none", setting.ParseKey)
+	}
+	if name, ok := s.Spec().Choice.First(); ok {
+		return fail.Errorf(fail.Config, "%s: %w", name, abilities.Refusal(abilities.Run, abilities.Part))
 	}
 	return nil
 }

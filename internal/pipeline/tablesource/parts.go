@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/keygen/rowkey"
 )
 
@@ -18,7 +19,8 @@ type region struct {
 	number      int // −1: the directory
 	part, parts int // of a region that is cut
 	start, stop []byte
-	ordinal     int // of all files
+	none        bool // it has no row that is read
+	ordinal     int  // of all files
 }
 
 // partBytes is how much of a region's HFiles one file stands for: two seconds'
@@ -46,11 +48,18 @@ func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, 
 			if k < len(cuts) {
 				r.stop = cuts[k]
 			}
+			r.none = !f.hasRows(r)
 			parts, start = append(parts, r), r.stop
 		}
 	}
 	f.of, f.parts = snap.Checksum, parts
 	return parts, nil
+}
+
+// hasRows reports whether rows of a part may be among those that are read.
+func (f *Files) hasRows(r region) bool {
+	part, ok := keyrange.Range{Start: r.start, Stop: r.stop}.Intersect(keyrange.Range{Start: r.snap.Regions[r.number].Start, Stop: r.snap.Regions[r.number].End})
+	return ok && len(keyrange.Within(f.Choice.Ranges, part)) > 0
 }
 
 // cutsOf are the rows before which region i is cut: those of a plan, else those of
@@ -99,10 +108,10 @@ func (r region) Name() string {
 	return fmt.Sprintf("%05d-%s", r.number, r.snap.Regions[r.number].Encoded)
 }
 
-// Size is 0 of a region without files, which has no rows. The parts of a region
+// Size is 0 of a region without files, which has no rows, and of a part without a row that is read. The parts of a region
 // have its bytes together.
 func (r region) Size() int64 {
-	if r.number < 0 {
+	if r.number < 0 || r.none {
 		return 0
 	}
 	s := r.snap.Regions[r.number]

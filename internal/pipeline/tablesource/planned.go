@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen/rowkey"
 )
@@ -19,6 +20,8 @@ type Planned struct {
 	// Cuts are the rows before which large regions are cut into files, by the number
 	// of the region. A reader that has them opens no other files than those it reads.
 	Cuts map[int][]rowkey.Key `json:"cuts,omitempty"`
+	// Choice is which cells are read.
+	Choice choice.Choice `json:"choice,omitzero"`
 }
 
 // Plan describes the snapshot for other processes, which read it as an input. It
@@ -32,7 +35,7 @@ func (f *Files) Plan(ctx context.Context, input string) (Planned, error) {
 	if err != nil {
 		return Planned{}, fail.With(fail.Input, err)
 	}
-	p := Planned{Input: input, Name: f.name, Table: snap.Table, Created: snap.Created.UTC(), Cuts: map[int][]rowkey.Key{}}
+	p := Planned{Input: input, Name: f.name, Table: snap.Table, Created: snap.Created.UTC(), Cuts: map[int][]rowkey.Key{}, Choice: f.Choice}
 	for _, r := range parts {
 		if r.part > 0 {
 			p.Cuts[r.number] = append(p.Cuts[r.number], r.start)
@@ -56,7 +59,7 @@ func (p Planned) Mount(ctx context.Context, env *cluster.Env, parser Parser) (*F
 		return nil, fail.Errorf(fail.Input, "snapshot %s is of table %s at %s, the plan's of %s at %s: make another plan", p.Name, is.Table, is.Created.UTC().Format(time.RFC3339Nano), p.Table, p.Created.Format(time.RFC3339Nano))
 	}
 	files := NewFiles(s.fsys, s.root, p.Name, ref, parser)
-	files.held, files.cuts = s.Snapshot, p.Cuts
+	files.held, files.cuts, files.Choice = s.Snapshot, p.Cuts, p.Choice
 	env.Mount(p.Input, files, files.Dir())
 	return files, nil
 }

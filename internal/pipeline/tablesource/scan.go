@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -62,28 +64,33 @@ type batchRow struct {
 // batches and their cells. A row that is larger than a batch comes on top, up to 32 MiB.
 const ScanMemory = 8 << 20
 
-// Scan begins to scan part i, of some families or all. ctx bounds its life.
-func (s *Scanned) Scan(ctx context.Context, i int, families ...string) *Scan {
-	v := RowView{Start: s.Starts[i], Families: families}
-	if i+1 < len(s.Starts) {
-		v.Stop = s.Starts[i+1]
-	}
-	return s.scan(ctx, fmt.Sprintf("table %s, part %d", s.Table, i), v)
+// A RowView says which cells a scan gives: the newest of each column among those of a choice. The zero value is the whole table.
+type RowView struct {
+	Families []string // default all
+	Choice   choice.Choice
 }
 
-// A RowView says which cells a scan gives: the newest of each column in a range of timestamps. The zero value is the whole table.
-type RowView struct {
-	Start, Stop      []byte   // the first row, and the row after the last; empty: the table's ends
-	Families         []string // default all
-	MinTime, MaxTime int64    // [MinTime, MaxTime) in milliseconds; MaxTime 0: no bound
+// Scan begins to scan part i. ctx bounds its life.
+func (s *Scanned) Scan(ctx context.Context, i int, v RowView) *Scan {
+	ranges := keyrange.Within(v.Choice.Ranges, s.part(i))
+	return s.scan(ctx, fmt.Sprintf("table %s, part %d", s.Table, i), v, ranges)
+}
+
+// part is the rows of a part.
+func (s *Scanned) part(i int) keyrange.Range {
+	r := keyrange.Range{Start: s.Starts[i]}
+	if i+1 < len(s.Starts) {
+		r.Stop = s.Starts[i+1]
+	}
+	return r
 }
 
 // ScanRows begins to scan any range of rows, whichever parts have them. ctx bounds its life.
 func (s *Scanned) ScanRows(ctx context.Context, v RowView) *Scan {
-	return s.scan(ctx, "table "+s.Table.String(), v)
+	return s.scan(ctx, "table "+s.Table.String(), v, keyrange.Within(v.Choice.Ranges, keyrange.Range{}))
 }
 
-func (s *Scanned) scan(ctx context.Context, name string, v RowView) *Scan {
+func (s *Scanned) scan(ctx context.Context, name string, v RowView, ranges []keyrange.Range) *Scan {
 	ctx, cancel := context.WithCancel(ctx)
 	sc := &Scan{part: name, cancel: cancel, full: make(chan *batch, batches), free: make(chan *batch, batches+1)}
 	for range batches + 1 {
@@ -91,19 +98,26 @@ func (s *Scanned) scan(ctx context.Context, name string, v RowView) *Scan {
 	}
 	go func() {
 		defer close(sc.full)
-		sc.failed = s.read(ctx, v, sc)
+		sc.failed = s.read(ctx, v, ranges, sc)
 	}()
 	return sc
 }
 
 // read has the rows sent.
-func (s *Scanned) read(ctx context.Context, v RowView, sc *Scan) error {
+func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, sc *Scan) error {
 	if len(v.Families) == 0 {
 		v.Families = s.Families
 	}
-	req := loader.ScanRequest{Table: s.Table, Start: v.Start, Stop: v.Stop, MinTime: v.MinTime, MaxTime: v.MaxTime, Families: v.Families, Versions: 1,
+	whole, single := v.Choice.Of(v.Families)
+	if len(whole)+len(single) == 0 {
+		return nil
+	}
+	req := loader.ScanRequest{Table: s.Table, MinTime: v.Choice.Since, MaxTime: v.Choice.Until, Families: whole, Versions: 1,
 		ChunkBytes: cmp.Or(s.ChunkBytes, scanChunk), RowBytes: scanRow, Prompt: true}
-	pieces := 0
+	for _, c := range single {
+		req.Columns = append(req.Columns, loader.Column{Family: c.Family, Qualifier: c.Qualifier})
+	}
+	pieces, torn := 0, false
 	req.OnRegion = func(r loader.RegionScan) {
 		if r.Rows > 0 {
 			pieces++
@@ -122,8 +136,8 @@ func (s *Scanned) read(ctx context.Context, v RowView, sc *Scan) error {
 			return context.Cause(ctx)
 		}
 	}
-	order := rowOrder{start: req.Start, stop: req.Stop}
-	err := s.c.Scan(ctx, req, func(row loader.Row) error {
+	var order rowOrder
+	take := func(row loader.Row) error {
 		if err := order.check(row); err != nil {
 			return err
 		}
@@ -140,7 +154,16 @@ func (s *Scanned) read(ctx context.Context, v RowView, sc *Scan) error {
 			return nil
 		}
 		return send()
-	})
+	}
+	var err error
+	for _, r := range ranges {
+		req.Start, req.Stop, pieces = r.Start, r.Stop, 0
+		order.start, order.stop = r.Start, r.Stop
+		if err = s.c.Scan(ctx, req, take); err != nil {
+			break
+		}
+		torn = torn || pieces > 1
+	}
 	if err == nil {
 		err = send()
 	}
@@ -150,7 +173,7 @@ func (s *Scanned) read(ctx context.Context, v RowView, sc *Scan) error {
 	if err == nil {
 		s.done.Add(1)
 	}
-	if pieces > 1 {
+	if torn || pieces > 1 {
 		s.torn.Add(1)
 	}
 	return scanError(err)

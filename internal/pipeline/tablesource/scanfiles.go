@@ -9,6 +9,8 @@ import (
 	"path"
 	"time"
 
+	"bulkload/internal/model/choice"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/source"
 )
 
@@ -16,6 +18,9 @@ import (
 // part, as [Files] shows a snapshot. What is in a part is not known before: a file
 // has one byte, so that progress counts parts.
 type ScanFiles struct {
+	// Choice is which cells are read. It is set before anything is read. Default: all.
+	Choice choice.Choice
+
 	table  *Scanned
 	dir    string
 	parser Parser
@@ -35,7 +40,13 @@ func (f *ScanFiles) Dir() string { return f.dir }
 // scanPart is a part as a file, or the directory of them all.
 type scanPart struct {
 	table  *Scanned
-	number int // −1: the directory
+	number int  // −1: the directory
+	none   bool // it has no row that is read
+}
+
+// part is a part as a file.
+func (f *ScanFiles) part(i int) scanPart {
+	return scanPart{f.table, i, len(keyrange.Within(f.Choice.Ranges, f.table.part(i))) == 0}
 }
 
 // Name orders files as rows are.
@@ -47,7 +58,7 @@ func (p scanPart) Name() string {
 }
 
 func (p scanPart) Size() int64 {
-	if p.number < 0 {
+	if p.number < 0 || p.none {
 		return 0
 	}
 	return 1
@@ -72,11 +83,11 @@ func (p scanPart) FileID() (uint64, bool) {
 // Stat describes the directory, or a file in it.
 func (f *ScanFiles) Stat(_ context.Context, name string) (fs.FileInfo, error) {
 	if name == f.dir {
-		return scanPart{f.table, -1}, nil
+		return scanPart{table: f.table, number: -1}, nil
 	}
 	if path.Dir(name) == f.dir {
 		for i := range f.table.Starts {
-			if p := (scanPart{f.table, i}); p.Name() == path.Base(name) {
+			if p := f.part(i); p.Name() == path.Base(name) {
 				return p, nil
 			}
 		}
@@ -91,7 +102,7 @@ func (f *ScanFiles) ReadDir(_ context.Context, name string) ([]fs.FileInfo, erro
 	}
 	infos := make([]fs.FileInfo, len(f.table.Starts))
 	for i := range infos {
-		infos[i] = scanPart{f.table, i}
+		infos[i] = f.part(i)
 	}
 	return infos, nil
 }
@@ -121,7 +132,7 @@ func (f *ScanFiles) Memory(fs.FileInfo) int64 { return ScanMemory }
 func (f *ScanFiles) Check(_ fs.FileInfo, columns []string) error {
 	_, parsed, err := f.parser.columns()
 	if err == nil {
-		_, err = columnsOf(f.table.Table.String(), f.table.Families, columns, parsed)
+		_, err = columnsOf(f.table.Table.String(), f.table.Families, columns, parsed, f.Choice)
 	}
 	return err
 }
@@ -136,9 +147,9 @@ func (f *ScanFiles) Rows(ctx context.Context, info fs.FileInfo, columns []string
 	if err != nil {
 		return nil, err
 	}
-	cols, err := columnsOf(f.table.Table.String(), f.table.Families, columns, parsed)
+	cols, err := columnsOf(f.table.Table.String(), f.table.Families, columns, parsed, f.Choice)
 	if err != nil {
 		return nil, err
 	}
-	return newRows(f.table.Scan(ctx, p.number), cols, parser, columns), nil
+	return newRows(f.table.Scan(ctx, p.number, RowView{Choice: f.Choice}), cols, parser, columns), nil
 }

@@ -89,10 +89,10 @@ func (s *Scanned) probe(ctx context.Context) error {
 	return nil
 }
 
-// Each scans all parts, of some families or all, several at once: do is called with
+// Each scans all parts, several at once: do is called with
 // each part's number and its scan, by up to n goroutines, and closes nothing. The
 // first error ends all.
-func (s *Scanned) Each(ctx context.Context, n int, families []string, do func(ctx context.Context, part int, sc *Scan) error) error {
+func (s *Scanned) Each(ctx context.Context, n int, v RowView, do func(ctx context.Context, part int, sc *Scan) error) error {
 	var next atomic.Int64
 	return workers.Run(ctx, min(n, len(s.Starts)), func(ctx context.Context, _ int) error {
 		for ctx.Err() == nil {
@@ -100,7 +100,7 @@ func (s *Scanned) Each(ctx context.Context, n int, families []string, do func(ct
 			if i >= len(s.Starts) {
 				break
 			}
-			sc := s.Scan(ctx, i, families...)
+			sc := s.Scan(ctx, i, v)
 			err := do(ctx, i, sc)
 			if err == nil {
 				err = sc.Err()

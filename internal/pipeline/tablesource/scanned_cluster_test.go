@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -94,32 +97,28 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	}
 	t.Logf("%d records, %d parts of %d interrupted", len(got), scan.Scanned.Torn(), len(scan.Scanned.Starts))
 
-	// Cell for cell, with timestamps, also of those that no column has.
-	d := cellDigest{sha: sha256.New()}
-	rows, cells := 0, 0
-	testcheck.Must(t, scan.Scanned.Each(t.Context(), 1, nil, func(_ context.Context, _ int, sc *tablesource.Scan) error {
-		for sc.Next() {
-			if sc.NewRow() {
-				rows++
-			}
-			cells++
-			d.add(sc.Cell())
+	// Cell for cell, with timestamps, also of those that no column has; and of some rows and columns, those from the load on and those before.
+	some := choice.Choice{Ranges: []keyrange.Range{{Start: []byte("1"), Stop: []byte("2")}, {Start: []byte("25"), Stop: []byte("31")}, {Start: []byte("38")}}, Columns: []choice.Column{{Family: "f", Qualifier: []byte("last")}, {Family: "g"}}}
+	late, early := some, choice.Choice{Columns: []choice.Column{{Family: "g"}, {Family: "f", Qualifier: []byte("id")}}}
+	loaded, err := strconv.ParseInt(strings.Trim(strings.Split(want[len(want)/2], " ")[4], `"`), 10, 64)
+	testcheck.Must(t, err)
+	late.Since, early.Until = loaded+1, loaded+1
+	for _, c := range []choice.Choice{{}, some, late, early} {
+		is := scanDigest(t, scan.Scanned, tablesource.RowView{Choice: c})
+		if want := snapshotDigest(t, files.Snapshot, snapshot.View{Versions: 1, Choice: c}); is != want {
+			t.Errorf("of %+v the scan gives %s, the snapshot %s", c, is, want)
 		}
-		return nil
-	}))
-	is := fmt.Sprintf("rows=%d cells=%d sha256=%x", rows, cells, d.sha.Sum(nil))
-	if want := snapshotDigest(t, files.Snapshot, snapshot.View{Versions: 1}); is != want {
-		t.Errorf("the scan gives %s, the snapshot %s", is, want)
+		t.Logf("%+v: %s", c, is)
 	}
 
 	// A scan ends when it is not read any more, and when its context does.
-	sc := scan.Scanned.Scan(t.Context(), 0, "g", "f")
+	sc := scan.Scanned.Scan(t.Context(), 0, tablesource.RowView{Families: []string{"g", "f"}})
 	if !sc.Next() || !sc.NewRow() {
 		t.Errorf("the first cell: %v", sc.Err())
 	}
 	testcheck.Must(t, sc.Close())
 	ctx, cancel := context.WithCancel(t.Context())
-	sc = scan.Scanned.Scan(ctx, 0)
+	sc = scan.Scanned.Scan(ctx, 0, tablesource.RowView{})
 	cancel()
 	for sc.Next() {
 	}
@@ -133,6 +132,24 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	if _, err := readAll(t, in); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "emptied or made again") {
 		t.Errorf("of a table that was emptied: %v", err)
 	}
+}
+
+// scanDigest is of the cells of all parts.
+func scanDigest(t *testing.T, s *tablesource.Scanned, v tablesource.RowView) string {
+	t.Helper()
+	d := cellDigest{sha: sha256.New()}
+	rows, cells := 0, 0
+	testcheck.Must(t, s.Each(t.Context(), 1, v, func(_ context.Context, _ int, sc *tablesource.Scan) error {
+		for sc.Next() {
+			if sc.NewRow() {
+				rows++
+			}
+			cells++
+			d.add(sc.Cell())
+		}
+		return nil
+	}))
+	return fmt.Sprintf("rows=%d cells=%d sha256=%x", rows, cells, d.sha.Sum(nil))
 }
 
 func readAll(t *testing.T, in *source.Input) (rows int, err error) {

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -39,6 +40,8 @@ type Options struct {
 	FilesOnly bool
 	// Keep leaves the snapshot when the source is closed.
 	Keep bool
+	// Choice is which cells an input that the source is mounted as has. Families that the table lacks are refused. Default: all.
+	Choice choice.Choice
 }
 
 // A Source is a snapshot that is being read, or a table: one of Snapshot and
@@ -52,6 +55,7 @@ type Source struct {
 	env    *cluster.Env
 	keep   bool
 	only   bool // the files
+	choice choice.Choice
 	denied bool // HDFS says that the user may not read the files of a table
 	ref    Ref
 	fsys   hdfsio.FS
@@ -71,7 +75,7 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, err
 	if err := CheckReadBy([]string{r.String()}, o.By); err != nil {
 		return nil, err
 	}
-	s := &Source{env: env, keep: o.Keep, only: o.FilesOnly, ref: r}
+	s := &Source{env: env, keep: o.Keep, only: o.FilesOnly, choice: o.Choice, ref: r}
 	var err error
 	if r.Snapshot == "" && (o.By == ByScan || o.Bounds != nil) {
 		s.Scanned, err = openScan(ctx, env, r.Table, o.Bounds)
@@ -82,7 +86,29 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, err
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Choice.CheckFamilies(r.String(), s.families()); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
 	return s, nil
+}
+
+// families are those of the table.
+func (s *Source) families() []string {
+	if s.Scanned != nil {
+		return s.Scanned.Families
+	}
+	return familyNames(s.Snapshot)
+}
+
+// Splits are the rows at which regions after the first begin.
+func (s *Source) Splits() (rows [][]byte) {
+	if s.Scanned != nil {
+		return s.Scanned.Starts[1:]
+	}
+	for _, r := range s.Snapshot.Regions[1:] {
+		rows = append(rows, r.Start)
+	}
+	return rows
 }
 
 // openFiles opens a snapshot, which for a table is taken. One that was taken is

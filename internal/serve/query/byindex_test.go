@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen"
@@ -81,7 +82,7 @@ func TestReadByAnIndex(t *testing.T) {
 		type record struct{ id, day, state, note string }
 		now := map[string]record{}
 		keyOf := func(j spec.Job, r record) string {
-			b, err := keyBytes(keygen.Parts(j.RowKey()), 3, map[string]string{"id": r.id, "day": r.day, "state": r.state})
+			b, err := keyrange.Bytes(keygen.Parts(j.RowKey()), 3, map[string]string{"id": r.id, "day": r.day, "state": r.state})
 			if err != nil {
 				t.Fatal(err)
 			}

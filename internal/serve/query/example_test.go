@@ -38,8 +38,8 @@ func ExampleQuery() {
 			log.Fatal(err)
 		}
 		fmt.Println(q)
-		for _, head := range r.keys.heads {
-			fmt.Printf("  scan %s to %s\n", rowkey.String(r.keys.start(head)), rowkey.String(r.keys.stop(head)))
+		for _, head := range r.keys.Heads {
+			fmt.Printf("  scan %s to %s\n", rowkey.String(r.keys.Start(head)), rowkey.String(r.keys.Stop(head)))
 		}
 	}
 	// Output:

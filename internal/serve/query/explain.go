@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
@@ -35,7 +36,7 @@ func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := splitSalt(t.key)
+	k := keyrange.Split(t.key)
 	r, _, err := queryKey(t.job, k, n, values)
 	if err != nil {
 		return nil, err
@@ -44,24 +45,24 @@ func (t *Table) Explain(ctx context.Context, values []string) (*Where, error) {
 	for i, c := range queryColumns(t.job, t.key) {
 		known[c] = values[i]
 	}
-	rest, err := k.findable(known)
+	rest, err := k.Findable(known)
 	if err != nil {
 		return nil, err
 	}
-	w := &Where{Salts: len(r.heads)}
-	for _, p := range slices.Concat(k.head, rest) {
+	w := &Where{Salts: len(r.Heads)}
+	for _, p := range slices.Concat(k.Head, rest) {
 		part := KeyPart{Part: p.String()}
-		if madeOf(p, known) {
-			if part.Bytes, err = keyBytes([]keygen.Expr{p}, n, known); err != nil {
+		if keyrange.MadeOf(p, known) {
+			if part.Bytes, err = keyrange.Bytes([]keygen.Expr{p}, n, known); err != nil {
 				return nil, err
 			}
 		}
 		w.Parts = append(w.Parts, part)
 	}
-	if len(r.heads) == 1 {
-		w.Start = r.start(r.heads[0])
+	if len(r.Heads) == 1 {
+		w.Start = r.Start(r.Heads[0])
 	}
-	at := slices.IndexFunc(regions, func(g loader.Region) bool { return g.Contains(r.start(r.heads[0])) })
+	at := slices.IndexFunc(regions, func(g loader.Region) bool { return g.Contains(r.Start(r.Heads[0])) })
 	if at >= 0 {
 		w.Region = regions[at]
 	}

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
@@ -32,7 +33,7 @@ func Columns(s spec.Job) ([]string, error) {
 	for _, c := range columns {
 		known[c] = ""
 	}
-	_, err := splitSalt(key).findable(known)
+	_, err := keyrange.Split(key).Findable(known)
 	return columns, err
 }
 
@@ -46,16 +47,16 @@ func queryColumns(s spec.Job, key keygen.Expr) []string {
 
 // queryKey is the rows of a query key: where they are, and which of those
 // there have it.
-func queryKey(s spec.Job, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
-	query := queryColumns(s, k.spec)
+func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.Rows, *rowFilter, error) {
+	query := queryColumns(s, k.Spec)
 	if len(args) != len(query) {
-		return keyRange{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s are given", query, setting.Count(len(args), "value"))
+		return keyrange.Rows{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s are given", query, setting.Count(len(args), "value"))
 	}
 	known := make(map[string]string, len(query))
 	for i, c := range query {
 		known[c] = args[i]
 	}
-	r, err := k.with(modulus, known)
+	r, err := k.With(modulus, known)
 	if err != nil {
 		return r, nil, err
 	}
@@ -101,7 +102,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 
 // fullFilter keeps the rows whose columns of the original key are in a range,
 // compared one after the other, for keys whose order says nothing of it.
-func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
+func fullFilter(s spec.Job, k keyrange.Key, q Query) (*rowFilter, error) {
 	what, values := setting.Prefix, q.Prefix
 	if values == nil {
 		what, values = setting.From, q.From
@@ -109,13 +110,13 @@ func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
 			what, values = setting.To, q.To
 		}
 	}
-	if _, err := k.bind(what, values); err != nil {
+	if _, err := k.Bind(what, values); err != nil {
 		return nil, err
 	}
 	if len(values) == 0 {
 		return nil, fail.Errorf(fail.Config, "%s keeps the rows in a range: say which with %s, %s or %s", setting.Full, setting.From, setting.To, setting.Prefix)
 	}
-	cells, err := s.TextCells(k.columns()[:len(values)])
+	cells, err := s.TextCells(k.Columns()[:len(values)])
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
@@ -112,7 +113,7 @@ type ReadStats struct {
 
 // reading is a query that was made ready for a table.
 type reading struct {
-	keys   keyRange
+	keys   keyrange.Rows
 	filter *rowFilter
 	req    loader.ScanRequest
 	drop   []loader.Column // read for the filter only
@@ -153,9 +154,9 @@ func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s, or key in the job file", setting.Key)
 		}
 		// the head is empty and the bounds are those of whole row keys
-		r.keys = keyRange{heads: [][]byte{{}}, lo: q.StartRow, hi: q.StopRow}
+		r.keys = keyrange.Rows{Heads: [][]byte{{}}, Lo: q.StartRow, Hi: q.StopRow}
 		if len(q.StopRow) == 0 {
-			r.keys.hi = nil
+			r.keys.Hi = nil
 		}
 		r.hash = r.question(s, key, q, 0)
 		return r, r.setColumns(s, q, nil)
@@ -164,19 +165,19 @@ func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := splitSalt(key)
+	k := keyrange.Split(key)
 	switch {
 	case q.Values != nil:
 		r.keys, r.filter, err = queryKey(s, k, n, q.Values)
 	case q.Full:
 		if r.filter, err = fullFilter(s, k, q); err == nil {
-			r.keys, err = k.between(n, nil, nil)
+			r.keys, err = k.Between(n, nil, nil)
 			r.req.Where, r.req.CacheBlocks = r.filter.where, false
 		}
 	case q.Prefix != nil:
-		r.keys, err = k.beginning(n, q.Prefix)
+		r.keys, err = k.Beginning(n, q.Prefix)
 	default:
-		r.keys, err = k.between(n, q.From, q.To)
+		r.keys, err = k.Between(n, q.From, q.To)
 	}
 	if err != nil {
 		return nil, err
@@ -238,8 +239,8 @@ func SplitColumn(name, family string) (string, string) {
 
 // question is the hash by which a page token knows its query.
 func (r *reading) question(s spec.Job, key keygen.Expr, q Query, modulus int) uint64 {
-	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.lo, r.keys.hi,
-		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.heads), q.Full, q.Values), r.keys.heads[0]}
+	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.Lo, r.keys.Hi,
+		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.Heads), q.Full, q.Values), r.keys.Heads[0]}
 	if key != nil {
 		parts = append(parts, []byte(key.String()))
 	}

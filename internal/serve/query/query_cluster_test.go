@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcluster"
@@ -57,11 +58,11 @@ func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *event
 			r.text = strings.Repeat("订单,", rng.IntN(40))
 		}
 		values := map[string]string{"ts": r.ts, "id": r.id}
-		k, err := keyBytes(keygen.Parts(parsed), salts, values)
+		k, err := keyrange.Bytes(keygen.Parts(parsed), salts, values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := keyBytes(splitSalt(parsed).head, salts, values)
+		h, err := keyrange.Bytes(keyrange.Split(parsed).Head, salts, values)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -37,7 +38,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	head := splitSalt(t.key).head
+	head := keyrange.Split(t.key).Head
 	columns := keygen.Columns(keygen.Concat{Parts: head})
 	cells, err := t.job.TextCells(columns)
 	if err != nil {
@@ -63,7 +64,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 			if len(values) < len(columns) {
 				return nil
 			}
-			want, err := keyBytes(head, n, values)
+			want, err := keyrange.Bytes(head, n, values)
 			if err != nil {
 				return nil // no key of this job
 			}

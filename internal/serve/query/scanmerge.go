@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/loader"
 )
 
@@ -45,9 +46,9 @@ const (
 	firstRows     = 256 // of a batch without a limit, before rows are known
 )
 
-func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOptions) *merge {
+func newMerge(scanner rowScanner, req loader.ScanRequest, r keyrange.Rows, o mergeOptions) *merge {
 	m := &merge{limit: o.limit}
-	n := int64(len(r.heads))
+	n := int64(len(r.Heads))
 	// A head may have a batch in use, another that is being filled, and up to three answers of the server.
 	size := min(max(o.memory/(5*max(n, 1)), minBatchBytes), maxBatchBytes)
 	req.ChunkBytes = min(cmp.Or(req.ChunkBytes, size), size)
@@ -57,8 +58,8 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOpt
 		// Salts spread rows evenly, but not exactly.
 		ask = min(o.limit+1, 2*(o.limit/max(n, 1))+8)
 	}
-	for _, head := range r.heads {
-		s := &headScan{m: m, head: head, next: r.start(head), stop: r.stop(head), keep: o.keep, ask: ask}
+	for _, head := range r.Heads {
+		s := &headScan{m: m, head: head, next: r.Start(head), stop: r.Stop(head), keep: o.keep, ask: ask}
 		if p := o.after; p != nil {
 			at := append(bytes.Clone(head), p.key...)
 			if bytes.Compare(head, p.head) <= 0 {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/loader"
 
@@ -80,7 +81,7 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 func TestMergePages(t *testing.T) {
 	testcheck.Check(t, func(t *rapid.T) {
 		salts := rapid.SampledFrom([]int{1, 1, 2, 3, 10, 26}).Draw(t, "salts")
-		var r keyRange
+		var r keyrange.Rows
 		head := func(i int) string {
 			if salts == 1 {
 				return ""
@@ -88,7 +89,7 @@ func TestMergePages(t *testing.T) {
 			return string(rune('a' + i))
 		}
 		for i := range salts {
-			r.heads = append(r.heads, []byte(head(i)))
+			r.Heads = append(r.Heads, []byte(head(i)))
 		}
 		keys := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
 			return head(rapid.IntRange(0, salts-1).Draw(t, "salt")) + rapid.StringOfN(rapid.RuneFrom([]rune("xyz\x00")), 1, 4, -1).Draw(t, "key")
@@ -96,10 +97,10 @@ func TestMergePages(t *testing.T) {
 		table := newMemoryTable(keys...)
 		bound := rapid.OneOf(rapid.Just(""), rapid.StringOfN(rapid.RuneFrom([]rune("xyz\x00")), 1, 3, -1))
 		if lo := bound.Draw(t, "lo"); lo != "" {
-			r.lo = []byte(lo)
+			r.Lo = []byte(lo)
 		}
-		if hi := bound.Draw(t, "hi"); hi != "" && hi > string(r.lo) {
-			r.hi = []byte(hi)
+		if hi := bound.Draw(t, "hi"); hi != "" && hi > string(r.Lo) {
+			r.Hi = []byte(hi)
 		}
 		var keep func(loader.Row) (bool, error)
 		odd := rapid.Bool().Draw(t, "odd rows only")
@@ -109,9 +110,9 @@ func TestMergePages(t *testing.T) {
 		type place struct{ key, head string }
 		var want []place
 		for _, row := range table.rows {
-			k := string(row.Key[len(r.heads[0]):])
-			if (r.lo == nil || k >= string(r.lo)) && (r.hi == nil || k < string(r.hi)) && (!odd || len(row.Key)%2 == 1) {
-				want = append(want, place{k, string(row.Key[:len(r.heads[0])])})
+			k := string(row.Key[len(r.Heads[0]):])
+			if (r.Lo == nil || k >= string(r.Lo)) && (r.Hi == nil || k < string(r.Hi)) && (!odd || len(row.Key)%2 == 1) {
+				want = append(want, place{k, string(row.Key[:len(r.Heads[0])])})
 			}
 		}
 		slices.SortFunc(want, func(a, b place) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.head, b.head)) })
@@ -142,7 +143,7 @@ func TestMergePages(t *testing.T) {
 				if !bytes.Equal(row.Key, row.Cells[0].Value) {
 					t.Fatalf("row %q has the value %q", row.Key, row.Cells[0].Value)
 				}
-				got = append(got, place{string(row.Key[len(r.heads[0]):]), string(row.Key[:len(r.heads[0])])})
+				got = append(got, place{string(row.Key[len(r.Heads[0]):]), string(row.Key[:len(r.Heads[0])])})
 			}
 			if o.limit > 0 && int64(len(page)) > o.limit || o.limit == 0 && m.more || m.more && int64(len(page)) != o.limit {
 				t.Fatalf("%d rows with limit %d, more %t", len(page), o.limit, m.more)
@@ -168,9 +169,9 @@ func TestMergePages(t *testing.T) {
 // TestMergeStops ends a merge early, by the caller and by a scan that fails: the error comes back and no scan is left.
 func TestMergeStops(t *testing.T) {
 	var keys []string
-	r := keyRange{}
+	r := keyrange.Rows{}
 	for i := range 20 {
-		r.heads = append(r.heads, fmt.Appendf(nil, "%02d", i))
+		r.Heads = append(r.Heads, fmt.Appendf(nil, "%02d", i))
 		for j := range 3000 {
 			keys = append(keys, fmt.Sprintf("%02d%06d", i, j))
 		}
@@ -212,10 +213,10 @@ func TestMergeStops(t *testing.T) {
 // TestMergeMemory bounds what is held for long rows: for each of ten salts two batches, each at most a row over its size.
 func TestMergeMemory(t *testing.T) {
 	table := &memoryTable{}
-	r := keyRange{}
+	r := keyrange.Rows{}
 	const rowBytes, memory = 8 << 10, 1 << 20
 	for i := range 10 {
-		r.heads = append(r.heads, fmt.Appendf(nil, "%d", i))
+		r.Heads = append(r.Heads, fmt.Appendf(nil, "%d", i))
 		for j := range 300 {
 			table.rows = append(table.rows, loader.Row{Key: fmt.Appendf(nil, "%d%06d", i, j), Cells: []loader.Cell{{Value: make([]byte, rowBytes)}}})
 		}

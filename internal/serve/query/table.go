@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -100,6 +101,14 @@ func (t *Table) Modulus(ctx context.Context) (int, error) {
 	return t.modulus(regions)
 }
 
+// Ranges are [keyrange.Key.Ranged] of the table's key; without a key there are none.
+func (t *Table) Ranges() (alike, ordered []string) {
+	if t.key == nil {
+		return nil, nil
+	}
+	return keyrange.Split(t.key).Ranged()
+}
+
 // sameRegions reports whether two lists are the same regions, wherever they are served.
 func sameRegions(a, b []loader.Region) bool {
 	if len(a) != len(b) {
@@ -143,7 +152,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	if q.Explain {
 		r.req.OnRegion = reads.add
 	}
-	st := &ReadStats{Heads: len(r.keys.heads), Dial: time.Since(start)}
+	st := &ReadStats{Heads: len(r.keys.Heads), Dial: time.Since(start)}
 	began := time.Now()
 	m := newMerge(t.cluster, r.req, r.keys, o)
 	err = m.run(ctx, func(row loader.Row) error {

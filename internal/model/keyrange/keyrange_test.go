@@ -1,4 +1,4 @@
-package query
+package keyrange
 
 import (
 	"bytes"
@@ -7,28 +7,25 @@ import (
 	"testing"
 
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/spec"
-	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/loader"
 
 	"pgregory.net/rapid"
 )
 
-func parseKey(t testing.TB, spec string) saltedKey {
+func parseKey(t testing.TB, spec string) Key {
 	t.Helper()
 	e, err := keygen.Parse(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return splitSalt(e)
+	return Split(e)
 }
 
 // holds reports whether a row key is one of those that a scan of the range reads.
-func (r keyRange) holds(key []byte) bool {
-	for _, h := range r.heads {
-		if bytes.Compare(key, r.start(h)) >= 0 && (len(r.stop(h)) == 0 || bytes.Compare(key, r.stop(h)) < 0) {
+func (r Rows) holds(key []byte) bool {
+	for _, h := range r.Heads {
+		if bytes.Compare(key, r.Start(h)) >= 0 && (len(r.Stop(h)) == 0 || bytes.Compare(key, r.Stop(h)) < 0) {
 			return true
 		}
 	}
@@ -59,12 +56,12 @@ func TestKeyRange(t *testing.T) {
 		{"ts + md5hex(ts) + id", []string{"1"}, []string{"2"}, nil, 1, "1", "2"}, // what stands before is enough
 	} {
 		k := parseKey(t, c.spec)
-		var r keyRange
+		var r Rows
 		var err error
 		if c.prefix != nil {
-			r, err = k.beginning(10, c.prefix)
+			r, err = k.Beginning(10, c.prefix)
 		} else {
-			r, err = k.between(10, c.from, c.to)
+			r, err = k.Between(10, c.from, c.to)
 		}
 		if bad := slices.Contains(c.prefix, ""); bad || err != nil {
 			if !bad || fail.KindOf(err) != fail.Config {
@@ -72,8 +69,8 @@ func TestKeyRange(t *testing.T) {
 			}
 			continue
 		}
-		if len(r.heads) != c.heads || string(r.lo) != c.lo || string(r.hi) != c.hi {
-			t.Errorf("%s from %q to %q prefix %q: %d heads, [%q, %q)", c.spec, c.from, c.to, c.prefix, len(r.heads), r.lo, r.hi)
+		if len(r.Heads) != c.heads || string(r.Lo) != c.lo || string(r.Hi) != c.hi {
+			t.Errorf("%s from %q to %q prefix %q: %d heads, [%q, %q)", c.spec, c.from, c.to, c.prefix, len(r.Heads), r.Lo, r.Hi)
 		}
 	}
 }
@@ -94,13 +91,55 @@ func TestKeyRangeRefused(t *testing.T) {
 		{"salt(ts, 400) + salt(id, 400) + ts", nil, nil, "more than 100000 values"},
 		{"ts", []string{""}, nil, "`from`: column ts: key column is empty"},
 	} {
-		_, err := parseKey(t, c.spec).between(10, c.from, c.to)
+		_, err := parseKey(t, c.spec).Between(10, c.from, c.to)
 		if err == nil || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.Config {
 			t.Errorf("%s from %q to %q: %v", c.spec, c.from, c.to, err)
 		}
 	}
-	if _, err := parseKey(t, "salt(id) + md5hex(id) + a").with(10, map[string]string{"a": "1"}); err == nil || !strings.Contains(err.Error(), "md5hex(id) cannot be made") {
+	if _, err := parseKey(t, "salt(id) + md5hex(id) + a").With(10, map[string]string{"a": "1"}); err == nil || !strings.Contains(err.Error(), "md5hex(id) cannot be made") {
 		t.Errorf("a query column behind the hash: %v", err)
+	}
+}
+
+// TestRangesOfRows: ranges have the rows that each head has, in order and apart, and within another range those of both.
+func TestRangesOfRows(t *testing.T) {
+	row := rapid.StringOfN(rapid.RuneFrom([]rune("0123")), 0, 3, -1)
+	testcheck.Check(t, func(t *rapid.T) {
+		k := keygen.Concat{Parts: []keygen.Expr{keygen.Call{Func: "salt", Args: []keygen.Expr{keygen.Column{Name: "a"}}, Ints: []int{3}}, keygen.Column{Name: "a"}}}
+		heads, err := Split(k).Heads(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Rows{Heads: heads}
+		if lo := row.Draw(t, "lo"); lo != "" {
+			r.Lo = []byte(lo)
+		}
+		if hi := row.Draw(t, "hi"); hi > string(r.Lo) {
+			r.Hi = []byte(hi)
+		}
+		ranges := r.Ranges()
+		if err := Check(ranges); err != nil {
+			t.Fatalf("%q: %v", ranges, err)
+		}
+		whole := Range{Start: []byte(row.Draw(t, "start")), Stop: []byte(row.Draw(t, "stop"))}
+		parts := Within(ranges, whole)
+		has := func(in []Range, key []byte) bool {
+			return slices.ContainsFunc(in, func(x Range) bool { return x.Has(key) })
+		}
+		for range 20 {
+			key := []byte(row.Draw(t, "row"))
+			if has(ranges, key) != r.holds(key) || has(parts, key) != (r.holds(key) && whole.Has(key)) {
+				t.Fatalf("row %q of %q in %q: %q", key, ranges, whole, parts)
+			}
+		}
+	})
+	if all := Within(nil, Range{Start: []byte("a")}); len(all) != 1 || string(all[0].Start) != "a" {
+		t.Errorf("no ranges are not all rows: %q", all)
+	}
+	for _, bad := range [][]Range{{{nil, []byte("b")}, {[]byte("a"), nil}}, {{}, {[]byte("a"), nil}}, {{[]byte("b"), []byte("b")}}} {
+		if Check(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
 	}
 }
 
@@ -115,7 +154,7 @@ func TestKeyRangeProperty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := splitSalt(e)
+		k := Split(e)
 		hashed := strings.Contains(spec, "md5hex")
 		from := []string{value.Draw(t, "from a")}
 		to := []string{value.Draw(t, "to a")}
@@ -128,12 +167,12 @@ func TestKeyRangeProperty(t *testing.T) {
 		if hashed || rapid.Bool().Draw(t, "to b too") {
 			to = append(to, value.Draw(t, "to b"))
 		}
-		r, err := k.between(1, from, to)
+		r, err := k.Between(1, from, to)
 		if err != nil {
 			return // an empty range
 		}
 		rest := func(values []string) []byte {
-			b, err := keyBytes(k.rest, 1, map[string]string{"a": values[0], "b": values[1]})
+			b, err := Bytes(k.Rest, 1, map[string]string{"a": values[0], "b": values[1]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,18 +183,18 @@ func TestKeyRangeProperty(t *testing.T) {
 			if rapid.Bool().Draw(t, "near") {
 				row[0] = from[0]
 			}
-			key, err := keyBytes(keygen.Parts(e), 1, map[string]string{"a": row[0], "b": row[1]})
+			key, err := Bytes(keygen.Parts(e), 1, map[string]string{"a": row[0], "b": row[1]})
 			if err != nil {
 				t.Fatal(err)
 			}
 			original := rest(row)
-			want := bytes.Compare(original, r.lo) >= 0 && bytes.Compare(original, r.hi) < 0
+			want := bytes.Compare(original, r.Lo) >= 0 && bytes.Compare(original, r.Hi) < 0
 			if got := r.holds(key); got != want {
 				t.Fatalf("%s from %q to %q: row %q, key %q: in the range %t, want %t", spec, from, to, row, key, got, want)
 			}
 			// where values have one length, the order of bytes is that of the values
 			if len(from) == 2 && len(to) == 2 && len(row[0]) == len(from[0]) && len(row[0]) == len(to[0]) && !hashed {
-				if want := !lessTuple([][]byte{[]byte(row[0]), []byte(row[1])}, from) && lessTuple([][]byte{[]byte(row[0]), []byte(row[1])}, to); r.holds(key) != want {
+				if want := slices.Compare(row, from) >= 0 && slices.Compare(row, to) < 0; r.holds(key) != want {
 					t.Fatalf("%s from %q to %q: row %q: in the range %t, by its values %t", spec, from, to, row, !want, want)
 				}
 			}
@@ -176,7 +215,7 @@ func TestQueryKeyProperty(t *testing.T) {
 		if rapid.Bool().Draw(t, "b is known") {
 			known["b"] = value.Draw(t, "b")
 		}
-		r, err := splitSalt(e).with(1, known)
+		r, err := Split(e).With(1, known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +223,7 @@ func TestQueryKeyProperty(t *testing.T) {
 		if row["b"] == "" {
 			row["b"] = value.Draw(t, "the row's b")
 		}
-		key, err := keyBytes(keygen.Parts(e), 1, row)
+		key, err := Bytes(keygen.Parts(e), 1, row)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,55 +231,6 @@ func TestQueryKeyProperty(t *testing.T) {
 			t.Fatalf("%s: the row %q of the query %q is not read", spec, key, known)
 		}
 	})
-}
-
-func TestFullFilter(t *testing.T) {
-	k := parseKey(t, "salt(a) + md5hex(a) + b")
-	row := func(values ...string) loader.Row {
-		var r loader.Row
-		for i, v := range values {
-			if v != "" {
-				r.Cells = append(r.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte([]string{"a", "b", "c"}[i]), Value: []byte(v)})
-			}
-		}
-		return r
-	}
-	for _, c := range []struct {
-		q    Query
-		row  loader.Row
-		want bool
-	}{
-		{Query{From: []string{"b"}, To: []string{"d"}}, row("b", "1"), true},
-		{Query{From: []string{"b"}, To: []string{"d"}}, row("d", "1"), false},
-		{Query{From: []string{"b"}, To: []string{"d"}}, row("a", "1"), false},
-		{Query{From: []string{"b", "2"}}, row("b", "1"), false},
-		{Query{From: []string{"b", "2"}}, row("c", "1"), true},
-		{Query{To: []string{"b", "2"}}, row("b", "1"), true},
-		{Query{To: []string{"b", "2"}}, row("b", ""), false}, // no such cell
-		{Query{From: []string{"b"}}, row("", "1"), false},
-		{Query{Prefix: []string{"bb"}}, row("bbc", "1"), true},
-		{Query{Prefix: []string{"bb"}}, row("b", "1"), false},
-		{Query{Prefix: []string{"bb", "1"}}, row("bb", "12"), true},
-		{Query{Prefix: []string{"b", "1"}}, row("bb", "12"), false},
-	} {
-		f, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, c.q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := f.row(c.row)
-		if err != nil || got != c.want {
-			t.Errorf("%+v: row %+v is kept %t, want %t", c.q, c.row, got, c.want)
-		}
-		// what the server checks must not hold back what is wanted
-		if v := c.row.Cells; c.want && len(f.where) > 0 {
-			if w := f.where[0]; bytes.Compare(v[0].Value, w.From) < 0 || w.To != nil && bytes.Compare(v[0].Value, w.To) > 0 {
-				t.Errorf("%+v: the server would hold back %+v", c.q, c.row)
-			}
-		}
-	}
-	if _, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, Query{}); fail.KindOf(err) != fail.Config {
-		t.Errorf("no range: %v", err)
-	}
 }
 
 // TestKeepsOrder judges parts that the language has, by their form.
@@ -290,7 +280,7 @@ func TestSaltValues(t *testing.T) {
 		{keygen.Call{Func: "javasalt", Args: []keygen.Expr{column}, Ints: []int{200}}, 256, "\xff", 1},
 		{keygen.Call{Func: "spread", Args: []keygen.Expr{column}}, 100, "99", 2},
 	} {
-		heads, err := splitSalt(keygen.Concat{Parts: []keygen.Expr{c.salt, column}}).heads(10)
+		heads, err := Split(keygen.Concat{Parts: []keygen.Expr{c.salt, column}}).Heads(10)
 		if err != nil || len(heads) != c.n || string(heads[c.n-1]) != c.last || !slices.IsSortedFunc(heads, bytes.Compare) {
 			t.Errorf("%s: %d values to %q, %v", c.salt, len(heads), heads[len(heads)-1], err)
 		}

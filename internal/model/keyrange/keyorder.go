@@ -1,4 +1,4 @@
-package query
+package keyrange
 
 import (
 	"fmt"
@@ -15,17 +15,21 @@ import (
 // reads the rows of each by themselves.
 const maxSalts = 100_000
 
-// saltedKey is a key spec as a reader of ranges sees it: first what spreads
+// A Key is a key spec as a reader of ranges sees it: first what spreads
 // the rows, then the original key.
-type saltedKey struct {
-	spec keygen.Expr
-	head []keygen.Expr // up to the last of the salts at the front; empty for a key without a salt
-	rest []keygen.Expr // the original key
+type Key struct {
+	Spec keygen.Expr
+	Head []keygen.Expr // up to the last of the salts at the front; empty for a key without a salt
+	Rest []keygen.Expr // the original key
+
+	// From, To and Prefix are what the bounds are called in errors; Else is what to do where rows have no range.
+	From, To, Prefix setting.Name
+	Else             setting.Text
 }
 
-// splitSalt parts a key after its leading salts. Constant bytes before and
+// Split parts a key after its leading salts. Constant bytes before and
 // between them belong to the head.
-func splitSalt(key keygen.Expr) saltedKey {
+func Split(key keygen.Expr) Key {
 	parts := keygen.Parts(key)
 	n := 0
 scan:
@@ -41,7 +45,8 @@ scan:
 			break scan
 		}
 	}
-	return saltedKey{spec: key, head: parts[:n], rest: parts[n:]}
+	return Key{Spec: key, Head: parts[:n], Rest: parts[n:], From: setting.From, To: setting.To, Prefix: setting.Prefix,
+		Else: setting.Textf("use get, or scan %s, which reads the whole table", setting.Full)}
 }
 
 // isSalt reports whether a part has few values that can be determined without a row.
@@ -82,24 +87,24 @@ func saltValues(c keygen.Call, modulus int) [][]byte {
 	return values
 }
 
-// heads are all values of the key's head, in order: one empty one for a key
+// Heads are all values of the key's head, in order: one empty one for a key
 // without a salt.
-func (k saltedKey) heads(modulus int) ([][]byte, error) {
+func (k Key) Heads(modulus int) ([][]byte, error) {
 	n := 1
-	for _, p := range k.head {
+	for _, p := range k.Head {
 		if c, ok := p.(keygen.Call); ok {
 			m := saltModulus(c, modulus)
 			if c.Func == "javasalt" {
 				m = min(2*m-1, 256)
 			}
 			if m < 1 || m > maxSalts || n*m > maxSalts {
-				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %s, too many to read the rows of each by themselves", k.spec, setting.Count(maxSalts, "value"))
+				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %s, too many to read the rows of each by themselves", k.Spec, setting.Count(maxSalts, "value"))
 			}
 			n *= m
 		}
 	}
 	heads := [][]byte{{}}
-	for _, p := range k.head {
+	for _, p := range k.Head {
 		var values [][]byte
 		switch p := p.(type) {
 		case keygen.Literal:
@@ -139,13 +144,10 @@ func keepsOrder(e keygen.Expr) bool {
 	return false
 }
 
-// Ranges says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
+// Ranged says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
 // does not keep their order, and those after them whose order it keeps. Without any of these there are no ranges.
-func (t *Table) Ranges() (alike, ordered []string) {
-	if t.key == nil {
-		return nil, nil
-	}
-	for _, p := range splitSalt(t.key).rest {
+func (k Key) Ranged() (alike, ordered []string) {
+	for _, p := range k.Rest {
 		columns := keygen.Columns(p)
 		switch {
 		case len(columns) == 0:

@@ -1,0 +1,296 @@
+package keyrange
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/keygen/rowkey"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Rows say where rows are to be read: for each head the keys that begin
+// with it and continue within [Lo, Hi). Nil means no bound.
+type Rows struct {
+	Heads  [][]byte // distinct, in order, none a prefix of another
+	Lo, Hi []byte
+}
+
+// Start and Stop are the bounds for a head, as a scan takes them.
+func (r Rows) Start(head []byte) []byte { return slices.Concat(head, r.Lo) }
+
+func (r Rows) Stop(head []byte) []byte {
+	if r.Hi == nil {
+		return loader.PrefixEnd(head)
+	}
+	return slices.Concat(head, r.Hi)
+}
+
+// Columns are those of the original key, in its order.
+func (k Key) Columns() []string {
+	var names []string
+	for _, p := range k.Rest {
+		for _, c := range keygen.Columns(p) {
+			if !slices.Contains(names, c) {
+				names = append(names, c)
+			}
+		}
+	}
+	return names
+}
+
+// Bind names the values of a bound, which are those of the first columns of the original key.
+func (k Key) Bind(what setting.Name, values []string) (map[string]string, error) {
+	columns := k.Columns()
+	if len(values) > len(columns) {
+		return nil, fail.Errorf(fail.Config, "%s: %s are given, but after its salt the key %s has the columns %q", what, setting.Count(len(values), "value"), k.Spec, columns)
+	}
+	bound := make(map[string]string, len(values))
+	for i, v := range values {
+		bound[columns[i]] = v
+	}
+	return bound, nil
+}
+
+// Between is the range of the rows whose original key begins at from and ends
+// before to, values of its first columns; none means no bound. Columns that
+// have one value in both may be hashed; after them the key must keep the
+// order of its columns.
+func (k Key) Between(modulus int, from, to []string) (Rows, error) {
+	lo, err := k.Bind(k.From, from)
+	if err != nil {
+		return Rows{}, err
+	}
+	hi, err := k.Bind(k.To, to)
+	if err != nil {
+		return Rows{}, err
+	}
+	fixed := map[string]string{}
+	for _, c := range k.Columns() {
+		v, ok := lo[c]
+		w, also := hi[c]
+		if !ok || !also || v != w {
+			break
+		}
+		fixed[c] = v
+	}
+	var r Rows
+	if r.Heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
+		return r, err
+	}
+	if r.Lo, err = k.bound(k.From, modulus, lo, fixed); err != nil {
+		return r, err
+	}
+	if r.Hi, err = k.bound(k.To, modulus, hi, fixed); err != nil {
+		return r, err
+	}
+	if r.Lo != nil && r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 {
+		hint := setting.Textf("%s is inclusive, %s is exclusive", k.From, k.To)
+		if slices.ContainsFunc(k.Rest, latestFirst) {
+			hint = setting.Textf("%s; this key has the latest first, so %s is later than %s", hint, k.From, k.To)
+		}
+		return r, fail.Errorf(fail.Config, "no row is in the range: keys from %s on are not before %s (%s)", rowkey.String(r.Lo), rowkey.String(r.Hi), hint)
+	}
+	return r, nil
+}
+
+// Beginning is the range of the rows whose original key begins with values of
+// its first columns; the last one may be the beginning of a value.
+func (k Key) Beginning(modulus int, values []string) (Rows, error) {
+	bound, err := k.Bind(k.Prefix, values)
+	if err != nil {
+		return Rows{}, err
+	}
+	fixed := map[string]string{}
+	for _, c := range k.Columns()[:max(len(values)-1, 0)] {
+		fixed[c] = bound[c]
+	}
+	var r Rows
+	if r.Heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
+		return r, err
+	}
+	if r.Lo, err = k.bound(k.Prefix, modulus, bound, fixed); err != nil {
+		return r, err
+	}
+	if r.Hi = loader.PrefixEnd(r.Lo); r.Hi == nil {
+		r.Lo = nil
+	}
+	return r, nil
+}
+
+// With is the range of the rows of a query key: columns that are known, in
+// any place of the key as long as its first parts can be made of them.
+func (k Key) With(modulus int, known map[string]string) (Rows, error) {
+	rest, err := k.Findable(known)
+	if err != nil {
+		return Rows{}, err
+	}
+	var r Rows
+	if r.Heads, err = k.headsFor(modulus, known); err != nil {
+		return r, err
+	}
+	if r.Lo, err = Bytes(rest, modulus, known); err != nil {
+		return r, fail.Errorf(fail.Config, "query: %w", err)
+	}
+	r.Hi = loader.PrefixEnd(r.Lo)
+	return r, nil
+}
+
+// Findable are the first parts of the original key that can be made of known
+// columns; none of them with a column is an error.
+func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
+	var rest []keygen.Expr
+	for _, p := range k.Rest {
+		if !MadeOf(p, known) {
+			break
+		}
+		rest = append(rest, p)
+	}
+	if len(rest) == 0 || !slices.ContainsFunc(rest, func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }) {
+		return nil, fail.Errorf(fail.Config, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.Spec, firstWithColumns(k.Rest, k.Spec), sortedNames(known))
+	}
+	return rest, nil
+}
+
+// told are the fixed columns whose value every key of a range has. Where such a
+// column is not of fixed length, or not all of it is in the key, rows of other
+// values are between the bounds too, under other salts: after "a", the values
+// "b" of "a" and "0b" of "a0" mix.
+func (k Key) told(fixed map[string]string) map[string]string {
+	var lead []keygen.Expr
+	for _, p := range k.Rest {
+		r, err := keygen.Check(p, keygen.CheckOptions{})
+		if err != nil || r.Min != r.Max || !MadeOf(p, fixed) {
+			break
+		}
+		lead = append(lead, p)
+	}
+	told := map[string]string{}
+	for c, v := range fixed {
+		r, err := keygen.Check(keygen.Concat{Parts: lead}, keygen.CheckOptions{Unique: c})
+		if err == nil && (r.Uniqueness == keygen.Unique || r.Uniqueness == keygen.ByDigest) {
+			told[c] = v
+		}
+	}
+	return told
+}
+
+// headsFor are the heads of rows with the fixed values: one if it can be computed.
+func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
+	for _, p := range k.Head {
+		if !MadeOf(p, fixed) {
+			return k.Heads(modulus)
+		}
+	}
+	head, err := Bytes(k.Head, modulus, fixed)
+	return [][]byte{head}, fail.With(fail.Config, err)
+}
+
+// bound makes the bytes of a bound of the original key, nil without values.
+func (k Key) bound(what setting.Name, modulus int, values, fixed map[string]string) ([]byte, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	var parts []keygen.Expr
+	used := map[string]string{}
+	for _, p := range k.Rest {
+		columns := keygen.Columns(p)
+		if !MadeOf(p, values) {
+			for _, c := range columns {
+				if _, ok := values[c]; ok && !has(used, c) {
+					return nil, fail.Errorf(fail.Config, "%s: %s of the key %s needs %q, not %s alone", what, p, k.Spec, columns, c)
+				}
+			}
+			break
+		}
+		if !MadeOf(p, fixed) && !keepsOrder(p) {
+			if MadeOf(p, used) {
+				break // what stands before bounds the same values
+			}
+			return nil, k.noRange(p)
+		}
+		parts = append(parts, p)
+		for _, c := range columns {
+			used[c] = values[c]
+		}
+	}
+	for c := range values {
+		if !has(used, c) {
+			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s follows %s, for which no value is given", what, c, k.Spec, k.Rest[len(parts)])
+		}
+	}
+	// Constant bytes after the last value would cut off longer values that
+	// begin with it, whose next byte is less.
+	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
+		parts = parts[:len(parts)-1]
+	}
+	b, err := Bytes(parts, modulus, values)
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "%s: %w", what, err)
+	}
+	return b, nil
+}
+
+// NoRangeError is a range of values whose rows are all over the table.
+type NoRangeError struct{ Err error }
+
+func (e *NoRangeError) Error() string { return e.Err.Error() }
+func (e *NoRangeError) Unwrap() error { return e.Err }
+
+// noRange says why a range of values is not a range of keys.
+func (k Key) noRange(p keygen.Expr) error {
+	columns := keygen.Columns(p)
+	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is not a range of row keys, because %s does not keep the order: %s", k.Spec, strings.Join(columns, ", "), p, k.Else)}
+}
+
+func has(m map[string]string, name string) bool {
+	_, ok := m[name]
+	return ok
+}
+
+// MadeOf reports whether a part reads known columns only.
+func MadeOf(p keygen.Expr, known map[string]string) bool {
+	for _, c := range keygen.Columns(p) {
+		if !has(known, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Bytes makes parts of a key from the values of their columns.
+func Bytes(parts []keygen.Expr, modulus int, values map[string]string) ([]byte, error) {
+	if len(parts) == 0 {
+		return []byte{}, nil
+	}
+	p, err := keygen.Compile(keygen.Concat{Parts: parts}, keygen.Options{Regions: modulus})
+	if err != nil {
+		return nil, err
+	}
+	var fields [][]byte
+	for _, c := range p.Columns() {
+		fields = append(fields, []byte(values[c]))
+	}
+	return p.Append(nil, fields)
+}
+
+func firstWithColumns(parts []keygen.Expr, or keygen.Expr) keygen.Expr {
+	for _, p := range parts {
+		if len(keygen.Columns(p)) > 0 {
+			return p
+		}
+	}
+	return or
+}
+
+func sortedNames(m map[string]string) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}

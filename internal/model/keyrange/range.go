@@ -1,0 +1,63 @@
+package keyrange
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+)
+
+// A Range is rows from Start on and before Stop; empty bounds are the table's ends.
+type Range struct{ Start, Stop []byte }
+
+// Intersect are the rows of both ranges; false: there can be none.
+func (r Range) Intersect(o Range) (Range, bool) {
+	both := r
+	if bytes.Compare(o.Start, both.Start) > 0 {
+		both.Start = o.Start
+	}
+	if len(both.Stop) == 0 || len(o.Stop) > 0 && bytes.Compare(o.Stop, both.Stop) < 0 {
+		both.Stop = o.Stop
+	}
+	return both, len(both.Stop) == 0 || bytes.Compare(both.Start, both.Stop) < 0
+}
+
+// Has reports whether a row is in the range.
+func (r Range) Has(row []byte) bool {
+	return bytes.Compare(row, r.Start) >= 0 && (len(r.Stop) == 0 || bytes.Compare(row, r.Stop) < 0)
+}
+
+// Within are the parts of ranges that are in one; no ranges are all rows.
+func Within(ranges []Range, r Range) (parts []Range) {
+	if len(ranges) == 0 {
+		return []Range{r}
+	}
+	for _, x := range ranges {
+		if both, ok := x.Intersect(r); ok {
+			parts = append(parts, both)
+		}
+	}
+	return parts
+}
+
+// Check refuses ranges that overlap, have no row, or are not in order.
+func Check(ranges []Range) error {
+	for i, x := range ranges {
+		if i > 0 && (len(ranges[i-1].Stop) == 0 || bytes.Compare(ranges[i-1].Stop, x.Start) > 0) || len(x.Stop) > 0 && bytes.Compare(x.Start, x.Stop) >= 0 {
+			return errors.New("the ranges of rows overlap, or are not in order")
+		}
+	}
+	return nil
+}
+
+// Ranges are those of the heads, in order, those that touch as one.
+func (r Rows) Ranges() (ranges []Range) {
+	for _, head := range r.Heads {
+		x := Range{r.Start(head), r.Stop(head)}
+		if n := len(ranges); n > 0 && len(ranges[n-1].Stop) > 0 && bytes.Equal(ranges[n-1].Stop, x.Start) {
+			ranges[n-1].Stop = x.Stop
+			continue
+		}
+		ranges = append(ranges, x)
+	}
+	return slices.Clip(ranges)
+}

@@ -1,0 +1,115 @@
+package tablesource_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/choice"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testsnapshot"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/source"
+)
+
+// TestChoice: of random tables the rows that have chosen cells are records, with the newest of these; by a plan for other processes too.
+func TestChoice(t *testing.T) {
+	t.Parallel()
+	r := testcheck.Rand(t)
+	const rows = 60
+	for range 40 {
+		l := newLabOf(t, testsnapshot.Options{Families: []string{"f", "g"}, Versions: 1 + r.IntN(3), Splits: []string{testsnapshot.RandomRow(20), testsnapshot.RandomRow(41)}[:r.IntN(3)], HFiles: hfile.Options{BlockSize: 128}})
+		cells := testsnapshot.Random(r, rows, "f", "g")
+		half := r.IntN(len(cells))
+		l.Load(1, cells[:half]...)
+		l.Load(2, cells[half:]...)
+		l.Save()
+		c := testsnapshot.RandomChoice(r, rows, "f", "g")
+		files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+		files.PartBytes, files.Choice = 1+int64(r.IntN(4000)), c
+		if r.IntN(2) == 0 {
+			files = l.planned(files)
+		}
+		names := []string{"$row", "$timestamp"}
+		for _, family := range l.Families {
+			for _, q := range []string{"id", "q0", "q1", "q2", "q3"} {
+				if c.Has([]byte(family), []byte(q)) {
+					names = append(names, family+":"+q)
+				}
+			}
+		}
+		in, err := source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, source.Options{Columns: names})
+		testcheck.Must(t, err)
+		got, _ := texts(t, in)
+		if want := recordsOfChoice(cells, names, c); !slices.Equal(got, want) {
+			t.Fatalf("%+v: %d records, want %d\n%s\nwant\n%s", c, len(got), len(want), strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// planned is the snapshot as another process reads it.
+func (l *lab) planned(files *tablesource.Files) *tablesource.Files {
+	l.t.Helper()
+	plan, err := files.Plan(l.t.Context(), "snapshot:s")
+	testcheck.Must(l.t, err)
+	b, err := json.Marshal(plan)
+	testcheck.Must(l.t, err)
+	var read tablesource.Planned
+	testcheck.Must(l.t, json.Unmarshal(b, &read))
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	env.Conf.Set("hbase.rootdir", "file://"+l.Root, "test")
+	mounted, err := read.Mount(l.t.Context(), env, nil)
+	testcheck.Must(l.t, err)
+	return mounted
+}
+
+// recordsOfChoice are the records of cells plainly, a line each.
+func recordsOfChoice(cells []hfile.Cell, names []string, c choice.Choice) (lines []string) {
+	seen := testsnapshot.Chosen(cells, 1, c)
+	rows := map[string]map[string]string{}
+	newest := map[string]int64{}
+	for _, x := range cells {
+		v, ok := seen[testsnapshot.Key(&x)]
+		if !ok || x.Type != hfile.Put {
+			continue
+		}
+		row := string(x.Row)
+		if rows[row] == nil {
+			rows[row] = map[string]string{"$row": row}
+		}
+		rows[row][string(x.Family)+":"+string(x.Qualifier)] = v
+		newest[row] = max(newest[row], x.Timestamp)
+		rows[row]["$timestamp"] = strconv.FormatInt(newest[row], 10)
+	}
+	for _, record := range rows {
+		var values []string
+		for _, name := range names {
+			text := "NULL"
+			if v, ok := record[name]; ok {
+				text = fmt.Sprintf("%q", v)
+			}
+			values = append(values, text)
+		}
+		lines = append(lines, strings.Join(values, " "))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestColumnThatIsNotChosen would be NULL in every record.
+func TestColumnThatIsNotChosen(t *testing.T) {
+	l := smallLab(t)
+	files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+	files.Choice.Columns = []choice.Column{{Family: "f", Qualifier: []byte("q")}}
+	_, err := source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, source.Options{Columns: []string{"$row", "f:q", "f:z"}})
+	if err == nil || !strings.Contains(err.Error(), `column "f:z": `+"`only` does not have it") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,71 @@
+package query
+
+import (
+	"bytes"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+)
+
+func splitKey(t testing.TB, spec string) keyrange.Key {
+	t.Helper()
+	e, err := keygen.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyrange.Split(e)
+}
+
+func TestFullFilter(t *testing.T) {
+	k := splitKey(t, "salt(a) + md5hex(a) + b")
+	row := func(values ...string) loader.Row {
+		var r loader.Row
+		for i, v := range values {
+			if v != "" {
+				r.Cells = append(r.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte([]string{"a", "b", "c"}[i]), Value: []byte(v)})
+			}
+		}
+		return r
+	}
+	for _, c := range []struct {
+		q    Query
+		row  loader.Row
+		want bool
+	}{
+		{Query{From: []string{"b"}, To: []string{"d"}}, row("b", "1"), true},
+		{Query{From: []string{"b"}, To: []string{"d"}}, row("d", "1"), false},
+		{Query{From: []string{"b"}, To: []string{"d"}}, row("a", "1"), false},
+		{Query{From: []string{"b", "2"}}, row("b", "1"), false},
+		{Query{From: []string{"b", "2"}}, row("c", "1"), true},
+		{Query{To: []string{"b", "2"}}, row("b", "1"), true},
+		{Query{To: []string{"b", "2"}}, row("b", ""), false}, // no such cell
+		{Query{From: []string{"b"}}, row("", "1"), false},
+		{Query{Prefix: []string{"bb"}}, row("bbc", "1"), true},
+		{Query{Prefix: []string{"bb"}}, row("b", "1"), false},
+		{Query{Prefix: []string{"bb", "1"}}, row("bb", "12"), true},
+		{Query{Prefix: []string{"b", "1"}}, row("bb", "12"), false},
+	} {
+		f, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.row(c.row)
+		if err != nil || got != c.want {
+			t.Errorf("%+v: row %+v is kept %t, want %t", c.q, c.row, got, c.want)
+		}
+		// what the server checks must not hold back what is wanted
+		if v := c.row.Cells; c.want && len(f.where) > 0 {
+			if w := f.where[0]; bytes.Compare(v[0].Value, w.From) < 0 || w.To != nil && bytes.Compare(v[0].Value, w.To) > 0 {
+				t.Errorf("%+v: the server would hold back %+v", c.q, c.row)
+			}
+		}
+	}
+	if _, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, Query{}); fail.KindOf(err) != fail.Config {
+		t.Errorf("no range: %v", err)
+	}
+}
