@@ -29,6 +29,7 @@ type exportLab struct {
 	fsys               hdfsio.FS         // HDFS
 	out                string            // on HDFS
 	root               string            // of HBase
+	admin              *testcluster.Admin
 }
 
 func newExportLab(t *testing.T, conf, example, input, salts, empty string) *exportLab {
@@ -41,7 +42,7 @@ func newExportLab(t *testing.T, conf, example, input, salts, empty string) *expo
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	l.fsys = jobtest.UserFS(t, cluster, "tina")
+	l.fsys, l.admin = jobtest.UserFS(t, cluster, "tina"), cluster.AdminT(t)
 	t.Cleanup(func() {
 		if err := l.fsys.RemoveAll(context.WithoutCancel(t.Context()), l.out); err != nil {
 			t.Error(err)
@@ -157,6 +158,9 @@ func TestExportOnCluster(t *testing.T) {
 				t.Errorf("stopped, it ended with %d, and its directory is: %v\n%s", code, err, p.log())
 			}
 			t.Logf("stopped, it ended with %d", code)
+			if c.example == "check" {
+				l.chosen(t)
+			}
 			l.nothingLeft(t)
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/model/choice"
+	"bulkload/internal/model/keyrange"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
 	"bulkload/pkg/hdfsio"
@@ -19,7 +21,7 @@ import (
 
 // TestScanOfHBase holds scans of a snapshot to those of HBase's own region (RegionScans), of stores with several files, some of
 // them compacted or loaded, with cells that are overwritten, deleted by each kind of marker, and expired by their family and by
-// themselves, in families with 1, 3 and 5 versions, MIN_VERSIONS and KEEP_DELETED_CELLS.
+// themselves, in families with 1, 3 and 5 versions, MIN_VERSIONS and KEEP_DELETED_CELLS; and scans of some rows, columns and times to those.
 func TestScanOfHBase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs HBase's region in a JVM, which -short leaves out")
@@ -34,6 +36,18 @@ func TestScanOfHBase(t *testing.T) {
 	judged := 0
 	for lines.Scan() {
 		var versions int
+		var since, until int64
+		if want, ours := strings.CutPrefix(lines.Text(), "c "); ours {
+			_, err := fmt.Sscan(want, &versions, &since, &until)
+			testcheck.Must(t, err)
+			_, want, _ = strings.Cut(want, " rows=")
+			view := View{Versions: versions, Choice: chosen(since, until)}
+			if got := digest(t, s, view); got != "rows="+want {
+				t.Errorf("versions %d from %d to %d: the files give %s, HBase's region rows=%s", versions, since, until, got, want)
+			}
+			judged++
+			continue
+		}
 		want, ours := strings.CutPrefix(lines.Text(), "t ")
 		if _, err := fmt.Sscan(want, &versions); !ours || err != nil {
 			continue
@@ -51,9 +65,18 @@ func TestScanOfHBase(t *testing.T) {
 		}
 		judged++
 	}
-	if judged != 4 {
-		t.Errorf("RegionScans has scanned %d times, want 4:\n%s", judged, out)
+	if judged != 16 {
+		t.Errorf("RegionScans has scanned %d times, want 16:\n%s", judged, out)
 	}
+}
+
+// chosen is the choice of RegionScans.
+func chosen(since, until int64) choice.Choice {
+	if until == math.MaxInt64 {
+		until = 0
+	}
+	return choice.Choice{Since: since, Until: until, Ranges: []keyrange.Range{{Start: []byte("row00050"), Stop: []byte("row00120")}, {Start: []byte("row00200")}},
+		Columns: []choice.Column{{Family: "f", Qualifier: []byte("q2")}, {Family: "f", Qualifier: []byte{}}, {Family: "g", Qualifier: []byte("q1")}, {Family: "h"}}}
 }
 
 // digest is the line that RegionScans prints of the cells in order.

@@ -141,6 +141,12 @@ func (w *world) command(ctx context.Context, stopAfter string, args ...string) *
 // want is what HBase's own client should see in the new table: the lines of the old one under new keys.
 func (w *world) want(lines string) (want []string, rows int) {
 	w.t.Helper()
+	return w.wantOf(lines, lines)
+}
+
+// wantOf is want of some of all lines: new keys are made of the newest cells of all.
+func (w *world) wantOf(lines, some string) (want []string, rows int) {
+	w.t.Helper()
 	e, err := keygen.Parse(newKey)
 	if err != nil {
 		w.t.Fatal(err)
@@ -171,7 +177,10 @@ func (w *world) want(lines string) (want []string, rows int) {
 			}
 			r.fields[f[1]] = string(value)
 		}
-		r.lines = append(r.lines, strings.Join(f[1:], "\t"))
+	}
+	for _, line := range strings.Split(some, "\n") {
+		row, cell, _ := strings.Cut(line, "\t")
+		all[row].lines = append(all[row].lines, cell)
 	}
 	for _, r := range all {
 		var fields [][]byte
@@ -342,6 +351,8 @@ func TestRekey(t *testing.T) {
 	defer func() { w.new = other }()
 	w.twoRowsOfOneKey(t)
 	w.columnsOfOldKeys(t, other)
+	w.new += "c"
+	w.chosen(t, since)
 }
 
 // A rekeying is a world whose old table others have changed, with what the new one has to have.

@@ -87,6 +87,8 @@ public final class Adm {
       "get TABLE ROW                    family:qualifier, timestamp, value; tabs between",
       "scan TABLE [LIMIT]               row, family:qualifier, timestamp, value; tabs between",
       "versions TABLE                   the same of all versions that a scan gives",
+      "chosen TABLE VERSIONS SINCE UNTIL COLUMNS [START STOP]...   the same of some versions, times (UNTIL 0: no bound),",
+      "                                 columns with commas between (-: all) and ranges of rows (STOP -: the table's end)",
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
       "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
       "locality TABLE                   server and share of local bytes of each region; tabs between",
@@ -357,6 +359,7 @@ public final class Adm {
         case "get": return get(table, key(a, 2));
         case "scan": return scan(table, new Scan().setLimit(a.length > 2 ? Integer.parseInt(a[2]) : Integer.MAX_VALUE));
         case "versions": return scan(table, new Scan().readAllVersions());
+        case "chosen": return chosen(table, a);
         case "delete": return delete(table, a);
         case "put": return put(table, a);
         case "ask-split":
@@ -665,6 +668,33 @@ public final class Adm {
       }
     }
     return String.join("\n", lines);
+  }
+
+  private String chosen(TableName name, String[] a) throws IOException {
+    List<String> parts = new ArrayList<>();
+    for (int i = 6; i <= Math.max(6, a.length - 1); i += 2) {
+      long until = Long.parseLong(a[4]);
+      Scan scan = new Scan().readVersions(Integer.parseInt(a[2])).setTimeRange(Long.parseLong(a[3]), until == 0 ? Long.MAX_VALUE : until);
+      for (String column : a[5].equals("-") ? new String[0] : a[5].split(",")) {
+        int colon = column.indexOf(':');
+        if (colon < 0) {
+          scan.addFamily(Bytes.toBytesBinary(column));
+        } else {
+          scan.addColumn(Bytes.toBytesBinary(column.substring(0, colon)), Bytes.toBytesBinary(column.substring(colon + 1)));
+        }
+      }
+      if (i < a.length) {
+        scan.withStartRow(key(a, i));
+        if (!a[i + 1].equals("-")) {
+          scan.withStopRow(key(a, i + 1));
+        }
+      }
+      String lines = scan(name, scan);
+      if (!lines.isEmpty()) {
+        parts.add(lines);
+      }
+    }
+    return String.join("\n", parts);
   }
 
   private static String cell(Cell c) {
