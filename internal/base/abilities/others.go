@@ -146,6 +146,7 @@ func clustersCells() [columns]Cell {
 		Lineage:      by("internal/jobs/job: TestClustersKilled"),
 		Status:       by("internal/jobs/job: TestClustersKilled"),
 		Clean:        by("internal/jobs/job: TestClustersKilled"),
+		Kerberos:     by("internal/test/secured: TestLevels/across"),
 		Unreplicated: by(test + "/tables"),
 		Quiet:        by(test + "/tables"),
 		Filtered:     by(test + "/tables"),

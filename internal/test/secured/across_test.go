@@ -9,7 +9,8 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// testAcross compares a table of the secured cluster with one of a cluster without Kerberos, either way, and repairs the latter.
+// testAcross compares a table of the secured cluster with one of a cluster without Kerberos, either way, and repairs the latter. Then it loads one
+// build into both clusters.
 func testAcross(t *testing.T, s *site) {
 	s = s.as(testcluster.HBaseAdmin)
 	e := small(t)[0]
@@ -35,4 +36,13 @@ func testAcross(t *testing.T, s *site) {
 		t.Errorf("HBase's client sees %s, want %s", got, e.digest)
 	}
 	s.must(t, compare...)
+
+	both := jobtest.FreshTable(t, env, e.salts, nil) // one build, for both clusters
+	s.create(t, both, e.salts)
+	s.load(t, e, both, "--also", other.ConfDir(), "--state", t.TempDir())
+	s.holds(t, e, both)
+	got, err = admin.Digest(t.Context(), both)
+	if testcheck.Must(t, err); got != e.digest {
+		t.Errorf("HBase's client sees %s, want %s", got, e.digest)
+	}
 }
