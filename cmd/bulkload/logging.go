@@ -1,19 +1,14 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"sync/atomic"
 	"syscall"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/model/progress"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,7 +48,7 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	}
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return spokenAttr(a) }}
 	if l.format == "json" {
-		return slog.New(jobHandler{slog.NewJSONHandler(w, o), &jobAttrs{}})
+		return slog.New(newJobHandler(slog.NewJSONHandler(w, o)))
 	}
 	if untimed && l.format == "auto" {
 		o.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr {
@@ -63,7 +58,7 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 			return spokenAttr(a)
 		}
 	}
-	return slog.New(jobHandler{slog.NewTextHandler(w, o), &jobAttrs{}})
+	return slog.New(newJobHandler(slog.NewTextHandler(w, o)))
 }
 
 // calmBy leaves the log's lines about what a job does to the live view, where the command has one, the log is text for a person, and
@@ -97,81 +92,4 @@ func inJournal(f *os.File, stream string) bool {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && uint64(stat.Dev) == device && stat.Ino == inode
-}
-
-// jobAttrs are what every line says of the job: job, table, attempt and phase, as soon as they are known.
-type jobAttrs struct {
-	start atomic.Pointer[progress.Start]
-	phase atomic.Pointer[string]
-	attrs atomic.Pointer[[]slog.Attr]
-}
-
-// events are those by which it learns. They are to come before those that log.
-func (a *jobAttrs) events() progress.Events {
-	return progress.Events{
-		OnStart: func(s progress.Start) { a.start.Store(&s); a.know() },
-		OnPhase: func(name string) { a.phase.Store(&name); a.know() },
-	}
-}
-
-// know is called when something has changed.
-func (a *jobAttrs) know() {
-	var attrs []slog.Attr
-	add := func(key, value string) {
-		if value != "" {
-			attrs = append(attrs, slog.String(key, value))
-		}
-	}
-	if s := a.start.Load(); s != nil {
-		name := s.JobID
-		if s.Job != "" {
-			name = filepath.Base(s.Job)
-		}
-		add("job", name)
-		add("table", s.Table)
-		if s.Attempt > 0 {
-			attrs = append(attrs, slog.Int("attempt", s.Attempt))
-		}
-	}
-	if p := a.phase.Load(); p != nil {
-		add("phase", *p)
-	}
-	a.attrs.Store(&attrs)
-}
-
-// jobHandler puts them on every line, before the line's own.
-type jobHandler struct {
-	slog.Handler
-	about *jobAttrs
-}
-
-func (h jobHandler) Handle(ctx context.Context, r slog.Record) error {
-	known := h.about.attrs.Load()
-	if known == nil || len(*known) == 0 {
-		return h.Handler.Handle(ctx, r)
-	}
-	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
-	for _, a := range *known {
-		own := false
-		r.Attrs(func(b slog.Attr) bool { own = own || a.Key == b.Key; return !own })
-		if !own {
-			line.AddAttrs(a)
-		}
-	}
-	r.Attrs(func(a slog.Attr) bool { line.AddAttrs(a); return true })
-	return h.Handler.Handle(ctx, line)
-}
-
-func (h jobHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return jobHandler{h.Handler.WithAttrs(attrs), h.about}
-}
-
-func (h jobHandler) WithGroup(name string) slog.Handler {
-	return jobHandler{h.Handler.WithGroup(name), h.about}
-}
-
-// jobAttrsOf are those that a logger's lines have; another's logger has none.
-func jobAttrsOf(log *slog.Logger) *jobAttrs {
-	h, _ := log.Handler().(jobHandler)
-	return cmp.Or(h.about, &jobAttrs{})
 }

@@ -125,6 +125,7 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 	}
 	root := newRootCmd(g)
 	root.SetArgs(args)
+	g.args = args
 	stop := func() error { return nil }
 	pre := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

@@ -61,21 +61,34 @@ type stateWriter struct {
 	session *session
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	stop chan struct{} // nil before the job has begun
-	done sync.WaitGroup
-	warn sync.Once
+	mu     sync.Mutex
+	stop   chan struct{} // nil before the job has begun
+	paused *progress.Pause
+	done   sync.WaitGroup
+	warn   sync.Once
 }
 
 func (w *stateWriter) events() progress.Events {
 	return progress.Events{OnStart: func(s progress.Start) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if s.Job == "" || s.Attempt == 0 || w.stop != nil {
+		if s.Job == "" || s.Attempt == 0 {
+			return
+		}
+		if checkpoint.IsOurs(s.Job) {
+			w.failed(w.session.recorded().Write(s.Job))
+		}
+		if w.stop != nil {
 			return
 		}
 		w.stop = make(chan struct{})
 		w.done.Go(func() { w.loop(w.stop) })
+	}, OnPause: func(p progress.Pause) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.paused = &p; p.Reason == "" {
+			w.paused = nil
+		}
 	}}
 }
 
@@ -98,7 +111,16 @@ func (w *stateWriter) tell() {
 	if p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
-	if err := checkpoint.NewLive(p, version).Write(p.Start.Job); err != nil {
+	live := checkpoint.NewLive(p, version)
+	live.Command, live.Log = commandName(w.session.cmd), jobAttrsOf(w.log).tail.last()
+	w.mu.Lock()
+	live.Paused = w.paused
+	w.mu.Unlock()
+	w.failed(live.Write(p.Start.Job))
+}
+
+func (w *stateWriter) failed(err error) {
+	if err != nil {
 		w.warn.Do(func() {
 			w.log.Warn("bulkload status will not show this run: no file can be written to its state directory", "error", err)
 		})

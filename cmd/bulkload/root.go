@@ -21,6 +21,7 @@ type globals struct {
 	console  *ui.Console // never nil
 	logs     logFlags
 	log      *slog.Logger // see logger
+	args     []string     // of the program
 	output   string
 	showData bool
 	cores    int // that the Go runtime began with; 0: it is left as it is

@@ -39,6 +39,7 @@ type outcome struct {
 type session struct {
 	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
+	args      []string  // of the program
 	spec      spec.Spec // as far as the command has one
 	log       *slog.Logger
 	console   *ui.Console
@@ -55,7 +56,7 @@ type session struct {
 // begin starts a session, which the command's result will report.
 func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec spec.Spec) *session {
 	jobAttrsOf(log).events().OnStart(progress.Start{Table: spec.Table})
-	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
+	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, args: g.args, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
 	g.session.phases = phaseLog{log: log, tracker: &g.session.tracker}
 	return g.session
 }

@@ -74,7 +74,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 			Jobs   []*checkpoint.State `json:"jobs"`
 		}{1, jobs}
 		for _, s := range jobs { // the details are for --job
-			s.Attempts, s.Result, s.Live = nil, nil, nil
+			s.Attempts, s.Result, s.Live, s.Log = nil, nil, nil, nil
 			speakState(s)
 		}
 		return g.print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
@@ -122,31 +122,8 @@ func printJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 		if s.State == checkpoint.JobRunning {
 			ended = fmt.Sprintf("pid %d on %s", s.PID, s.Host)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", stateText(s), orDash(s.Table), s.Attempt, phaseText(s), s.Rows, hourText(s.Began, now), ended, s.Job, orDash(s.JobID))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", s.StateText(), orDash(s.Table), s.Attempt, s.PhaseText(), s.Rows, hourText(s.Began, now), ended, s.Job, orDash(s.JobID))
 	}
-}
-
-func stateText(s *checkpoint.State) string {
-	switch s.Undo {
-	case checkpoint.UndoUnderWay:
-		return string(s.State) + ", undo under way"
-	case checkpoint.UndoDone:
-		return string(s.State) + ", undone"
-	}
-	if s.Resumable {
-		return string(s.State) + ", resumable"
-	}
-	return string(s.State)
-}
-
-func phaseText(s *checkpoint.State) string {
-	switch {
-	case s.State == checkpoint.JobDone || s.Phase == "":
-		return "-"
-	case s.Percent != nil:
-		return fmt.Sprintf("%s %.0f%%", s.Phase, *s.Percent)
-	}
-	return s.Phase
 }
 
 func orDash(s string) string {
@@ -171,7 +148,7 @@ func hourText(t, now time.Time) string {
 // liveLine is how far a running job is.
 func liveLine(s *checkpoint.State) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, phaseText(s))
+	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, s.PhaseText())
 	l := s.Live
 	if l == nil {
 		return b.String()
@@ -180,6 +157,9 @@ func liveLine(s *checkpoint.State) string {
 		fmt.Fprintf(&b, ", directory %d of %d", start.Part, start.Parts)
 	}
 	fmt.Fprintf(&b, ", %s", setting.Count(s.Rows, "row"))
+	if l.Paused != nil {
+		fmt.Fprintf(&b, ", paused: %s", l.Paused.Reason)
+	}
 	if l.RowsRate > 0 {
 		fmt.Fprintf(&b, ", %.0f rows/s", l.RowsRate)
 	}
@@ -195,22 +175,6 @@ func liveLine(s *checkpoint.State) string {
 	return b.String()
 }
 
-// tableText is what is known of one table of a job of several.
-func tableText(t checkpoint.TableState) string {
-	name := "table " + t.Table
-	if t.Index != "" {
-		name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
-	}
-	state := string(t.State)
-	if t.Undo != "" {
-		state += ", undo " + t.Undo
-	}
-	if t.Undo == checkpoint.UndoDone {
-		state = t.Undo
-	}
-	return fmt.Sprintf("%s: %s, %s in %s of %s for %s, %s loaded", name, state, setting.Count(t.Rows, "row"), setting.Count(t.HFiles, "HFile"), ui.Bytes(t.Bytes), setting.Count(t.Regions, "region"), setting.Count(t.Loaded, "file"))
-}
-
 // printJob prints all that is known of one job.
 func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line := func(name, format string, args ...any) {
@@ -220,7 +184,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	if s.JobID != "" {
 		line("job id", "%s", s.JobID)
 	}
-	line("state", "%s", stateText(s))
+	line("state", "%s", s.StateText())
 	if s.State == checkpoint.JobRunning {
 		line("process", "%d on %s since %s", s.PID, s.Host, hourText(s.Began, now))
 		line("progress", "%s", strings.TrimPrefix(liveLine(s), s.Job+": "))
@@ -241,7 +205,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line("written", "%s, %s, for %s", setting.Count(s.HFiles, "HFile"), ui.Bytes(s.Bytes), setting.Count(s.Regions, "region"))
 	line("loaded", "%s", setting.Count(s.Loaded, "file"))
 	for _, t := range s.Tables {
-		line("of these", "%s", tableText(t))
+		line("of these", "%s", t.Text(ui.Bytes))
 	}
 	if s.Replace != nil {
 		line("replace", "%s", s.Replace)

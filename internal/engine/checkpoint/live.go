@@ -25,6 +25,7 @@ type Live struct {
 	PID         int               `json:"pid"`
 	Host        string            `json:"host"`
 	Version     string            `json:"version,omitempty"`
+	Command     string            `json:"command,omitempty"` // run, load, rekey, …
 	Updated     time.Time         `json:"updated"`
 	Phase       string            `json:"phase,omitempty"`
 	Percent     *float64          `json:"percent,omitempty"`          // of the phase, 0 to 100; absent: not known
@@ -32,7 +33,9 @@ type Live struct {
 	BytesRate   float64           `json:"bytes_per_second,omitempty"` // likewise
 	SecondsLeft *float64          `json:"seconds_left,omitempty"`     // of the phase; absent: not known
 	JobLeft     *float64          `json:"job_seconds_left,omitempty"` // of the whole job; absent: not known
+	Paused      *progress.Pause   `json:"paused,omitempty"`           // while work waits
 	Progress    progress.Progress `json:"progress"`
+	Log         []string          `json:"log,omitempty"` // the last lines of its log
 }
 
 // NewLive is what a progress says of the process that makes it.
@@ -88,8 +91,10 @@ type Ending struct {
 	Schema   int       `json:"schema"`
 	Status   string    `json:"status"`
 	ExitCode int       `json:"exit_code"`
+	Command  string    `json:"command"`
 	Error    string    `json:"error"`
 	Kind     string    `json:"error_kind"`
+	Rejected int64     `json:"rejected"`
 	Table    string    `json:"table"`
 	JobID    string    `json:"job_id"`
 	Attempt  int       `json:"attempt"`

@@ -130,7 +130,17 @@ func stateFailure(err error) error {
 
 // writeRecords makes the journal of a directory that of the table.
 func writeRecords(dir string, c *statetable.Content) error {
-	return durable.ReplaceVolatile(filepath.Join(dir, journal.FileName), textOf(c))
+	return replaceIfOther(filepath.Join(dir, journal.FileName), textOf(c))
+}
+
+// replaceIfOther writes a file unless it is as it is to be: a [Cache] takes one that is written for a change.
+func replaceIfOther(name string, text []byte) error {
+	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
+		if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, text) {
+			return nil
+		}
+	}
+	return durable.ReplaceVolatile(name, text)
 }
 
 // textOf is the text of a journal.

@@ -156,14 +156,14 @@ func (s *shared) write(dir string, c *statetable.Content) error {
 		return err
 	}
 	if len(c.Live) > 0 {
-		if err := durable.ReplaceVolatile(filepath.Join(dir, LiveName), c.Live); err != nil {
+		if err := replaceIfOther(filepath.Join(dir, LiveName), c.Live); err != nil {
 			return err
 		}
 	}
 	if c.Holder.Released {
 		return absent(os.Remove(filepath.Join(dir, journal.LockName)))
 	}
-	return durable.ReplaceVolatile(filepath.Join(dir, journal.LockName), []byte(c.Holder.String()+"\n"))
+	return replaceIfOther(filepath.Join(dir, journal.LockName), []byte(c.Holder.String()+"\n"))
 }
 
 // forget removes copies of jobs that the table does not have any more.

@@ -34,6 +34,7 @@ type State struct {
 	Dir       string               `json:"dir"`
 	JobID     string               `json:"job_id,omitempty"` // the caller's own word
 	Table     string               `json:"table,omitempty"`
+	Command   string               `json:"command,omitempty"` // of the last attempt, if it is known
 	State     Status               `json:"state"`
 	Resumable bool                 `json:"resumable,omitempty"`  // the same command resumes it
 	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if it is known
@@ -45,6 +46,7 @@ type State struct {
 	Phase     string               `json:"phase,omitempty"`
 	Percent   *float64             `json:"percent,omitempty"`          // of the phase; 100 if the job is done
 	Rows      int64                `json:"rows"`                       // done in the phase while it runs; else in the files
+	Rejected  int64                `json:"rejected,omitempty"`         // records that were set aside, at the end of the last attempt
 	HFiles    int                  `json:"hfiles"`                     // complete
 	Bytes     int64                `json:"bytes"`                      // of them
 	Regions   int                  `json:"regions,omitempty"`          // of the plan, of all tables
@@ -55,6 +57,7 @@ type State struct {
 	Last      time.Time            `json:"last,omitzero"`              // when something was noted
 	Tables    []TableState         `json:"tables,omitempty"`           // of a job of several, in the order in which they are loaded
 	Live      *Live                `json:"live,omitempty"`             // what the running job says of itself
+	Log       []string             `json:"log,omitempty"`              // the last lines of the log of the last attempt
 	Key       string               `json:"key,omitempty"`
 	Inputs    int                  `json:"input_files,omitempty"`
 	InBytes   int64                `json:"input_bytes,omitempty"`
@@ -137,7 +140,9 @@ func fileExists(name string) bool {
 
 // ReadAll reports all jobs below a directory, default [DefaultState], the
 // newest first. One that is missing has no jobs.
-func ReadAll(dir string) ([]*State, error) {
+func ReadAll(dir string) ([]*State, error) { return readAll(dir, Read) }
+
+func readAll(dir string, read func(dir string) (*State, error)) ([]*State, error) {
 	if dir == "" {
 		var err error
 		if dir, err = DefaultState(); err != nil {
@@ -156,7 +161,7 @@ func ReadAll(dir string) ([]*State, error) {
 		if !d.IsDir() || !stateName.MatchString(d.Name()) {
 			continue
 		}
-		s, err := Read(filepath.Join(dir, d.Name()))
+		s, err := read(filepath.Join(dir, d.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // no journal: not a job's, or one that was cleaned just now
 		}
@@ -205,9 +210,13 @@ func (s *State) judge(now time.Time, begun bool) {
 	live, end := readLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {
 		s.JobID, s.Table = live.Progress.Start.JobID, cmp.Or(s.Table, live.Progress.Start.Table)
+		s.Command, s.Log, live.Log = live.Command, live.Log, nil
 	}
 	if end != nil {
-		s.JobID, s.Table = cmp.Or(s.JobID, end.JobID), cmp.Or(s.Table, end.Table)
+		s.JobID, s.Table, s.Command, s.Rejected = cmp.Or(s.JobID, end.JobID), cmp.Or(s.Table, end.Table), cmp.Or(s.Command, end.Command), end.Rejected
+	}
+	if s.Result != nil && s.Result.Manifest != nil {
+		s.Rejected = s.Result.Manifest.Rejected
 	}
 	owner, err := journal.LastOwner(s.Dir)
 	held := err == nil && s.State != JobDone && holds(owner, live, now) && !s.endedBy(owner, end)

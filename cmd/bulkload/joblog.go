@@ -1,0 +1,140 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/internal/model/progress"
+)
+
+// jobAttrs are what every line says of the job: job, table, attempt and phase, as soon as they are known.
+type jobAttrs struct {
+	start atomic.Pointer[progress.Start]
+	phase atomic.Pointer[string]
+	attrs atomic.Pointer[[]slog.Attr]
+	tail  logTail
+}
+
+// events are those by which it learns. They are to come before those that log.
+func (a *jobAttrs) events() progress.Events {
+	return progress.Events{
+		OnStart: func(s progress.Start) { a.start.Store(&s); a.know() },
+		OnPhase: func(name string) { a.phase.Store(&name); a.know() },
+	}
+}
+
+// know is called when something has changed.
+func (a *jobAttrs) know() {
+	var attrs []slog.Attr
+	add := func(key, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(key, value))
+		}
+	}
+	if s := a.start.Load(); s != nil {
+		name := s.JobID
+		if s.Job != "" {
+			name = filepath.Base(s.Job)
+		}
+		add("job", name)
+		add("table", s.Table)
+		if s.Attempt > 0 {
+			attrs = append(attrs, slog.Int("attempt", s.Attempt))
+		}
+	}
+	if p := a.phase.Load(); p != nil {
+		add("phase", *p)
+	}
+	a.attrs.Store(&attrs)
+}
+
+// jobHandler puts them on every line, before the line's own, and keeps the last lines.
+type jobHandler struct {
+	slog.Handler
+	about *jobAttrs
+	last  slog.Handler // that writes to the tail
+}
+
+func newJobHandler(h slog.Handler) jobHandler {
+	about := &jobAttrs{}
+	last := slog.NewTextHandler(&about.tail, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return spokenAttr(a) }})
+	return jobHandler{h, about, last}
+}
+
+// Enabled adds what the tail takes: a terminal with a live view shows less than that.
+func (h jobHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, level) || h.last.Enabled(ctx, level)
+}
+
+func (h jobHandler) Handle(ctx context.Context, r slog.Record) error {
+	if h.last.Enabled(ctx, r.Level) {
+		_ = h.last.Handle(ctx, r.Clone()) // into memory
+	}
+	if !h.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	known := h.about.attrs.Load()
+	if known == nil || len(*known) == 0 {
+		return h.Handler.Handle(ctx, r)
+	}
+	line := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	for _, a := range *known {
+		own := false
+		r.Attrs(func(b slog.Attr) bool { own = own || a.Key == b.Key; return !own })
+		if !own {
+			line.AddAttrs(a)
+		}
+	}
+	r.Attrs(func(a slog.Attr) bool { line.AddAttrs(a); return true })
+	return h.Handler.Handle(ctx, line)
+}
+
+func (h jobHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return jobHandler{h.Handler.WithAttrs(attrs), h.about, h.last.WithAttrs(attrs)}
+}
+
+func (h jobHandler) WithGroup(name string) slog.Handler {
+	return jobHandler{h.Handler.WithGroup(name), h.about, h.last.WithGroup(name)}
+}
+
+// jobAttrsOf are those that a logger's lines have; another's logger has none.
+func jobAttrsOf(log *slog.Logger) *jobAttrs {
+	h, _ := log.Handler().(jobHandler)
+	return cmp.Or(h.about, &jobAttrs{})
+}
+
+// Bounds of the tail of a log: lines, and bytes of one.
+const (
+	tailLines = 40
+	tailLine  = 400
+)
+
+// logTail has the last lines of a log, for status and the console. Rows and their keys are in debug lines only, which it does not take.
+type logTail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write takes one line.
+func (t *logTail) Write(line []byte) (int, error) {
+	text := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), tailLine)]), "\n"), "")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.lines) == tailLines {
+		t.lines = slices.Delete(t.lines, 0, 1)
+	}
+	t.lines = append(t.lines, text)
+	return len(line), nil
+}
+
+func (t *logTail) last() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.lines)
+}

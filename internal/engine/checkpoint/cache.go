@@ -1,0 +1,75 @@
+package checkpoint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"bulkload/internal/engine/journal"
+)
+
+// Cache reads the states of all jobs again and again. A job whose files have not changed is not read again, unless it runs: what it
+// comes to then depends on the clock and on its process. Kept states are without what grows with a job: its files and split points. The zero value is ready; it is used by one goroutine at a time.
+type Cache struct {
+	Words func(*State) // is called once for each state that is read. Default: nothing
+
+	known map[string]cached // by directory
+	reads int               // of journals, for tests
+}
+
+type cached struct {
+	print string
+	state *State
+}
+
+// ReadAll reports what [ReadAll] does, trimmed. The states are read only, also by later calls.
+func (c *Cache) ReadAll(dir string) ([]*State, error) {
+	now := map[string]cached{}
+	jobs, err := readAll(dir, func(dir string) (*State, error) {
+		print := printOf(dir)
+		if old, ok := c.known[dir]; ok && old.print == print && old.state.State != JobRunning {
+			now[dir] = old
+			return old.state, nil
+		}
+		c.reads++
+		s, err := Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		s.trim()
+		if c.Words != nil {
+			c.Words(s)
+		}
+		now[dir] = cached{print, s}
+		return s, nil
+	})
+	if err == nil {
+		c.known = now
+	}
+	return jobs, err
+}
+
+// printOf changes with the files that a job's state is read from.
+func printOf(dir string) string {
+	var b strings.Builder
+	for _, name := range []string{journal.FileName, journal.LockName, LiveName, EndingName, "report.html"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			fmt.Fprintf(&b, "%s %d %d ", name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
+
+// mostAttempts is how many attempts a trimmed state has, the last ones.
+const mostAttempts = 20
+
+// trim drops what grows with the job.
+func (s *State) trim() {
+	s.Taken, s.Files, s.Splits, s.Source = nil, nil, nil, nil
+	s.Attempts = slices.Clone(s.Attempts[max(0, len(s.Attempts)-mostAttempts):])
+	if s.Result != nil {
+		s.Result = s.Result.Summary()
+	}
+}

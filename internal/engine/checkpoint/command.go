@@ -1,0 +1,68 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"bulkload/internal/base/durable"
+)
+
+// CommandName is the file of a job's directory that has the command which worked on the job last.
+const CommandName = "command.json"
+
+// Command is a command that worked on a job, for one who starts it again on its host.
+type Command struct {
+	Schema int               `json:"schema"` // version of this form: 1
+	Args   []string          `json:"args"`   // without the program's name
+	Dir    string            `json:"dir"`    // in which it worked
+	Host   string            `json:"host"`
+	UID    int               `json:"uid"`
+	Env    map[string]string `json:"env,omitempty"`   // of its settings and configuration, without credentials
+	Day    string            `json:"day,omitempty"`   // that --date stood for
+	Unfit  string            `json:"unfit,omitempty"` // why a person has to start it
+}
+
+// Write puts it into a job's directory, over what was there.
+func (c Command) Write(dir string) error {
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return durable.ReplaceVolatile(filepath.Join(dir, CommandName), append(b, '\n'))
+}
+
+// Again returns the command by which the job is started again on this host, or why it is not to be started from here.
+func (s *State) Again() (*Command, error) {
+	switch {
+	case s.State == JobRunning:
+		return nil, fmt.Errorf("the job runs on %s", s.Host)
+	case s.Undo != "":
+		return nil, fmt.Errorf("its load is taken out again, or is to be: bulkload undo resumes that")
+	case !s.Resumable:
+		return nil, fmt.Errorf("the job is %s: its command would do nothing", s.State)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	if s.Host != "" && s.Host != host {
+		return nil, fmt.Errorf("its files are on %s: run its command there", s.Host)
+	}
+	c, err := readState[Command](filepath.Join(s.Dir, CommandName))
+	switch {
+	case err != nil || c.Schema != 1 || len(c.Args) == 0:
+		return nil, fmt.Errorf("its command is not recorded on this host")
+	case c.Host != host:
+		return nil, fmt.Errorf("its files are on %s: run its command there", c.Host)
+	case c.UID != os.Getuid():
+		return nil, fmt.Errorf("its command was run by user %d, this is user %d", c.UID, os.Getuid())
+	case c.Unfit != "":
+		return nil, fmt.Errorf("its command %s: run it by hand", c.Unfit)
+	}
+	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("the directory of its command is gone: %s", c.Dir)
+	}
+	return c, nil
+}

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+)
+
+// Action is what a client that may does about a job.
+type Action string
+
+// The actions.
+const (
+	Pause  Action = "pause"
+	Resume Action = "resume"
+	Stop   Action = "stop"
+	Start  Action = "start" // again, by the command that is recorded
+	Clean  Action = "clean"
+)
+
+// Actions are all of them, in the order of pages.
+func Actions() []Action { return []Action{Pause, Resume, Stop, Start, Clean} }
+
+// signals are those by which a person at the command line acts on a process.
+var signals = map[Action]syscall.Signal{Pause: syscall.SIGUSR1, Resume: syscall.SIGUSR2, Stop: syscall.SIGTERM}
+
+// Refusal is why an action is not done about a job. The action is safe elsewhere, or later.
+type Refusal struct{ Why string }
+
+func (r *Refusal) Error() string { return r.Why }
+
+func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+
+// May is why an action cannot be done about a job from here; nil: it can.
+func (p *Place) May(s *checkpoint.State, a Action) error {
+	if !p.o.Control {
+		return refuse("the console shows jobs only (--control)")
+	}
+	switch a {
+	case Pause, Resume, Stop:
+		_, err := processOf(s, signals[a])
+		return err
+	case Start:
+		if _, err := s.Again(); err != nil {
+			return refuse("%s", err)
+		}
+		return nil
+	case Clean:
+		if s.State == checkpoint.JobRunning {
+			return refuse("the job runs")
+		}
+		if p.o.Clean == nil {
+			return refuse("this console removes nothing")
+		}
+		return nil
+	}
+	return refuse("no such action")
+}
+
+// Do does it, but for Clean.
+func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
+	if err := p.May(s, a); err != nil {
+		return err
+	}
+	if a == Start {
+		c, err := s.Again()
+		if err != nil {
+			return refuse("%s", err)
+		}
+		return start(ctx, c, s.Dir, p.o.Patience)
+	}
+	process, err := processOf(s, signals[a])
+	if err != nil {
+		return err
+	}
+	defer process.Release() //nolint:errcheck // it has nothing to lose
+	if err := process.Signal(signals[a]); err != nil {
+		return refuse("the process %d took no signal: %s", s.PID, err)
+	}
+	return nil
+}
+
+// Clean says what clean would remove of a job, or removes it.
+func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*checkpoint.Cleaning, error) {
+	if err := p.May(s, Clean); err != nil {
+		return nil, err
+	}
+	return p.o.Clean(ctx, s.Job, remove)
+}
+
+// processOf finds the process that works on a job and takes a signal. It must have the job's lock open, since numbers of processes are
+// used again, and catch the signal, which would end it otherwise.
+func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) {
+	host, err := os.Hostname()
+	switch {
+	case s.State != checkpoint.JobRunning:
+		return nil, refuse("the job does not run")
+	case err != nil:
+		return nil, err
+	case s.Host != host:
+		return nil, refuse("the job runs on %s: a console or kill -%s %d there does it", s.Host, signalName(signal), s.PID)
+	}
+	process, err := os.FindProcess(s.PID) // holds on to it where the system can
+	if err != nil {
+		return nil, refuse("there is no process %d", s.PID)
+	}
+	if err := takes(s, signal); err != nil {
+		return nil, errors.Join(err, process.Release())
+	}
+	return process, nil
+}
+
+func takes(s *checkpoint.State, signal syscall.Signal) error {
+	proc := filepath.Join("/proc", strconv.Itoa(s.PID))
+	open, err := os.ReadDir(filepath.Join(proc, "fd"))
+	if errors.Is(err, os.ErrPermission) {
+		return refuse("the process %d is of another user", s.PID)
+	}
+	lock, e := os.Stat(filepath.Join(s.Dir, journal.LockName))
+	if err != nil || e != nil || !slices.ContainsFunc(open, func(fd os.DirEntry) bool {
+		info, err := os.Stat(filepath.Join(proc, "fd", fd.Name()))
+		return err == nil && os.SameFile(info, lock)
+	}) {
+		return refuse("the process %d does not hold the job's lock", s.PID)
+	}
+	status, err := os.ReadFile(filepath.Join(proc, "status"))
+	if err != nil || !catches(string(status), signal) {
+		return refuse("work of this kind cannot be paused: stop it; the same command resumes it")
+	}
+	return nil
+}
+
+// catches reports whether a process catches a signal, by its status (proc(5)).
+func catches(status string, signal syscall.Signal) bool {
+	_, rest, _ := strings.Cut(status, "\nSigCgt:")
+	mask, _, _ := strings.Cut(rest, "\n")
+	caught, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+	return err == nil && (caught>>(uint(signal)-1))&1 == 1
+}
+
+func signalName(signal syscall.Signal) string {
+	return map[syscall.Signal]string{syscall.SIGUSR1: "USR1", syscall.SIGUSR2: "USR2", syscall.SIGTERM: "TERM"}[signal]
+}

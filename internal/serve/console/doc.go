@@ -1,0 +1,5 @@
+// Package console knows all jobs of a state place for the pages of package serve: it reads their states as status does, keeps what it saw
+// last when the place is out of reach, and acts on jobs as a person at the command line would. Begin with [Place].
+//
+// Nothing is read while nobody looks, a job that has not changed is not read again, and no lock is taken.
+package console

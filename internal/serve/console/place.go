@@ -1,0 +1,215 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+)
+
+// Options say which jobs a [Place] has, and what may be done about them.
+type Options struct {
+	// Name is the place for people: a directory, or hbase:TABLE. Required.
+	Name string
+	// Current brings the directory of all jobs' state up to date, as status does, and returns it. Required.
+	Current func(ctx context.Context) (dir string, err error)
+	// Control lets clients that may act on jobs. Default: nobody acts.
+	Control bool
+	// Clean says what clean would remove of a job, or removes it. Default: nothing is removed.
+	Clean func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error)
+	// Words puts the errors of a state into the words of the command line. Default: they stay.
+	Words func(*checkpoint.State)
+	// Every is how long what was read counts as current. Default 2 s.
+	Every time.Duration
+	// Patience is how long a page waits for the place before it shows what was seen last. Default 1 s.
+	Patience time.Duration
+}
+
+// Times of reading.
+const (
+	slow     = 10 * time.Second // a place that has not answered for so long is out of reach
+	giveUp   = time.Minute      // a reading of a cluster ends
+	mostJobs = 5000             // that are kept and shown: the newest
+	mostFile = 32 << 20         // of a report
+)
+
+// Place is where jobs have their state. It may be used by many goroutines.
+type Place struct {
+	o     Options
+	cache checkpoint.Cache // of the reading under way
+
+	mu      sync.Mutex
+	view    View
+	dir     string        // of the last reading that succeeded
+	reading chan struct{} // closed at its end; nil: none is under way
+	began   time.Time     // of the last reading
+}
+
+// View is the place as it was seen last.
+type View struct {
+	Name string
+	Jobs []*checkpoint.State // those that run first, then the newest; read only
+	More int                 // older jobs, which are left out
+	Seen time.Time           // when they were so; zero: never
+	Away time.Time           // since when the place is out of reach; zero: it is not
+	Why  string              // it is
+}
+
+// New makes a place. Nothing is read yet.
+func New(o Options) *Place {
+	if o.Every == 0 {
+		o.Every = 2 * time.Second
+	}
+	if o.Patience == 0 {
+		o.Patience = time.Second
+	}
+	return &Place{o: o, view: View{Name: o.Name}, cache: checkpoint.Cache{Words: o.Words}}
+}
+
+// Control reports whether clients that may can act on jobs here.
+func (p *Place) Control() bool { return p.o.Control }
+
+// Look returns the jobs as they are now, or as they were seen last if the place does not answer soon. All who look at a time wait for
+// one reading.
+func (p *Place) Look(ctx context.Context) View {
+	p.mu.Lock()
+	if p.reading == nil && time.Since(p.began) >= p.o.Every {
+		p.reading, p.began = make(chan struct{}), time.Now()
+		go p.read(p.reading) // a read that hangs in the kernel cannot be ended
+	}
+	reading := p.reading
+	patience := p.o.Patience
+	if p.view.Seen.IsZero() {
+		patience *= 3
+	}
+	p.mu.Unlock()
+	if reading != nil {
+		wait, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		select {
+		case <-reading:
+		case <-wait.Done():
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := p.view
+	if p.reading != nil && v.Away.IsZero() && (v.Seen.IsZero() || time.Since(p.began) > slow) {
+		v.Away, v.Why = p.began, "it has not answered"
+	}
+	return v
+}
+
+// read reads the place once.
+func (p *Place) read(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
+	defer cancel()
+	began := time.Now()
+	dir, err := p.o.Current(ctx)
+	var jobs []*checkpoint.State
+	if err == nil {
+		_, err = os.Stat(dir) // one that is missing would have no jobs
+	}
+	if err == nil {
+		jobs, err = p.cache.ReadAll(dir)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer close(done)
+	p.reading = nil
+	if err != nil {
+		if p.view.Why = err.Error(); p.view.Away.IsZero() {
+			p.view.Away = began
+		}
+		return
+	}
+	p.dir = dir
+	more := max(0, len(jobs)-mostJobs)
+	p.view = View{Name: p.o.Name, Jobs: sorted(jobs[:len(jobs)-more]), More: more, Seen: time.Now()}
+}
+
+// sorted puts jobs that run first, in an order that does not change while they do.
+func sorted(jobs []*checkpoint.State) []*checkpoint.State {
+	jobs = slices.Clone(jobs)
+	slices.SortStableFunc(jobs, func(a, b *checkpoint.State) int {
+		runs, others := a.State == checkpoint.JobRunning, b.State == checkpoint.JobRunning
+		switch {
+		case runs && others:
+			return b.Began.Compare(a.Began)
+		case runs:
+			return -1
+		case others:
+			return 1
+		}
+		return 0
+	})
+	return jobs
+}
+
+// Job returns the job of a name with its details; nil: there is none. While the place is out of reach it is as it was seen last.
+func (p *Place) Job(ctx context.Context, name string) (*checkpoint.State, View) {
+	v := p.Look(ctx)
+	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.Job == name })
+	if i < 0 {
+		return nil, v
+	}
+	s := v.Jobs[i]
+	if !v.Away.IsZero() {
+		return s, v
+	}
+	now, err := patiently(ctx, p.o.Patience, func() (*checkpoint.State, error) { return checkpoint.Read(s.Dir) })
+	if err != nil {
+		return s, v
+	}
+	if p.o.Words != nil {
+		p.o.Words(now)
+	}
+	return now, v
+}
+
+// Report returns the report of a job.
+func (p *Place) Report(ctx context.Context, s *checkpoint.State) ([]byte, error) {
+	if s.Report == "" {
+		return nil, errors.New("the job has no report on this host")
+	}
+	return patiently(ctx, p.o.Patience, func() ([]byte, error) {
+		f, err := os.Open(filepath.Join(s.Dir, filepath.Base(s.Report)))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		b, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+		if err == nil && len(b) > mostFile {
+			err = fmt.Errorf("it is larger than %d bytes", mostFile)
+		}
+		return b, err
+	})
+}
+
+// patiently does what may hang, and leaves it alone when it does.
+func patiently[T any](ctx context.Context, patience time.Duration, do func() (T, error)) (T, error) {
+	type outcome struct {
+		v   T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := do()
+		done <- outcome{v, err}
+	}()
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the place of the jobs' state does not answer"))
+	defer cancel()
+	select {
+	case o := <-done:
+		return o.v, o.err
+	case <-ctx.Done():
+		return *new(T), context.Cause(ctx)
+	}
+}

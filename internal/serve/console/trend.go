@@ -1,0 +1,133 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+)
+
+// mostNights is how many jobs a trend has, the last ones.
+const mostNights = 30
+
+// Trend is what the finished jobs of a table came to, the oldest first.
+type Trend struct {
+	Table  string
+	Nights []Night
+}
+
+// Night is one of them.
+type Night struct {
+	Job      string
+	Ended    time.Time
+	Rows     int64
+	Rejected int64
+	Seconds  float64
+}
+
+// Trends are those of all tables with a finished job, by their names.
+func Trends(jobs []*checkpoint.State) []Trend {
+	by := map[string]*Trend{}
+	var list []*Trend
+	for _, s := range jobs {
+		if s.State != checkpoint.JobDone || s.Result == nil || s.Table == "" {
+			continue
+		}
+		t := by[s.Table]
+		if t == nil {
+			t = &Trend{Table: s.Table}
+			by[s.Table] = t
+			list = append(list, t)
+		}
+		t.Nights = append(t.Nights, Night{s.Job, s.Last, s.Rows, s.Rejected, s.Result.Elapsed.Seconds()})
+	}
+	slices.SortFunc(list, func(a, b *Trend) int { return cmp.Compare(a.Table, b.Table) })
+	all := make([]Trend, len(list))
+	for i, t := range list {
+		slices.SortStableFunc(t.Nights, func(a, b Night) int { return a.Ended.Compare(b.Ended) })
+		t.Nights = t.Nights[max(0, len(t.Nights)-mostNights):]
+		all[i] = *t
+	}
+	return all
+}
+
+// Of is the trend of one table; without a finished job it has no nights.
+func Of(jobs []*checkpoint.State, table string) Trend {
+	for _, t := range Trends(jobs) {
+		if t.Table == table {
+			return t
+		}
+	}
+	return Trend{Table: table}
+}
+
+// Plot is one number of a trend as a line, in a field of [PlotWidth] by [PlotHeight].
+type Plot struct {
+	Points string // of the line
+	X, Y   string // of its end
+	Text   string // the same in words
+}
+
+// The field of a plot.
+const (
+	PlotWidth  = 120
+	PlotHeight = 28
+	plotEdge   = 3 // that is left free for the end's dot
+)
+
+// Rows is the plot of the rows; nil: there is none of a single job.
+func (t Trend) Rows() *Plot {
+	return t.plot("rows", func(n Night) float64 { return float64(n.Rows) }, func(v float64) string { return Number(int64(v)) })
+}
+
+// Seconds is the plot of the times.
+func (t Trend) Seconds() *Plot {
+	return t.plot("seconds", func(n Night) float64 { return n.Seconds }, Span)
+}
+
+// Last is the newest job.
+func (t Trend) Last() Night { return t.Nights[len(t.Nights)-1] }
+
+func (t Trend) plot(what string, of func(Night) float64, text func(float64) string) *Plot {
+	if len(t.Nights) < 2 {
+		return nil
+	}
+	least, most := of(t.Nights[0]), of(t.Nights[0])
+	for _, n := range t.Nights {
+		least, most = min(least, of(n)), max(most, of(n))
+	}
+	p := &Plot{Text: fmt.Sprintf("%s of the last %d jobs: %s to %s, %s in the last one", what, len(t.Nights), text(least), text(most), text(of(t.Last())))}
+	var points []string
+	for i, n := range t.Nights {
+		share := 0.5 // of numbers that are all the same
+		if most > least {
+			share = (of(n) - least) / (most - least)
+		}
+		p.X = fmt.Sprintf("%.1f", plotEdge+float64(i)*(PlotWidth-2*plotEdge)/float64(len(t.Nights)-1))
+		p.Y = fmt.Sprintf("%.1f", PlotHeight-plotEdge-share*(PlotHeight-2*plotEdge))
+		points = append(points, p.X+","+p.Y)
+	}
+	p.Points = strings.Join(points, " ")
+	return p
+}
+
+// Number prints a number with its thousands apart.
+func Number(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Span prints seconds as a person reads them.
+func Span(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.1f s", seconds)
+}
