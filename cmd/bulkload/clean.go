@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/mapreduce"
 	"bulkload/pkg/setting"
 
@@ -61,20 +62,28 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	r, err := checkpoint.Clean(cmd.Context(), env, checkpoint.CleanOptions{State: state, Staging: o.staging, Job: o.id,
-		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes,
-		EndYARN: func(ctx context.Context, tag string) error {
-			return mapreduce.Kill(ctx, env, mapreduce.Submission{Tag: tag})
-		}})
+	r, err := clean(cmd.Context(), env, checkpoint.CleanOptions{State: state, Staging: o.staging, Job: o.id,
+		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
 	if r != nil {
-		for i, d := range r.Dirs {
-			r.Dirs[i].Because = d.Because.As(settings.Flag)
-		}
 		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
 			return e
 		}
 	}
 	return err
+}
+
+// clean cleans, also YARN, and says why in the words of the command line.
+func clean(ctx context.Context, env *cluster.Env, o checkpoint.CleanOptions) (*checkpoint.Cleaning, error) {
+	o.EndYARN = func(ctx context.Context, tag string) error {
+		return mapreduce.Kill(ctx, env, mapreduce.Submission{Tag: tag})
+	}
+	r, err := checkpoint.Clean(ctx, env, o)
+	if r != nil {
+		for i, d := range r.Dirs {
+			r.Dirs[i].Because = d.Because.As(settings.Flag)
+		}
+	}
+	return r, err
 }
 
 func printCleaning(w io.Writer, r *checkpoint.Cleaning) {

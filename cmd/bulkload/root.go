@@ -70,7 +70,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	g.logs.add(f)
 	g.profile.add(f)
 	g.settings.Add(f)
-	root.AddCommand(newRunCmd(g), newBuildCmd(g), newMergeCmd(g), newPlanCmd(g), newInspectCmd(g), newCheckCmd(g), newLoadCmd(g), newUndoCmd(g), newDiffCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newRekeyCmd(g), newScanCmd(g), newExportCmd(g), newCompareCmd(g), newServeCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newDemoCmd(g), newCompletionCmd(), newTaskCmd(g))
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newMergeCmd(g), newPlanCmd(g), newInspectCmd(g), newCheckCmd(g), newLoadCmd(g), newUndoCmd(g), newDiffCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newRekeyCmd(g), newScanCmd(g), newExportCmd(g), newCompareCmd(g), newServeCmd(g), newConsoleCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newDemoCmd(g), newCompletionCmd(), newTaskCmd(g))
 	addHelp(root)
 	refuseUnknown(root)
 	settings.AddOldNames(root)

@@ -15,26 +15,26 @@ func TestServeExposed(t *testing.T) {
 	others, own := &net.TCPAddr{IP: net.IPv4zero, Port: 8091}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8091}
 	tls := serve.TLSFiles{Cert: "c", Key: "k"}
 	for what, c := range map[string]struct {
-		o     serveOptions
+		o     serviceFlags
 		addr  net.Addr
 		want  string
 		names bool
 	}{
-		"own":                    {serveOptions{}, own, "", true},
-		"own, clients":           {serveOptions{clients: "f"}, own, "", false},
-		"others":                 {serveOptions{}, others, "--clients", false},
-		"others, TLS alone":      {serveOptions{tls: tls}, others, "--clients", false},
-		"others, clients alone":  {serveOptions{clients: "f"}, others, "--tls-cert", false},
-		"others, both":           {serveOptions{clients: "f", tls: tls}, others, "", false},
-		"others, meant":          {serveOptions{insecure: true}, others, "", false},
-		"a socket of the system": {serveOptions{}, &net.UnixAddr{Name: "/run/rows"}, "", true},
+		"own":                    {serviceFlags{}, own, "", true},
+		"own, clients":           {serviceFlags{clients: "f"}, own, "", false},
+		"others":                 {serviceFlags{}, others, "--clients", false},
+		"others, TLS alone":      {serviceFlags{tls: tls}, others, "--clients", false},
+		"others, clients alone":  {serviceFlags{clients: "f"}, others, "--tls-cert", false},
+		"others, both":           {serviceFlags{clients: "f", tls: tls}, others, "", false},
+		"others, meant":          {serviceFlags{insecure: true}, others, "", false},
+		"a socket of the system": {serviceFlags{}, &net.UnixAddr{Name: "/run/rows"}, "", true},
 	} {
 		names, err := c.o.hosts(c.addr)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || (len(names) > 0) != c.names {
 			t.Errorf("%s: %q, %v", what, names, err)
 		}
 	}
-	for what, o := range map[string]serveOptions{"no key": {tls: serve.TLSFiles{Cert: "c"}}, "no certificate": {tls: serve.TLSFiles{Key: "k"}}, "authority without TLS": {clients: "f", tls: serve.TLSFiles{ClientCA: "a"}}, "authority without clients": {tls: serve.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}}} {
+	for what, o := range map[string]serviceFlags{"no key": {tls: serve.TLSFiles{Cert: "c"}}, "no certificate": {tls: serve.TLSFiles{Key: "k"}}, "authority without TLS": {clients: "f", tls: serve.TLSFiles{ClientCA: "a"}}, "authority without clients": {tls: serve.TLSFiles{Cert: "c", Key: "k", ClientCA: "a"}}} {
 		if o.checkTLS() == nil {
 			t.Errorf("%s is taken", what)
 		}

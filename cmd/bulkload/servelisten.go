@@ -40,7 +40,7 @@ func openListener(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // checkTLS says which of the flags of encryption and clients are missing.
-func (o *serveOptions) checkTLS() error {
+func (o *serviceFlags) checkTLS() error {
 	switch {
 	case (o.tls.Cert == "") != (o.tls.Key == ""):
 		return settings.AboutFlags(errors.New("--tls-cert and --tls-key go together"), "tls-cert", "tls-key")
@@ -56,7 +56,7 @@ func (o *serveOptions) checkTLS() error {
 
 // hosts are the names by which a service on this machine alone is reached, none where clients are named or others may
 // reach it. An address that others reach must be encrypted and know its clients, or be meant to do without.
-func (o *serveOptions) hosts(a net.Addr) ([]string, error) {
+func (o *serviceFlags) hosts(a net.Addr) ([]string, error) {
 	tcp, ok := a.(*net.TCPAddr)
 	if local := !ok || tcp.IP.IsLoopback(); local { // a socket of the file system is of this machine
 		if o.clients != "" {

@@ -44,7 +44,8 @@ type auditLine struct {
 	Address   string            `json:"address"`
 	Route     string            `json:"route"`
 	Job       string            `json:"job"`
-	Keys      []string          `json:"keys,omitempty"` // as AuditKeys says; of a scan its bounds
+	Action    string            `json:"action,omitempty"` // about a job of the console
+	Keys      []string          `json:"keys,omitempty"`   // as AuditKeys says; of a scan its bounds
 	Caller    map[string]string `json:"caller,omitempty"`
 	Rows      int               `json:"rows"`
 	Bytes     int64             `json:"bytes"`

@@ -1,6 +1,10 @@
 package serve
 
-import "net/http"
+import (
+	"net/http"
+
+	"bulkload/internal/serve/console"
+)
 
 // the client of a request.
 type caller struct {
@@ -9,6 +13,8 @@ type caller struct {
 	address   string
 	inFlight  int        // requests at a time, 0 for what the limits say
 	jobs      *resources // those that are granted
+	tables    []string   // whose jobs the console shows it
+	control   []console.Action
 }
 
 // key is what limits count the caller by.
@@ -23,7 +29,7 @@ func (c *caller) key() string {
 // of the answer gets what a ticket's sender waits for.
 func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error) {
 	l := s.loaded.Load()
-	c := &caller{address: addressOf(r), jobs: l.jobs}
+	c := &caller{address: addressOf(r), jobs: l.jobs, tables: []string{"*"}}
 	if l.access == nil {
 		return c, nil
 	}
@@ -45,7 +51,7 @@ func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error)
 		}
 		return nil, problem(unauthenticated, "%s", detail)
 	}
-	c.name, c.inFlight, c.jobs = known.name, known.inFlight, known.jobs
+	c.name, c.inFlight, c.jobs, c.tables, c.control = known.name, known.inFlight, known.jobs, known.tables, known.control
 	return c, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/serve/console"
 	"bulkload/internal/serve/rowjson"
 	"bulkload/pkg/keygen"
 
@@ -33,6 +34,8 @@ type clientEntry struct {
 	Principals   []string            `yaml:"principals"`   // of Kerberos, user@REALM
 	Jobs         []string            `yaml:"jobs"`         // "*" for all
 	Columns      map[string][]string `yaml:"columns"`      // by job; none: all
+	Tables       []string            `yaml:"tables"`       // whose jobs the console shows it; "*" for all
+	Control      []console.Action    `yaml:"control"`      // what it may do about them; "*" for all
 	InFlight     int                 `yaml:"in_flight"`
 }
 
@@ -41,6 +44,8 @@ type client struct {
 	name     string
 	inFlight int // requests at a time, 0 for what the limits say
 	jobs     *resources
+	tables   []string
+	control  []console.Action
 }
 
 // access is the clients of one loading and their rights. Nil: all clients may read all.
@@ -50,9 +55,10 @@ type access struct {
 	byPrincipal   map[string]*client
 }
 
-// loadAccess reads a clients file for the job files that were loaded with it. Tickets says that callers' Kerberos tickets are taken.
+// loadAccess reads a clients file for the job files that were loaded with it. Tickets says that callers' Kerberos tickets are taken,
+// ofConsole that clients are those of a console, which has jobs of tables in place of job files. One file may be that of both.
 // The error has everything that is wrong.
-func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
+func loadAccess(path string, rs *resources, tickets, ofConsole bool) (*access, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the clients: %w", err)
@@ -83,7 +89,7 @@ func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
 			continue
 		}
 		names[e.Name] = true
-		if err := a.add(e, rs); err != nil {
+		if err := a.add(e, rs, ofConsole); err != nil {
 			errs = append(errs, fmt.Errorf("client %s: %w", e.Name, err))
 		}
 		if len(e.Principals) > 0 && !tickets {
@@ -96,15 +102,22 @@ func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
 	return a, nil
 }
 
-func (a *access) add(e clientEntry, rs *resources) error {
-	c := &client{name: e.Name, inFlight: e.InFlight}
+func (a *access) add(e clientEntry, rs *resources, ofConsole bool) error {
+	c := &client{name: e.Name, inFlight: e.InFlight, tables: e.Tables, control: e.Control, jobs: &resources{}}
 	var errs []error
 	if c.inFlight < 0 {
 		errs = append(errs, fmt.Errorf("in_flight: %d is below 0", c.inFlight))
 	}
-	var err error
-	if c.jobs, err = e.grant(rs); err != nil {
-		errs = append(errs, err)
+	for _, action := range e.Control {
+		if action != "*" && !slices.Contains(console.Actions(), action) {
+			errs = append(errs, fmt.Errorf("control: %q is none of pause, resume, stop, start, clean and \"*\"", action))
+		}
+	}
+	if !ofConsole && (len(e.Jobs) > 0 || len(e.Tables) == 0) {
+		var err error
+		if c.jobs, err = e.grant(rs); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if len(e.Tokens)+len(e.Certificates)+len(e.Principals) == 0 {
 		errs = append(errs, errors.New("it has neither token_sha256 nor certificates nor principals"))

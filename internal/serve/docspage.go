@@ -137,7 +137,7 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 			page.Requests = append(page.Requests, q)
 		}
 	}
-	return p.send(w, r, p.docs, page)
+	return p.s.sendPage(w, r, p.docs, page)
 }
 
 // schema prints a schema with the part of the description that it names, one level deep.

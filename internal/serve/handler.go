@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -64,7 +65,7 @@ func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.T
 	if s.audit == nil || r.PathValue("job") == "" && n.job == "" {
 		return
 	}
-	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Principal: n.caller.principal, Address: n.caller.address, Route: n.route, Job: n.job, Caller: n.about,
+	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Principal: n.caller.principal, Address: n.caller.address, Route: n.route, Job: cmp.Or(n.job, n.state), Action: n.action, Caller: n.about,
 		Rows: n.rows, Bytes: sent.bytes, Status: sent.status, Problem: n.problem, Millis: float64(took.Microseconds()) / 1000}
 	if asked := r.PathValue("job"); l.Job == "" && isJobName(asked) { // that was refused
 		l.Job = asked

@@ -143,6 +143,9 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		Jobs   []JobState   `json:"jobs,omitempty"`
 		Ticket *TicketState `json:"ticket,omitempty"`
 	}{Status: "unavailable"}
+	if s.o.Console != nil { // it answers, also while the place of the state does not
+		answer.Status = "ready"
+	}
 	for _, r := range s.resources().list {
 		st := JobState{Job: r.name}
 		if state := r.state.Load(); state != nil && state.problem != nil {

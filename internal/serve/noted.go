@@ -11,6 +11,8 @@ type noted struct {
 	route   string // the pattern, never the path or the query
 	caller  *caller
 	job     string
+	state   string // job of the console: for the audit log only
+	action  string // likewise
 	problem string
 	rows    int
 	gone    bool // the caller has hung up

@@ -41,7 +41,9 @@ func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
 		search: template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/search.html")),
 		docs:   template.Must(template.ParseFS(pageFiles, "page/layout.html", "page/docs.html")),
 	}
-	callers("GET /{$}", func(w http.ResponseWriter, r *http.Request) error { return p.send(w, r, p.search, p.newPage(r, nil)) })
+	callers("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
+		return s.sendPage(w, r, p.search, p.newPage(r, nil))
+	})
 	callers("GET /docs", p.getDocs)
 	callers("GET /search/{job}", p.getSearch)
 	callers("POST /search/{job}", p.postSearch)
@@ -86,7 +88,7 @@ func (p *pages) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.send(w, r, p.search, p.newPage(r, res))
+	return p.s.sendPage(w, r, p.search, p.newPage(r, res))
 }
 
 // postSearch shows the rows of a form: those of a query key, or of a range.
@@ -131,7 +133,7 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if page.Error = asProblem(err); err != nil && page.Error == nil {
 		return err
 	}
-	return p.send(w, r, p.search, page)
+	return s.sendPage(w, r, p.search, page)
 }
 
 // find fills in the rows; x is the index that the form was of, or nil.
@@ -197,17 +199,18 @@ func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]
 }
 
 // send makes a page whole before it is sent. One with a problem has its status.
-func (p *pages) send(w http.ResponseWriter, r *http.Request, t *template.Template, page any) error {
+func (s *Server) sendPage(w http.ResponseWriter, r *http.Request, t *template.Template, page any) error {
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "page", page); err != nil {
 		return err
 	}
 	status := http.StatusOK
-	if search, ok := page.(*searchPage); ok && search.Error != nil {
-		note(r).problem = search.Error.Type[len(problemPrefix):]
-		status = search.Error.Status
-		if search.Error.retry > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(search.Error.retry))
+	if failed, ok := page.(interface{ problem() *Problem }); ok && failed.problem() != nil {
+		p := failed.problem()
+		note(r).problem = p.Type[len(problemPrefix):]
+		status = p.Status
+		if p.retry > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(p.retry))
 		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

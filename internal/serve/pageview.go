@@ -184,3 +184,5 @@ func newPageValue(raw json.RawMessage) pageValue {
 	text = strings.TrimSpace(string(raw))
 	return pageValue{Text: text, Word: isWord(text)}
 }
+
+func (p *searchPage) problem() *Problem { return p.Error }

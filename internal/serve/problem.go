@@ -28,10 +28,13 @@ var (
 	badBody         = kind{"body", "The request's body is wrong", http.StatusBadRequest, 0}
 	unauthenticated = kind{"unauthenticated", "Authentication required", http.StatusUnauthorized, 0}
 	forbidden       = kind{"forbidden", "The client may not read this", http.StatusForbidden, 0}
+	foreign         = kind{"cross-origin", "The request is from a page of another site", http.StatusForbidden, 0}
 	badHost         = kind{"host", "The service is not reached by this name", http.StatusForbidden, 0}
 	noJob           = kind{"job", "There is no such job", http.StatusNotFound, 0}
+	noState         = kind{"state", "There is no such job here", http.StatusNotFound, 0}
 	noPath          = kind{"path", "There is nothing here", http.StatusNotFound, 0}
 	badMethod       = kind{"method", "The method is not allowed here", http.StatusMethodNotAllowed, 0}
+	refused         = kind{"refused", "This cannot be done about the job from here", http.StatusConflict, 0}
 	tooLarge        = kind{"request-too-large", "The request is too large", http.StatusRequestEntityTooLarge, 0}
 	answerTooLarge  = kind{"answer-too-large", "A row is larger than an answer may be", http.StatusRequestEntityTooLarge, 0}
 	badMedia        = kind{"media-type", "The body is not JSON", http.StatusUnsupportedMediaType, 0}
@@ -39,6 +42,7 @@ var (
 	internalError   = kind{"internal", "The service failed", http.StatusInternalServerError, 0}
 	overloaded      = kind{"overloaded", "No memory is left for the answer", http.StatusServiceUnavailable, 1}
 	unavailable     = kind{"unavailable", "HBase is out of reach", http.StatusServiceUnavailable, 2}
+	stateAway       = kind{"state-away", "The state of the jobs is out of reach", http.StatusServiceUnavailable, 5}
 	noTable         = kind{"table-missing", "The table does not exist", http.StatusServiceUnavailable, 10}
 	tableDisabled   = kind{"table-disabled", "The table is not in service", http.StatusServiceUnavailable, 10}
 	tableChanged    = kind{"table-changed", "The table is not what it was", http.StatusServiceUnavailable, 10}
@@ -48,8 +52,8 @@ var (
 
 // kinds are all of them.
 func kinds() []kind {
-	return []kind{badParameter, badColumn, badPage, badQuery, badBody, unauthenticated, forbidden, badHost, noJob, noPath, badMethod, tooLarge, answerTooLarge, badMedia,
-		tooManyRequests, internalError, overloaded, unavailable, noTable, tableDisabled, tableChanged, tableUnfit, timedOut}
+	return []kind{badParameter, badColumn, badPage, badQuery, badBody, unauthenticated, forbidden, foreign, badHost, noJob, noState, noPath, badMethod, refused, tooLarge, answerTooLarge, badMedia,
+		tooManyRequests, internalError, overloaded, unavailable, stateAway, noTable, tableDisabled, tableChanged, tableUnfit, timedOut}
 }
 
 // Problem is an error as application/problem+json.

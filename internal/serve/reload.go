@@ -34,6 +34,9 @@ func (s *Server) Reload() error {
 	}
 	s.metrics.reloads.WithLabelValues("done").Inc()
 	s.loaded.Store(l)
+	if s.o.Console != nil {
+		return nil
+	}
 	var names []string
 	for _, r := range l.jobs.list {
 		names = append(names, r.name)
@@ -50,14 +53,16 @@ func (s *Server) load() (*loaded, error) {
 	}
 	l := &loaded{files: s.fingerprint()}
 	var err error
-	if l.jobs, err = loadResources(s.o.Jobs, s.held, before); err != nil {
+	if s.o.Console != nil {
+		l.jobs = &resources{}
+	} else if l.jobs, err = loadResources(s.o.Jobs, s.held, before); err != nil {
 		return nil, err
 	}
 	if l.jobs.openAPI, err = describe(l.jobs, s.limits, s.o.Version, s.ways()); err != nil {
 		return nil, err
 	}
 	if s.o.Clients != "" {
-		if l.access, err = loadAccess(s.o.Clients, l.jobs, s.o.Keytab != ""); err != nil {
+		if l.access, err = loadAccess(s.o.Clients, l.jobs, s.o.Keytab != "", s.o.Console != nil); err != nil {
 			return nil, err
 		}
 	}
@@ -100,9 +105,12 @@ func (s *Server) watch(ctx context.Context) {
 
 // fingerprint changes with the files: their names, sizes and times.
 func (s *Server) fingerprint() string {
-	names, err := jobFiles(s.o.Jobs)
-	if err != nil {
-		return err.Error()
+	var names []string
+	if s.o.Console == nil {
+		var err error
+		if names, err = jobFiles(s.o.Jobs); err != nil {
+			return err.Error()
+		}
 	}
 	for i := range names {
 		names[i] = filepath.Join(s.o.Jobs, names[i])

@@ -10,13 +10,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/serve/console"
 	"bulkload/pkg/kerberos"
 )
 
 // Options say what is served.
 type Options struct {
-	// Jobs is the directory of the job files. Required.
+	// Jobs is the directory of the job files. Required, unless there is a Console.
 	Jobs string
+	// Console has the jobs of a state place, which are served in place of rows.
+	Console *console.Place
 	// Clients is the file of clients and their rights. Default: all clients may read all.
 	Clients string
 	// Keytab has the key of HTTP/HOST, by which callers with Kerberos tickets are known (HTTP Negotiate); it needs Clients. Default: they
@@ -24,7 +27,7 @@ type Options struct {
 	Keytab string
 	// TLS are the files by which connections are encrypted. Default: they are not.
 	TLS *TLSFiles
-	// Dial opens the cluster; it is called again until it succeeds. Required.
+	// Dial opens the cluster; it is called again until it succeeds. Required, unless there is a Console.
 	Dial func(ctx context.Context) (Cluster, error)
 	// Ticket keeps the Kerberos ticket for HBase renewed and gives when it ends, zero for none; an error says why it was not
 	// renewed. Default: there is none.
@@ -145,14 +148,10 @@ func (s *Server) routes() {
 			return h(w, r)
 		})
 	}
-	callers("GET /v1/jobs", s.getJobs)
-	callers("GET /v1/{job}/rows", s.getRows)
-	callers("GET /v1/{job}/scan", s.getScan)
-	callers("POST /v1/{job}/rows:batch", s.postBatch)
-	callers("GET /openapi.json", s.getOpenAPI)
-	s.pageRoutes(callers, anybody)
-	if s.o.Compat {
-		s.compatRoutes(callers)
+	if s.o.Console != nil {
+		s.consoleRoutes(callers, anybody)
+	} else {
+		s.rowRoutes(callers, anybody)
 	}
 	health := anybody
 	if s.o.Admin != nil {
@@ -164,4 +163,16 @@ func (s *Server) routes() {
 	}
 	health("GET /healthz", s.getHealth)
 	health("GET /readyz", s.getReady)
+}
+
+func (s *Server) rowRoutes(callers, anybody func(pattern string, h handler)) {
+	callers("GET /v1/jobs", s.getJobs)
+	callers("GET /v1/{job}/rows", s.getRows)
+	callers("GET /v1/{job}/scan", s.getScan)
+	callers("POST /v1/{job}/rows:batch", s.postBatch)
+	callers("GET /openapi.json", s.getOpenAPI)
+	s.pageRoutes(callers, anybody)
+	if s.o.Compat {
+		s.compatRoutes(callers)
+	}
 }

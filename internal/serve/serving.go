@@ -19,8 +19,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer stop()
-	loops.Go(func() { s.held.run(work) })
-	loops.Go(func() { s.probing(work) })
+	if s.o.Console == nil {
+		loops.Go(func() { s.held.run(work) })
+		loops.Go(func() { s.probing(work) })
+	}
 	loops.Go(func() { s.watch(work) })
 	if s.o.Ticket != nil {
 		loops.Go(func() { s.ticketing(work) })

@@ -150,3 +150,17 @@ func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, one)
 }
+
+// Bytes is a count of bytes as a person reads it: 512 B, 1.5 MiB.
+func Bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n), -1
+	for v >= unit && i < 3 {
+		v /= unit
+		i++
+	}
+	return fmt.Sprintf("%.1f %ciB", v, "KMGT"[i])
+}

@@ -24,7 +24,7 @@ var groups = []struct{ title, flags string }{
 	{"YARN, and a job for each directory", "engine split-by yarn-queue hadoop maps reduces map-memory reduce-memory on-stop"},
 	{"State", "state job-id restart lock-wait skip-exit-code"},
 	{"Progress and reports", "progress report report-records result-file listen stalled-after metrics-file metrics-push metrics-label openlineage openlineage-job"},
-	{"Clients and limits of a service", "admin-listen clients negotiate-keytab tls-cert tls-key tls-client-ca insecure audit audit-keys compat deadline max-rows max-keys " +
+	{"Clients and limits of a service", "admin-listen clients control negotiate-keytab tls-cert tls-key tls-client-ca insecure audit audit-keys compat deadline max-rows max-keys " +
 		"max-bytes max-body max-in-flight max-queue queue-wait max-per-client max-rate max-connections scan-memory batch-reads drain-delay drain-time"},
 	{"Cluster and login", "hdfs endpoint zookeeper znode principal keytab ticket-cache user"},
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/serve"
+	"bulkload/internal/serve/console"
+
+	"github.com/spf13/cobra"
+)
+
+type consoleOptions struct {
+	clusterFlags
+	serviceFlags
+	state   string
+	staging string
+	control bool
+}
+
+func newConsoleCmd(g *globals) *cobra.Command {
+	o := &consoleOptions{}
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Show all jobs as pages, live; with --control, act on them",
+		Long: `Console answers over HTTP what status prints: / has all jobs of --state, and the rows
+and times of each table's finished ones; /jobs/NAME one job with its progress, result,
+plan, report, log and what it left behind; /jobs.json and /jobs/NAME.json the same for
+programs. Pages renew themselves, and work without JavaScript. With --state hbase:TABLE
+they have the jobs of all hosts. While the state is out of reach they say so, with what
+was seen last. Reading takes no lock and disturbs no job.
+
+The console only shows, unless there is --control: then a client whose entry in --clients
+has control may pause, resume, stop, start again or clean a job. Processes are reached on
+the console's host alone; elsewhere the page says where to act.`,
+		Example: `  bulkload console
+  bulkload console --state hbase:bulkload_state --listen :8443 --clients clients.yaml --tls-cert tls.crt --tls-key tls.key
+  bulkload console --control --clients clients.yaml --audit audit.jsonl`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	o.limits = serve.Limits{Deadline: 30 * time.Second, InFlight: 64, Memory: 128 << 20}.WithDefaults()
+	f := cmd.Flags()
+	o.clusterFlags.add(f)
+	o.serviceFlags.add(f)
+	addState(f, &o.state)
+	settings.Bind(f, settings.To{"staging": &o.staging, "control": &o.control})
+	return cmd
+}
+
+func (o *consoleOptions) run(cmd *cobra.Command, g *globals) error {
+	if err := o.checkTLS(); err != nil {
+		return usageError{err}
+	}
+	if o.control && o.clients == "" {
+		return usageError{settings.AboutFlags(errors.New("--control needs --clients: the file that lists who may act on jobs"), "control", "clients")}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	dir, err := checkpoint.StateDir(env, o.state)
+	if err != nil {
+		return err
+	}
+	name := dir
+	if o.state != "" {
+		name = o.state
+	}
+	place := console.New(console.Options{
+		Name: name, Control: o.control, Words: speakState,
+		Current: func(ctx context.Context) (string, error) { return currentState(ctx, env, o.state) },
+		Clean: func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error) {
+			return clean(ctx, env, checkpoint.CleanOptions{State: dir, Staging: o.staging, Job: job, Remove: remove})
+		},
+	})
+	return o.serve(cmd.Context(), g, serve.Options{Console: place})
+}

@@ -1,0 +1,251 @@
+package serve
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"html/template"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/serve/console"
+)
+
+// Policies of the console: its pages have one script of the service's own; a report, which a job has written, has neither a script nor an
+// origin.
+const (
+	consolePolicy = contentPolicy + "; script-src 'self'; connect-src 'self'"
+	reportPolicy  = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+const (
+	consoleMemory = 4 << 20 // that making a page takes
+	consoleRows   = 500     // jobs of a page; JSON has all
+)
+
+// consolePages are the pages of a state place.
+type consolePages struct {
+	s         *Server
+	place     *console.Place
+	key       []byte // of the tokens of forms
+	list, job *template.Template
+}
+
+func (s *Server) consoleRoutes(callers, anybody func(string, handler)) {
+	parse := func(name string) *template.Template {
+		return template.Must(template.New(name).Funcs(template.FuncMap{"number": console.Number, "span": console.Span, "moment": momentOf}).ParseFS(pageFiles, "page/console.html", "page/"+name))
+	}
+	c := &consolePages{s: s, place: s.o.Console, key: make([]byte, sha256.Size), list: parse("joblist.html"), job: parse("job.html")}
+	_, _ = rand.Read(c.key) // crypto/rand has no error
+	shown := func(pattern string, h handler) { callers(pattern, c.bounded(h)) }
+	shown("GET /{$}", c.getList)
+	shown("GET /jobs.json", c.getJSON)
+	shown("GET /jobs/{job}", c.getJob)
+	shown("GET /jobs/{job}/report", c.getReport)
+	shown("POST /jobs/{job}/{action}", c.postAction)
+	for _, file := range []string{"page.css", "console.css", "console.js"} {
+		anybody("GET /"+file, func(w http.ResponseWriter, r *http.Request) error {
+			http.ServeFileFS(w, r, pageFiles, "page/"+file)
+			return nil
+		})
+	}
+}
+
+// bounded gives a request its turn, its time and memory for its page.
+func (c *consolePages) bounded(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), c.s.limits.Deadline, errDeadline)
+		defer cancel()
+		caller := note(r).caller
+		if err := c.s.gate.enter(ctx, caller); err != nil {
+			return failure(ctx, err)
+		}
+		defer c.s.gate.leave(caller)
+		memory := min(consoleMemory, c.s.limits.Bytes)
+		if !c.s.answers.memory.take(memory) {
+			return problem(overloaded, "all memory for answers is in use")
+		}
+		defer c.s.answers.memory.give(memory)
+		w.Header().Set("Content-Security-Policy", consolePolicy)
+		return h(w, r.WithContext(ctx))
+	}
+}
+
+// sees reports whether a caller may see a job: all of its tables are among the caller's. A job whose table is not known yet is for callers
+// of all tables.
+func (c *caller) sees(s *checkpoint.State) bool {
+	if slices.Contains(c.tables, "*") {
+		return true
+	}
+	return slices.Contains(c.tables, s.Table) && !slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return !slices.Contains(c.tables, t.Table) })
+}
+
+// mayAct reports whether a caller has an action. Where clients are not named, nobody has.
+func (c *caller) mayAct(a console.Action) bool {
+	return c.name != "" && (slices.Contains(c.control, "*") || slices.Contains(c.control, a))
+}
+
+// look returns the place with the jobs that the caller may see.
+func (c *consolePages) look(r *http.Request) console.View {
+	v := c.place.Look(r.Context())
+	caller := note(r).caller
+	v.Jobs = slices.DeleteFunc(slices.Clone(v.Jobs), func(s *checkpoint.State) bool { return !caller.sees(s) })
+	return v
+}
+
+// find returns the job of a request's path, and the place.
+func (c *consolePages) find(r *http.Request, name string) (*checkpoint.State, console.View, error) {
+	s, v := c.place.Job(r.Context(), name)
+	if s == nil || !note(r).caller.sees(s) {
+		if !v.Away.IsZero() && v.Seen.IsZero() {
+			return nil, v, problem(stateAway, "no job was seen yet: %s", v.Why)
+		}
+		return nil, v, problem(noState, "no job of this name has state here, or the client may not see it")
+	}
+	note(r).state = s.Job
+	return s, v, nil
+}
+
+func (c *consolePages) getList(w http.ResponseWriter, r *http.Request) error {
+	return c.s.sendPage(w, r, c.list, newListPage(c.look(r), r.URL.Query().Get("state"), r.URL.Query().Get("table"), isLive(r)))
+}
+
+// isLive reports whether a page renews itself: live=off in its address keeps it as it is.
+func isLive(r *http.Request) bool { return r.URL.Query().Get("live") != "off" }
+
+// consoleJSON is the place for programs. Jobs are as status has them with --output json.
+type consoleJSON struct {
+	Schema int                 `json:"schema"` // version of this form: 1
+	Place  string              `json:"place"`
+	Seen   time.Time           `json:"seen,omitzero"`
+	Away   time.Time           `json:"away_since,omitzero"`
+	Why    string              `json:"why,omitempty"`
+	More   int                 `json:"more,omitempty"` // older jobs, which are left out
+	Jobs   []*checkpoint.State `json:"jobs"`
+}
+
+func (c *consolePages) getJSON(w http.ResponseWriter, r *http.Request) error {
+	v := c.look(r)
+	answer := consoleJSON{1, v.Name, v.Seen, v.Away, v.Why, v.More, []*checkpoint.State{}}
+	for _, s := range v.Jobs {
+		short := *s
+		short.Attempts, short.Result, short.Log = nil, nil, nil // as in the list of status; the job has them
+		answer.Jobs = append(answer.Jobs, &short)
+	}
+	return writeJSON(w, http.StatusOK, answer)
+}
+
+func (c *consolePages) getJob(w http.ResponseWriter, r *http.Request) error {
+	name, asJSON := strings.CutSuffix(r.PathValue("job"), ".json")
+	s, v, err := c.find(r, name)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(w, http.StatusOK, s)
+	}
+	page := c.newJobPage(r, s, v)
+	if did := console.Action(r.URL.Query().Get("did")); slices.Contains(console.Actions(), did) {
+		page.Did = did
+	}
+	return c.s.sendPage(w, r, c.job, page)
+}
+
+func (c *consolePages) getReport(w http.ResponseWriter, r *http.Request) error {
+	s, _, err := c.find(r, r.PathValue("job"))
+	if err != nil {
+		return err
+	}
+	b, err := c.place.Report(r.Context(), s)
+	if err != nil {
+		return problem(stateAway, "the report cannot be read: %s", err)
+	}
+	w.Header().Set("Content-Security-Policy", reportPolicy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b) // the client is gone
+	return nil
+}
+
+// postAction does what a form asks for. The job's page says why it is not done.
+func (c *consolePages) postAction(w http.ResponseWriter, r *http.Request) error {
+	action := console.Action(r.PathValue("action"))
+	if !slices.Contains(console.Actions(), action) {
+		return problem(noPath, "actions are pause, resume, stop, start and clean")
+	}
+	note(r).action = string(action)
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return problem(foreign, "forms of the console alone act on jobs")
+	}
+	s, v, err := c.find(r, r.PathValue("job"))
+	if err != nil {
+		return err
+	}
+	if !c.place.Control() || !note(r).caller.mayAct(action) {
+		return problem(forbidden, "this client may not %s jobs here", action)
+	}
+	form, err := c.form(w, r)
+	if err != nil {
+		return err
+	}
+	page := c.newJobPage(r, s, v)
+	if !isBearer(r) && !hmac.Equal([]byte(form["token"]), []byte(c.token(r, s.Job))) {
+		page.Error = problem(foreign, "the page is older than the console or is another client's: reload it, and try again")
+		return c.s.sendPage(w, r, c.job, page)
+	}
+	switch {
+	case !v.Away.IsZero():
+		err = problem(stateAway, "nothing is done about a job that is not seen now: %s", v.Why)
+	case action == console.Clean:
+		page.Cleaning, err = c.place.Clean(r.Context(), s, form["confirm"] == "yes")
+		page.Live = false // it says what is asked
+	default:
+		err = c.place.Do(r.Context(), s, action)
+	}
+	if err != nil {
+		if page.Error = asProblem(err); page.Error == nil {
+			page.Error = problem(refused, "%s", strings.TrimSpace(err.Error()))
+		}
+		if _, ok := errors.AsType[*console.Refusal](err); !ok {
+			c.s.log.Warn("an action about a job failed", "job", s.Job, "action", action, "error", err)
+		}
+	}
+	if err != nil || action == console.Clean {
+		return c.s.sendPage(w, r, c.job, page)
+	}
+	c.s.log.Info("a client acts on a job", "job", s.Job, "action", action, "client", note(r).caller.name)
+	http.Redirect(w, r, "/jobs/"+s.Job+"?did="+string(action), http.StatusSeeOther)
+	return nil
+}
+
+// isBearer reports whether a request has a token that no browser sends by itself, so that no other site's page can have sent it.
+func isBearer(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer")
+}
+
+// form reads the fields of an action.
+func (c *consolePages) form(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
+		return nil, problem(badMedia, "the form sends application/x-www-form-urlencoded")
+	}
+	body, free, err := c.s.body(w, r)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	return pairs(string(body), []string{"token", "confirm"})
+}
+
+// token is what a form about a job must send back: nobody else's page has it.
+func (c *consolePages) token(r *http.Request, job string) string {
+	h := hmac.New(sha256.New, c.key)
+	_, _ = h.Write([]byte(note(r).caller.key() + "\x00" + job)) // a hash returns no error
+	return hex.EncodeToString(h.Sum(nil))
+}
