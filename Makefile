@@ -42,7 +42,7 @@ test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/test/conformance
 
 test-report: ## open reports and the pages of serve in Chromium, if there is one: wide and narrow, light and dark; PICTURES=DIR keeps what it saw
-	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run TestBrowser ./internal/cli/report ./internal/serve
+	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run ^TestBrowser ./internal/cli/report ./internal/serve
 
 HFILE_CASES ?= 500
 test-hfiles: ## random HFiles to and from HBase's classes: HFILE_CASES=500

@@ -26,7 +26,7 @@ func (s *session) recorded() checkpoint.Command {
 		}
 	}
 	if found := settings.Of(s.cmd); found.Dated {
-		c.Day = found.Day.Whole()
+		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // not the yesterday of another day
 	}
 	switch {
 	case len(build.StreamPlaces(s.spec.Inputs)) > 0:

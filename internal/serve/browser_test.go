@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http/httptest"
@@ -25,6 +26,26 @@ import (
 // what only a browser can show. It needs BULKLOAD_BROWSER, which make test-report sets; pictures go to
 // BULKLOAD_PICTURES.
 func TestBrowser(t *testing.T) {
+	tab := browser(t)
+	s := checks(t, Options{}, 30)
+	s.fake.put(t, checkKey, 10, "id", "-1234567890.12", "check_id", "times", "text", "2026-11-25T08:09:10.123+08:00", "more", strings.Repeat("long text of many words ", 20))
+	s.fake.put(t, checkKey, 10, "id", "1", "check_id", "hostile", "text", "<script>document.title='run'</script>\n行\x00", "empty", "", "bytes", "\xff\x00")
+	s.probeAll(t.Context())
+	web := httptest.NewServer(s.Handler())
+	defer web.Close()
+	for _, width := range []int64{1400, 390} {
+		for _, scheme := range []string{"light", "dark"} {
+			t.Run(fmt.Sprintf("%d-%s", width, scheme), func(t *testing.T) {
+				b := &browsing{T: t, url: web.URL, name: fmt.Sprintf("%d-%s", width, scheme)}
+				b.walk(tab, width, scheme)
+			})
+		}
+	}
+}
+
+// browser opens Chromium, which ends with the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
 	if os.Getenv("BULKLOAD_BROWSER") == "" {
 		t.Skip("make test-report runs it")
 	}
@@ -38,35 +59,23 @@ func TestBrowser(t *testing.T) {
 	if program == "" {
 		t.Skip("no chromium here")
 	}
-	s := checks(t, Options{}, 30)
-	s.fake.put(t, checkKey, 10, "id", "-1234567890.12", "check_id", "times", "text", "2026-11-25T08:09:10.123+08:00", "more", strings.Repeat("long text of many words ", 20))
-	s.fake.put(t, checkKey, 10, "id", "1", "check_id", "hostile", "text", "<script>document.title='run'</script>\n行\x00", "empty", "", "bytes", "\xff\x00")
-	s.probeAll(t.Context())
-	web := httptest.NewServer(s.Handler())
-	defer web.Close()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
-	allocated, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	defer cancel()
-	tab, cancel := chromedp.NewContext(allocated)
-	defer cancel()
+	allocated, end := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(end)
+	tab, closed := chromedp.NewContext(allocated)
+	t.Cleanup(closed)
 	if err := chromedp.Run(tab); err != nil {
 		t.Fatal(err)
 	}
-	for _, width := range []int64{1400, 390} {
-		for _, scheme := range []string{"light", "dark"} {
-			t.Run(fmt.Sprintf("%d-%s", width, scheme), func(t *testing.T) {
-				b := &browsing{T: t, url: web.URL, name: fmt.Sprintf("%d-%s", width, scheme)}
-				b.walk(tab, width, scheme)
-			})
-		}
-	}
+	return tab
 }
 
 // browsing is a walk over the pages in one way.
 type browsing struct {
 	*testing.T
 	url, name string
+	of        string // what pictures are of, default serve
 
 	mu   sync.Mutex
 	said []string
@@ -101,13 +110,8 @@ func (b *browsing) listen(ctx context.Context) {
 }
 
 func (b *browsing) walk(tab context.Context, width int64, scheme string) {
-	ctx, cancel := context.WithTimeout(tab, time.Minute)
+	ctx, cancel := b.begin(tab, width, scheme)
 	defer cancel()
-	b.listen(ctx)
-	b.must(chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable(),
-		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		chromedp.Navigate(b.url)))
 	b.look(ctx, "start")
 	// by the keyboard: the field of the key is the first behind the links, Enter sends the form
 	b.must(chromedp.Run(ctx, chromedp.Click(`main a[href="/search/check"]`), chromedp.WaitVisible(`#bykey`)))
@@ -140,6 +144,22 @@ func (b *browsing) walk(tab context.Context, width int64, scheme string) {
 		chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil)))
 	b.shows(ctx, "main", "/v1/check/rows:batch")
 	b.look(ctx, "docs")
+	b.end()
+}
+
+// begin opens the first page in a window.
+func (b *browsing) begin(tab context.Context, width int64, scheme string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(tab, time.Minute)
+	b.listen(ctx)
+	b.must(chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable(),
+		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		chromedp.Navigate(b.url)))
+	return ctx, cancel
+}
+
+// end reports what pages did that they should not.
+func (b *browsing) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, said := range b.said {
@@ -192,7 +212,7 @@ func (b *browsing) look(ctx context.Context, what string) {
 		b.Errorf("%s: %s", what, f)
 	}
 	if dir := os.Getenv("BULKLOAD_PICTURES"); dir != "" {
-		b.must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("serve-%s-%s.png", what, b.name)), picture, 0o644))
+		b.must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%s.png", cmp.Or(b.of, "serve"), what, b.name)), picture, 0o644))
 	}
 }
 
@@ -227,7 +247,7 @@ const lookScript = `(() => {
     if (!name) found.push("no name: " + e.outerHTML.slice(0, 80));
   }
   for (const e of document.querySelectorAll(".scroll, pre")) if (e.tabIndex < 0) found.push("cannot be scrolled by keyboard: " + e.outerHTML.slice(0, 60));
-  if (document.scripts.length) found.push("it has scripts");
+  for (const s of document.scripts) if (s.src !== location.origin + "/console.js") found.push("it has scripts");
   const lines = e => { const r = document.createRange(); r.selectNodeContents(e); return new Set([...r.getClientRects()].map(b => Math.round(b.top))).size; };
   for (const e of document.querySelectorAll(".word")) if (lines(e) > 1) found.push("broken in several lines: " + e.textContent);
   for (const e of document.querySelectorAll(".request tbody th code")) if (lines(e) > 1) found.push("a parameter's name is broken: " + e.textContent);

@@ -110,7 +110,7 @@ func (a *access) add(e clientEntry, rs *resources, ofConsole bool) error {
 	}
 	for _, action := range e.Control {
 		if action != "*" && !slices.Contains(console.Actions(), action) {
-			errs = append(errs, fmt.Errorf("control: %q is none of pause, resume, stop, start, clean and \"*\"", action))
+			errs = append(errs, fmt.Errorf("control: unknown action %q: want pause, resume, stop, start, clean or \"*\"", action))
 		}
 	}
 	if !ofConsole && (len(e.Jobs) > 0 || len(e.Tables) == 0) {

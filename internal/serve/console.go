@@ -120,7 +120,7 @@ func (c *consolePages) getList(w http.ResponseWriter, r *http.Request) error {
 // isLive reports whether a page renews itself: live=off in its address keeps it as it is.
 func isLive(r *http.Request) bool { return r.URL.Query().Get("live") != "off" }
 
-// consoleJSON is the place for programs. Jobs are as status has them with --output json.
+// consoleJSON is the place for programs. Jobs are as status prints them.
 type consoleJSON struct {
 	Schema int                 `json:"schema"` // version of this form: 1
 	Place  string              `json:"place"`

@@ -14,18 +14,18 @@ import (
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/serve/console"
-	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/teststate"
 )
 
 // board is a console under test.
 type board struct {
 	service
-	states jobtest.States
+	states teststate.States
 }
 
 // openBoard is a console of the jobs in a directory, which reads at each look.
-func openBoard(t testing.TB, states jobtest.States, clients string, o Options, c console.Options) *board {
+func openBoard(t testing.TB, states teststate.States, clients string, o Options, c console.Options) *board {
 	t.Helper()
 	if clients != "" {
 		o.Clients = filepath.Join(t.TempDir(), "clients.yaml")
@@ -55,9 +55,9 @@ func (r reply) shows(t testing.TB, what string, texts ...string) {
 	}
 }
 
-// TestConsoleShows: 300 jobs of which five run are on one page, in JSON, and each on its own.
+// TestConsoleShows: 300 jobs, five of them running, are on one page, in JSON, and each on its own.
 func TestConsoleShows(t *testing.T) {
-	states := jobtest.States{T: t, Dir: t.TempDir()}
+	states := teststate.States{T: t, Dir: t.TempDir()}
 	running := states.Many(300, 5)
 	b := openBoard(t, states, "", Options{}, console.Options{})
 	list := b.get("/")
@@ -101,7 +101,7 @@ func TestConsoleShows(t *testing.T) {
 
 // TestConsoleHeaders: pages have one script of the service's own, reports have neither a script nor an origin, and nothing is kept by others.
 func TestConsoleHeaders(t *testing.T) {
-	states := jobtest.States{T: t, Dir: t.TempDir()}
+	states := teststate.States{T: t, Dir: t.TempDir()}
 	dir := states.Done("t", "night", 10, time.Second)
 	testcheck.Must(t, os.WriteFile(filepath.Join(dir, "report.html"), []byte("<script>alert(1)</script>"), 0o600))
 	b := openBoard(t, states, "", Options{}, console.Options{})
@@ -125,7 +125,7 @@ func TestConsoleHeaders(t *testing.T) {
 // TestConsoleHostile: names, errors and logs that are HTML are texts on pages.
 func TestConsoleHostile(t *testing.T) {
 	const evil = `<img src=x onerror=alert(1)>"'&`
-	states := jobtest.States{T: t, Dir: t.TempDir()}
+	states := teststate.States{T: t, Dir: t.TempDir()}
 	job := states.Running("t", evil)
 	states.Says(job, evil, 10, evil, "</pre><script>alert(2)</script>")
 	failed := states.Failed("t", "failed", evil)
@@ -141,7 +141,7 @@ func TestConsoleHostile(t *testing.T) {
 
 // TestConsoleAway: while the place is out of reach pages say so with what was seen last, and they recover by themselves.
 func TestConsoleAway(t *testing.T) {
-	states := jobtest.States{T: t, Dir: filepath.Join(t.TempDir(), "state")}
+	states := teststate.States{T: t, Dir: filepath.Join(t.TempDir(), "state")}
 	away := states.Dir + "-away"
 	b := openBoard(t, states, "", Options{}, console.Options{})
 	b.get("/").shows(t, "before there is anything", "out of reach", "No job was seen yet", "no such file")
@@ -177,7 +177,7 @@ func clientsOfConsole() string {
 
 // TestConsoleMatrix: who may see and do what.
 func TestConsoleMatrix(t *testing.T) {
-	states := jobtest.States{T: t, Dir: t.TempDir()}
+	states := teststate.States{T: t, Dir: t.TempDir()}
 	jobs := map[string]string{"sales:t": filepath.Base(states.Done("sales:t", "a", 1, time.Second)), "other": filepath.Base(states.Done("other", "a", 1, time.Second))}
 	for _, control := range []bool{true, false} {
 		b := openBoard(t, states, clientsOfConsole(), Options{}, console.Options{Control: control})

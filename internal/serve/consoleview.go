@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -122,7 +123,7 @@ func newListPage(v console.View, state, table string, live bool) *listPage {
 
 func rowOf(s *checkpoint.State) jobRow {
 	row := jobRow{Name: s.Job, ID: s.JobID, Table: s.Table, Command: s.Command, State: s.StateText(), Mark: cmp.Or(marks[s.State], "?"), Class: string(s.State),
-		Phase: s.PhaseText(), Rows: console.Number(s.Rows), Rejected: console.Number(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == checkpoint.JobRunning}
+		Phase: strings.TrimPrefix(s.PhaseText(), "-"), Rows: console.Number(s.Rows), Rejected: console.Number(s.Rejected), When: momentOf(cmp.Or(s.Ended, s.Last)), Runs: s.State == checkpoint.JobRunning}
 	if row.Runs {
 		row.When = momentOf(s.Began)
 		if s.Percent != nil {
@@ -193,7 +194,7 @@ var actionTexts = map[console.Action][2]string{
 	console.Resume: {"Resume", "ends a pause"},
 	console.Stop:   {"Stop", "ends the process; the same command resumes the job"},
 	console.Start:  {"Start again", "runs the recorded command"},
-	console.Clean:  {"Clean…", "first says what it would remove"},
+	console.Clean:  {"Clean", "first says what it would remove"},
 }
 
 func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v console.View) *jobPage {
@@ -214,7 +215,11 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 		if a.Error != "" {
 			end += ": " + a.Error
 		}
-		p.Attempts = append(p.Attempts, attemptRow{a.Attempt, momentOf(a.Began), momentOf(a.Ended), fmt.Sprintf("%d on %s", a.PID, a.Host), end})
+		ended := momentOf(a.Ended)
+		if a.State == checkpoint.JobRunning {
+			ended = nil
+		}
+		p.Attempts = append(p.Attempts, attemptRow{a.Attempt, momentOf(a.Began), ended, fmt.Sprintf("%d on %s", a.PID, a.Host), end})
 	}
 	if s.Live != nil {
 		for _, ph := range s.Live.Progress.Phases {

@@ -15,12 +15,11 @@ const CommandName = "command.json"
 // Command is a command that worked on a job, for one who starts it again on its host.
 type Command struct {
 	Schema int               `json:"schema"` // version of this form: 1
-	Args   []string          `json:"args"`   // without the program's name
+	Args   []string          `json:"args"`   // without the program's name, with the day of the inputs
 	Dir    string            `json:"dir"`    // in which it worked
 	Host   string            `json:"host"`
 	UID    int               `json:"uid"`
 	Env    map[string]string `json:"env,omitempty"`   // of its settings and configuration, without credentials
-	Day    string            `json:"day,omitempty"`   // that --date stood for
 	Unfit  string            `json:"unfit,omitempty"` // why a person has to start it
 }
 

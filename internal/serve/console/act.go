@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"bulkload/internal/engine/checkpoint"
@@ -43,7 +42,7 @@ func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(form
 // May is why an action cannot be done about a job from here; nil: it can.
 func (p *Place) May(s *checkpoint.State, a Action) error {
 	if !p.o.Control {
-		return refuse("the console shows jobs only (--control)")
+		return refuse("the console shows jobs only")
 	}
 	switch a {
 	case Pause, Resume, Stop:
@@ -98,7 +97,7 @@ func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*c
 }
 
 // processOf finds the process that works on a job and takes a signal. It must have the job's lock open, since numbers of processes are
-// used again, and catch the signal, which would end it otherwise.
+// used again. One that pauses is one that says how far it is: undo and export take no pause, and report nothing.
 func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) {
 	host, err := os.Hostname()
 	switch {
@@ -109,17 +108,21 @@ func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) 
 	case s.Host != host:
 		return nil, refuse("the job runs on %s: a console or kill -%s %d there does it", s.Host, signalName(signal), s.PID)
 	}
+	if s.Live == nil && signal != syscall.SIGTERM {
+		return nil, refuse("the process does not say how far it is, as work does that can be paused")
+	}
 	process, err := os.FindProcess(s.PID) // holds on to it where the system can
 	if err != nil {
 		return nil, refuse("there is no process %d", s.PID)
 	}
-	if err := takes(s, signal); err != nil {
+	if err := holdsLock(s); err != nil {
 		return nil, errors.Join(err, process.Release())
 	}
 	return process, nil
 }
 
-func takes(s *checkpoint.State, signal syscall.Signal) error {
+// holdsLock reports why the process of a job is not seen to have the job's lock open.
+func holdsLock(s *checkpoint.State) error {
 	proc := filepath.Join("/proc", strconv.Itoa(s.PID))
 	open, err := os.ReadDir(filepath.Join(proc, "fd"))
 	if errors.Is(err, os.ErrPermission) {
@@ -132,19 +135,7 @@ func takes(s *checkpoint.State, signal syscall.Signal) error {
 	}) {
 		return refuse("the process %d does not hold the job's lock", s.PID)
 	}
-	status, err := os.ReadFile(filepath.Join(proc, "status"))
-	if err != nil || !catches(string(status), signal) {
-		return refuse("work of this kind cannot be paused: stop it; the same command resumes it")
-	}
 	return nil
-}
-
-// catches reports whether a process catches a signal, by its status (proc(5)).
-func catches(status string, signal syscall.Signal) bool {
-	_, rest, _ := strings.Cut(status, "\nSigCgt:")
-	mask, _, _ := strings.Cut(rest, "\n")
-	caught, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
-	return err == nil && (caught>>(uint(signal)-1))&1 == 1
 }
 
 func signalName(signal syscall.Signal) string {

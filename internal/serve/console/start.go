@@ -29,11 +29,7 @@ func start(ctx context.Context, c *checkpoint.Command, dir string, patience time
 		return err
 	}
 	defer log.Close()
-	args := c.Args
-	if c.Day != "" {
-		args = append(args[:len(args):len(args)], "--date="+c.Day) // not the yesterday of today
-	}
-	cmd := exec.Command(program, args...) //nolint:noctx // it is to outlive the request
+	cmd := exec.Command(program, c.Args...) //nolint:noctx // it is to outlive the request
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = c.Dir, environment(c.Env), log, &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return refuse("the command was not started: %s", err)

@@ -78,7 +78,7 @@ const (
 	plotEdge   = 3 // that is left free for the end's dot
 )
 
-// Rows is the plot of the rows; nil: there is none of a single job.
+// Rows is the plot of the rows; nil if there is only one job.
 func (t Trend) Rows() *Plot {
 	return t.plot("rows", func(n Night) float64 { return float64(n.Rows) }, func(v float64) string { return Number(int64(v)) })
 }

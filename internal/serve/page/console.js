@@ -40,8 +40,9 @@
       if (!is) throw new Error("no page");
       if (lost) news.textContent = "The console answers again.";
       lost = false;
-      const before = states();
+      const before = states(), focused = document.activeElement;
       become(document.getElementById("live"), is);
+      if (focused.isConnected) focused.focus({ preventScroll: true }); // a row that has moved has lost it
       say(before);
     } catch {
       if (!lost) news.textContent = "The console does not answer: this page is as it was at " + new Date().toLocaleTimeString() + ".";

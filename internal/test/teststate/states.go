@@ -1,4 +1,5 @@
-package jobtest
+// Package teststate makes state directories by the code that jobs have, in place of jobs: finished ones, failed ones, and some that run.
+package teststate
 
 import (
 	"encoding/json"
