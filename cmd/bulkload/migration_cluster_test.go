@@ -359,7 +359,7 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 func TestPauseAndGoOn(t *testing.T) {
 	m := newMigration(t)
 	input := m.plantHDFS(t, days(t, 5))
-	p := m.run(t, input, "--split-by", "directory")
+	p := m.run(t, input, "--split-by", "directory", "--upload-limit", "30KiB") // so that there is time for a pause
 	p.says("directory begins", "number=2")
 	p.signal(syscall.SIGUSR1)
 	p.says("level=INFO", "msg=paused", "an operator requested it")
@@ -374,17 +374,9 @@ func TestPauseAndGoOn(t *testing.T) {
 	}
 	t.Logf("it stopped within %s", time.Since(stopped).Round(time.Millisecond))
 
-	p = m.run(t, input, "--split-by", "directory", "--output", "json")
-	p.says("plan made")
-	p.signal(syscall.SIGUSR1)
-	p.says("msg=paused")
-	p.signal(syscall.SIGUSR2)
-	p.says("resumed", "paused=")
-	if code := p.wait(); code != 0 {
-		t.Fatalf("it ended with %d\n%s", code, p.log())
-	}
-	if n := strings.Count(p.log(), "msg=paused"); n != 1 {
-		t.Errorf("it said %d times that it is paused", n)
+	log := m.goesOnByConsole(t, 5)
+	if n := strings.Count(log, "msg=paused"); n != 1 || strings.Count(log, "msg=resumed") != 1 {
+		t.Errorf("it said %d times that it is paused\n%s", n, log)
 	}
 	if got := m.digest(t); got != wantDigest(t) {
 		t.Errorf("the table has %s, want %s", got, wantDigest(t))

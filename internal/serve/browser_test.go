@@ -64,7 +64,10 @@ func browser(t *testing.T) context.Context {
 	allocated, end := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(end)
 	tab, closed := chromedp.NewContext(allocated)
-	t.Cleanup(closed)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(tab) // waits, so that its directory is left alone
+		closed()
+	})
 	if err := chromedp.Run(tab); err != nil {
 		t.Fatal(err)
 	}

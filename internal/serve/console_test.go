@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,7 +32,7 @@ func openBoard(t testing.TB, states teststate.States, clients string, o Options,
 		o.Clients = filepath.Join(t.TempDir(), "clients.yaml")
 		testcheck.Must(t, os.WriteFile(o.Clients, []byte(clients), 0o600))
 	}
-	c.Name, c.Every = states.Dir, 1
+	c.Name, c.Every = cmp.Or(c.Name, states.Dir), 1
 	if c.Current == nil {
 		c.Current = func(context.Context) (string, error) { return states.Dir, nil }
 	}

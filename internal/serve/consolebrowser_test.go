@@ -27,7 +27,7 @@ func TestBrowserConsole(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", width, scheme), func(t *testing.T) {
 				states := teststate.States{T: t, Dir: filepath.Join(t.TempDir(), "state")}
 				running := states.Many(300, 5)
-				board := openBoard(t, states, clientsOfConsole(), Options{}, console.Options{Control: true})
+				board := openBoard(t, states, clientsOfConsole(), Options{}, console.Options{Control: true, Name: "hbase:bulkload_state"})
 				web := httptest.NewServer(board.Handler())
 				defer web.Close()
 				url := strings.Replace(web.URL, "http://", "http://all:secret-of-all@", 1)

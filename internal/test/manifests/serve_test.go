@@ -6,12 +6,41 @@ import (
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 )
 
 // TestServe: probes and the service name ports that the pod has, and the pod is left alone for as long as it drains.
 func TestServe(t *testing.T) {
 	all := objects(t, "serve.yaml")
-	d, service := find[*apps.Deployment](t, all)[0], find[*core.Service](t, all)[0]
+	answers(t, find[*apps.Deployment](t, all)[0], find[*core.Service](t, all)[0], 28+5)
+}
+
+// TestChartConsole: the chart's console is off by default; it answers as serve does, reads the state that pods share, and writes into its cache
+// alone.
+func TestChartConsole(t *testing.T) {
+	const values = "hadoop: {configMap: hadoop-conf}\nnetworkPolicy: {enabled: true}\n"
+	for _, o := range chartObjects(t, values) {
+		if _, ok := o.(*apps.Deployment); ok {
+			t.Error("it is on by default")
+		}
+	}
+	all := chartObjects(t, values+"console: {enabled: true, args: [--control]}\n")
+	d := find[*apps.Deployment](t, all)[0]
+	answers(t, d, find[*core.Service](t, all)[0], 23+5)
+	args := strings.Join(d.Spec.Template.Spec.Containers[0].Args, " ")
+	for _, want := range []string{"console --state=hbase:bulkload_state ", " --clients=/etc/bulkload/clients/clients.yaml ", " --tls-cert=", " --audit=", " --control"} {
+		if !strings.Contains(args, want) {
+			t.Errorf("%s lacks %s", args, want)
+		}
+	}
+	if n := find[*networking.NetworkPolicy](t, all)[0].Spec; len(n.Ingress) != 1 || n.Ingress[0].Ports[0].Port.IntVal != 8443 {
+		t.Errorf("policy %+v", n)
+	}
+}
+
+// answers checks a service of pods that answer by HTTPS, and that so many seconds are theirs to end.
+func answers(t *testing.T, d *apps.Deployment, service *core.Service, ends int64) {
+	t.Helper()
 	pod := d.Spec.Template.Spec
 	c := pod.Containers[0]
 	ports := map[string]int32{}
@@ -32,7 +61,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("label %s", name)
 		}
 	}
-	if service.Spec.Ports[0].TargetPort.StrVal != "https" || *pod.TerminationGracePeriodSeconds < 28+5 {
+	if service.Spec.Ports[0].TargetPort.StrVal != "https" || *pod.TerminationGracePeriodSeconds < ends {
 		t.Errorf("%+v, %d s", service.Spec.Ports, *pod.TerminationGracePeriodSeconds)
 	}
 	volumes := map[string]bool{}
@@ -40,7 +69,7 @@ func TestServe(t *testing.T) {
 		volumes[v.Name] = true
 	}
 	for _, m := range c.VolumeMounts {
-		if !volumes[m.Name] || !m.ReadOnly {
+		if !volumes[m.Name] || !m.ReadOnly && m.Name != "cache" {
 			t.Errorf("mount %+v", m)
 		}
 	}

@@ -289,6 +289,44 @@ class BulkloadExportOperator(BulkloadBaseOperator):
         return ["export", self.table, *flags(to=self.to, format=self.format, job=self.job, columns=",".join(self.columns))]
 
 
+class BulkloadCompareOperator(BulkloadBaseOperator):
+    """`bulkload compare`: fails at once where two sides differ; its XCom has the counts.
+
+    :param a: a table, snapshot:NAME, hfiles:DIR, or export with `job` and `inputs`.
+    :param b: a table, or snapshot:NAME.
+    :param only: families and columns to compare, such as `f` and `f:name`, instead of all.
+    :param job: the job file of an export, or whose columns --new-key and ranges name.
+    :param inputs: files of an export.
+    :param new_key: the spec of B's keys: A's rows are compared under the keys that rekey gives them.
+    :param old_key: the spec of A's keys, for columns that only they have.
+    :param since: compare only cells from this time on.
+    :param until: compare only cells from before this time.
+    :param b_conf: directory with the configuration of B's cluster, where that is another.
+    :param differences: a local file for the rows that differ, which are data.
+    :param repair_b: load into table B what differs, and compare again; with `cluster` B is the asset that a success updates.
+    :param job_id: distinguishes comparisons of the same sides.
+    :param cluster: the name of B's cluster in the asset hbase://CLUSTER/TABLE.
+    """
+
+    template_fields = ("a", "b", "job", "inputs", "since", "until", "differences", "job_id", *BulkloadBaseOperator.template_fields)
+
+    def __init__(self, *, a: str, b: str, only: Sequence[str] = (), job: str | None = None, inputs: str | Sequence[str] = (),
+                 new_key: str | None = None, old_key: str | None = None, since: str | int | None = None,
+                 until: str | int | None = None, b_conf: str | None = None, differences: str | None = None,
+                 repair_b: bool = False, job_id: str | None = None, cluster: str = "hbase", **kwargs: Any) -> None:
+        super().__init__(**updates(cluster, b if repair_b else None, kwargs))
+        self.a, self.b, self.only, self.job, self.inputs, self.new_key, self.old_key = a, b, only, job, inputs, new_key, old_key
+        self.since, self.until, self.b_conf, self.differences = since, until, b_conf, differences
+        self.repair, self.job_id = repair_b, job_id
+
+    def command(self) -> list[str]:
+        inputs = [self.inputs] if isinstance(self.inputs, str) else self.inputs
+        return ["compare", self.a, self.b,
+                *flags(only=",".join(self.only), job=self.job, new_key=self.new_key, old_key=self.old_key, since=self.since,
+                       until=self.until, b_conf=self.b_conf, differences=self.differences, job_id=self.job_id),
+                *(f"--input={i}" for i in inputs if i), *(["--repair-b"] if self.repair else [])]
+
+
 def flags(**values: Any) -> list[str]:
     """Flags of the program by their names, without those that have no value."""
     return [f"--{name.replace('_', '-')}={value}" for name, value in values.items() if value not in (None, "")]

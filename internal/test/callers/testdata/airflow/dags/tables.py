@@ -1,10 +1,11 @@
-"""Every operator and the sensor, by a connection: a load, an export, a replacement, other keys; a load that is taken back."""
+"""Every operator and the sensor, by a connection: a load, an export, a replacement, other keys, a comparison; a load that is taken back."""
 
 import os
 from datetime import timedelta
 
 import pendulum
 from airflow_provider_bulkload.operators import (
+    BulkloadCompareOperator,
     BulkloadExportOperator,
     BulkloadRekeyOperator,
     BulkloadReplaceOperator,
@@ -32,7 +33,9 @@ with DAG("tables", schedule=None, start_date=pendulum.datetime(2026, 11, 1),
         task_id="replace", job=f"{JOBS}/check.yaml", inputs=[EXPORT + "/part-*"], table=f"{TABLES}check", max_deletes=0)
     rekey = BulkloadRekeyOperator(
         task_id="rekey", source=f"{TABLES}check", target=f"{TABLES}check2", key="md5hex(check_id) + $row", cluster="main")
-    load >> wait >> export >> replace >> rekey
+    compare = BulkloadCompareOperator(
+        task_id="compare", a=f"{TABLES}check", b=f"{TABLES}check2", new_key="md5hex(check_id) + $row")
+    load >> wait >> export >> replace >> rekey >> compare
 
     first = BulkloadRunOperator(
         task_id="first", job=f"{JOBS}/opinion.yaml", inputs=EXPORTS + "/opinion/{{ ds_nodash }}", table=f"{TABLES}opinion")

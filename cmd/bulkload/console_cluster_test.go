@@ -1,0 +1,95 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/test/testcheck"
+)
+
+// consoled is the program's console as a client has it that may act on jobs.
+type consoled struct{ address string }
+
+// console shows the jobs of the migration.
+func (m *migration) console(t *testing.T) consoled {
+	t.Helper()
+	clients := filepath.Join(t.TempDir(), "clients.yaml")
+	testcheck.Must(t, os.WriteFile(clients, fmt.Appendf(nil, "clients:\n- {name: oncall, token_sha256: [%x], tables: ['*'], control: ['*']}\n", sha256.Sum256([]byte("secret"))), 0o600))
+	p := m.start(t, "console", "--control", "--state", m.state, "--clients", clients, "--listen", "127.0.0.1:0")
+	p.says("msg=listening")
+	return consoled{"http://" + regexp.MustCompile(`msg=listening address=(\S+)`).FindStringSubmatch(p.log())[1]}
+}
+
+// ask sends a request; an answer is a status and, of jobs.json, what it has.
+func (c consoled) ask(t *testing.T, method, path string) (status int, jobs []checkpoint.State) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, c.address+path, strings.NewReader(""))
+	testcheck.Must(t, err)
+	r.Header.Set("Authorization", "Bearer secret")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
+	testcheck.Must(t, err)
+	defer answer.Body.Close()
+	var list struct{ Jobs []checkpoint.State }
+	if path == "/jobs.json" {
+		testcheck.Must(t, json.NewDecoder(answer.Body).Decode(&list))
+	}
+	return answer.StatusCode, list.Jobs
+}
+
+// goesOnByConsole starts the job that was stopped again, pauses and resumes it, all by the console, and returns the log of the command that was
+// started once so many jobs are done.
+func (m *migration) goesOnByConsole(t *testing.T, n int) string {
+	t.Helper()
+	c := m.console(t)
+	_, jobs := c.ask(t, "GET", "/jobs.json")
+	i := slices.IndexFunc(jobs, func(s checkpoint.State) bool { return s.State == checkpoint.JobStopped })
+	if i < 0 {
+		t.Fatalf("no job is stopped: %+v", jobs)
+	}
+	stopped := jobs[i]
+	if status, _ := c.ask(t, "POST", "/jobs/"+stopped.Job+"/start"); status != http.StatusSeeOther {
+		t.Fatalf("it is not started again: %d", status)
+	}
+	running := ""
+	testcheck.Eventually(t, time.Minute, "a job is paused", func() (bool, any) {
+		_, jobs := c.ask(t, "GET", "/jobs.json")
+		for _, s := range jobs {
+			if s.State != checkpoint.JobRunning {
+				continue
+			}
+			if s.Live != nil && s.Live.Paused != nil {
+				running = s.Job
+				return true, nil
+			}
+			c.ask(t, "POST", "/jobs/"+s.Job+"/pause")
+		}
+		return false, jobs
+	})
+	if status, _ := c.ask(t, "GET", "/jobs/"+running+"/report"); status != http.StatusServiceUnavailable && status != http.StatusOK {
+		t.Errorf("the report: %d", status)
+	}
+	if status, _ := c.ask(t, "POST", "/jobs/"+running+"/resume"); status != http.StatusSeeOther {
+		t.Errorf("it is not resumed: %d", status)
+	}
+	testcheck.Eventually(t, 2*time.Minute, "all jobs are done", func() (bool, any) {
+		_, jobs := c.ask(t, "GET", "/jobs.json")
+		return len(jobs) == n && !slices.ContainsFunc(jobs, func(s checkpoint.State) bool { return s.State != checkpoint.JobDone }), jobs
+	})
+	if status, _ := c.ask(t, "POST", "/jobs/"+stopped.Job+"/start"); status != http.StatusConflict {
+		t.Errorf("a job that is done is started: %d", status)
+	}
+	log, err := os.ReadFile(filepath.Join(stopped.Dir, "started.log"))
+	testcheck.Must(t, err)
+	return string(log)
+}
