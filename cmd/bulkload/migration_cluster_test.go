@@ -359,8 +359,12 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 func TestPauseAndGoOn(t *testing.T) {
 	m := newMigration(t)
 	input := m.plantHDFS(t, days(t, 5))
-	p := m.run(t, input, "--split-by", "directory", "--upload-limit", "30KiB") // so that there is time for a pause
+	p := m.run(t, input, "--split-by", "directory", "--upload-limit", "64KiB") // so that there is time for a pause
 	p.says("directory begins", "number=2")
+	testcheck.Eventually(t, time.Minute, "the second job has begun", func() (bool, any) {
+		jobs, err := checkpoint.ReadAll(m.state)
+		return err == nil && len(jobs) == 2 && jobs[0].Attempt == 1 && jobs[1].Attempt == 1, jobs
+	})
 	p.signal(syscall.SIGUSR1)
 	p.says("level=INFO", "msg=paused", "an operator requested it")
 	busy := m.run(t, input, "--split-by", "directory")
