@@ -217,3 +217,15 @@ func TestConsoleMatrix(t *testing.T) {
 		t.Error("a file of clients that is missing is taken")
 	}
 }
+
+// BenchmarkConsole makes the page of 300 jobs; five run, and are read again each time.
+func BenchmarkConsole(b *testing.B) {
+	states := teststate.States{T: b, Dir: b.TempDir()}
+	states.Many(300, 5)
+	console := openBoard(b, states, "", Options{}, console.Options{})
+	for b.Loop() {
+		if r := console.get("/"); r.status != 200 {
+			b.Fatal(r.status)
+		}
+	}
+}
