@@ -46,7 +46,10 @@ func (p *Place) May(s *checkpoint.State, a Action) error {
 	}
 	switch a {
 	case Pause, Resume, Stop:
-		_, err := processOf(s, signals[a])
+		process, err := processOf(s, signals[a])
+		if err == nil {
+			err = process.Release()
+		}
 		return err
 	case Start:
 		if _, err := s.Again(); err != nil {
@@ -81,11 +84,11 @@ func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
 	if err != nil {
 		return err
 	}
-	defer process.Release() //nolint:errcheck // it has nothing to lose
 	if err := process.Signal(signals[a]); err != nil {
-		return refuse("the process %d took no signal: %s", s.PID, err)
+		err = refuse("the process %d took no signal: %s", s.PID, err)
+		return errors.Join(err, process.Release())
 	}
-	return nil
+	return process.Release()
 }
 
 // Clean says what clean would remove of a job, or removes it.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/teststate"
 )
@@ -138,5 +139,22 @@ func TestStartAgain(t *testing.T) {
 	i := slices.IndexFunc(v.Jobs, func(s *checkpoint.State) bool { return s.State == checkpoint.JobDone })
 	if err := p.May(v.Jobs[i], Start); err == nil || !strings.Contains(err.Error(), "would do nothing") {
 		t.Errorf("a job that is done is started: %v", err)
+	}
+}
+
+// TestSignalsNeedTheLock: a process that has the number of the job's, and not its lock, gets no signal.
+func TestSignalsNeedTheLock(t *testing.T) {
+	states := teststate.States{T: t, Dir: t.TempDir()}
+	job := states.Running("t", "night")
+	p := placeOf(states.Dir)
+	may := func() error { return p.May(p.Look(t.Context()).Jobs[0], Stop) }
+	testcheck.Must(t, may())
+	lock := filepath.Join(job.Dir, journal.LockName)
+	text, err := os.ReadFile(lock)
+	testcheck.Must(t, err)
+	testcheck.Must(t, os.Remove(lock)) // now its file is another
+	testcheck.Must(t, os.WriteFile(lock, text, 0o600))
+	if err := may(); err == nil || !strings.Contains(err.Error(), "does not hold the job's lock") {
+		t.Errorf("it may be stopped: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func start(ctx context.Context, c *checkpoint.Command, dir string, patience time
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(program, c.Args...) //nolint:noctx // it is to outlive the request
+	cmd := exec.Command(program, c.Args...) // it is to outlive the request
 	cmd.Dir, cmd.Env, cmd.Stderr, cmd.SysProcAttr = c.Dir, environment(c.Env), log, &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return refuse("the command was not started: %s", err)

@@ -96,7 +96,7 @@ func TestAirflowOperators(t *testing.T) {
 			{x("load", "status"), "done"}, {x("wait", "state"), "done"}, {x("wait", "dir"), x("load", "job")},
 			{x("export", "digest", "rows"), rows}, {x("replace", "replace", "rows"), rows}, {x("replace", "replace", "deleted"), 0.0},
 			{x("rekey", "rekey", "from"), s.tables + "check"}, {x("rekey", "manifest", "digest", "rows"), rows},
-			{x("look", "dry_run"), true}, {x("undo", "table"), s.tables + "opinion"}, {x("look", "timestamp"), x("undo", "timestamp")},
+			{x("compare", "equal"), true}, {x("look", "dry_run"), true}, {x("undo", "table"), s.tables + "opinion"}, {x("look", "timestamp"), x("undo", "timestamp")},
 			{r.Tasks["load"].Link, "https://reports.example.com/" + filepath.Base(fmt.Sprint(x("load", "job"))) + "/report.html"},
 			{r.Tasks["export"].Link, ""},
 		} {
