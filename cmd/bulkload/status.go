@@ -219,8 +219,14 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	switch s.Undo {
 	case checkpoint.UndoUnderWay:
 		line("undo", "under way: bulkload undo --job %s resumes it", s.Job)
+		if s.Offline {
+			line("undo", "the table is out of service, or may be, until it ends")
+		}
 	case checkpoint.UndoDone:
 		line("undo", "undone at %s: the load is taken out of the table", hourText(s.UndoneAt, now))
+	}
+	if s.Copied != nil {
+		line("copied", "table %s has what the table had before the load", s.Copied.Into)
 	}
 	for _, r := range s.Resources {
 		if r.Table == "" || r.Table == s.Table {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -23,6 +24,10 @@ type undoOptions struct {
 	staging    string
 	stage      string
 	verify     string
+	by         string
+	snapshot   string
+	into       string
+	discard    bool
 	dryRun     bool
 	insertOnly bool
 	calls      int
@@ -44,20 +49,25 @@ last, so that no entry of an index is seen whose row is gone.
 
 It refuses, with exit status 3, and changes none of the tables, where something would be lost: when the cells of the
 timestamp are not those that the job wrote, or when a compaction may have dropped
-what they had overwritten. Then a snapshot from before the load, if run --snapshot took
-one, is the way back, and the message says how.
+what they had overwritten.
+
+--by snapshot restores a snapshot from before the load, that of run --snapshot or another of the
+table: in place, for which the table is out of service for seconds, or --into a new table. All that was written since is lost in place: it is
+counted first, and refused with exit status 3 unless --discard-writes is given.
 
 The same command after a crash resumes. The timestamp is never used again for the
 table: run refuses it.`,
 		Example: `  bulkload undo --job check-0123456789ab-cdef01234567 --dry-run
-  bulkload undo --job check-0123456789ab-cdef01234567`,
+  bulkload undo --job check-0123456789ab-cdef01234567
+  bulkload undo --job check-0123456789ab-cdef01234567 --by snapshot --dry-run
+  bulkload undo --job check-0123456789ab-cdef01234567 --by snapshot --into check_before`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
 	o.add(f)
 	addJobOfState(f, &o.state, &o.job)
-	settings.Bind(f, settings.To{"staging": &o.staging, "load-mode": &o.stage, "load-concurrency": &o.calls, "verify": &o.verify, "dry-run": &o.dryRun, "insert-only": &o.insertOnly, "lock-wait": &o.lockWait})
+	settings.Bind(f, settings.To{"staging": &o.staging, "load-mode": &o.stage, "load-concurrency": &o.calls, "verify": &o.verify, "dry-run": &o.dryRun, "by": &o.by, "snapshot": &o.snapshot, "into": &o.into, "discard-writes": &o.discard, "insert-only": &o.insertOnly, "lock-wait": &o.lockWait})
 	return cmd
 }
 
@@ -65,6 +75,12 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
 	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
 		return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
+	}
+	if o.by != undo.BySnapshot && (o.snapshot != "" || o.into != "" || o.discard) {
+		return usageError{settings.AboutFlags(errors.New("--snapshot, --into and --discard-writes need --by snapshot"), "by", "snapshot", "into", "discard-writes")}
+	}
+	if o.by == undo.BySnapshot && o.insertOnly {
+		return usageError{settings.AboutFlags(errors.New("--insert-only is about markers: --by snapshot compares the table with the snapshot"), "by", "insert-only")}
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -75,7 +91,7 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	r, err := undo.Run(cmd.Context(), env, dir, undo.Options{DryRun: o.dryRun, InsertOnly: o.insertOnly, Verify: o.verify, Staging: o.staging, Stage: stage,
+	r, err := undo.Run(cmd.Context(), env, dir, undo.Options{DryRun: o.dryRun, By: o.by, Snapshot: o.snapshot, Into: o.into, Discard: o.discard, InsertOnly: o.insertOnly, Verify: o.verify, Staging: o.staging, Stage: stage,
 		LoadConcurrency: o.calls, LockWait: o.lockWait, Version: version, Events: logEvents(env.Log)})
 	if r != nil {
 		for i, why := range r.Refused {
@@ -114,6 +130,9 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 			line("family", "%s: %s, %s, %d of them written again by a compaction, versions kept: %d", f.Family, setting.Count(f.Rows, "row"), setting.Count(f.Cells, "cell"), f.Compacted, f.Versions)
 		}
 	}
+	if r.Restore != nil {
+		printRestore(line, r)
+	}
 	for _, why := range r.Refused {
 		line("refused", "%s", why)
 	}
@@ -124,9 +143,26 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	case r.Already:
 		line("undone", "at %s already", r.DoneAt.Local().Format(time.DateTime))
 	case err != nil:
+	case r.DryRun && r.Restore != nil:
+		line("dry run", "nothing was changed")
+	case r.Into != "":
+		line("made", "table %s, as table %s was before the load, in %s; verified: %s", r.Into, r.Table, r.Elapsed.Round(time.Millisecond), r.Verify)
+	case r.Restore != nil:
+		line("undone", "by snapshot %s in %s; verified: %s", r.Before, r.Elapsed.Round(time.Millisecond), r.Verify)
 	case r.DryRun:
 		line("dry run", "nothing was changed; no other cells would be lost")
 	default:
 		line("undone", "by %s in %s, %s, in %s; verified: %s", setting.Count(markers, "marker"), setting.Count(files, "file"), ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
 	}
+}
+
+// printRestore prints what becomes of a table that is restored.
+func printRestore(line func(name, format string, args ...any), r *result.Undo) {
+	s := r.Restore
+	if r.Into == "" {
+		line("removes", "%s of the load that readers see", setting.Count(s.Removed, "cell"))
+		line("restores", "%s that the load has overwritten", setting.Count(s.Restored, "older cell"))
+		line("loses", "%s that others wrote since the snapshot, and %s of theirs, in %s", setting.Count(s.Written, "cell"), setting.Count(s.Deleted, "delete"), setting.Count(s.Rows, "row"))
+	}
+	line("then", "%s, %s", setting.Count(s.Before.Rows, "row"), setting.Count(s.Before.Cells, "cell"))
 }

@@ -26,14 +26,21 @@ func (r Right) String() string { return map[Right]string{Read: "READ", Admin: "A
 
 // Fields of AccessControl.proto of HBase 2, which gohbase lacks.
 const (
-	userPermission    = 2 // HasUserPermissionsRequest.permission
-	permissionType    = 1 // Permission.type
-	permissionTable   = 4 // .table_permission
-	tablePermission   = 3 // a value of Permission.type
-	permittedTable    = 1 // TablePermission.table_name
-	tableFamily       = 2 // .family
-	tableAction       = 4 // .action
-	hasUserPermission = 1 // HasUserPermissionsResponse.has_user_permission
+	userPermission      = 2 // HasUserPermissionsRequest.permission
+	permissionType      = 1 // Permission.type
+	permissionGlobal    = 2 // .global_permission
+	permissionNamespace = 3 // .namespace_permission
+	permissionTable     = 4 // .table_permission
+	globalPermission    = 1 // a value of Permission.type
+	namespacePermission = 2 // likewise
+	tablePermission     = 3 // likewise
+	globalAction        = 1 // GlobalPermission.action
+	permittedNamespace  = 1 // NamespacePermission.namespace_name
+	namespaceAction     = 2 // .action
+	permittedTable      = 1 // TablePermission.table_name
+	tableFamily         = 2 // .family
+	tableAction         = 4 // .action
+	hasUserPermission   = 1 // HasUserPermissionsResponse.has_user_permission
 )
 
 // MayRead returns a [DeniedError] if the user may not read all cells of these families of a table. A read of several families leaves
@@ -62,34 +69,77 @@ func (c *Cluster) MayRead(ctx context.Context, table TableName, families ...stri
 // Lacks returns a [DeniedError] if the user lacks a right on a table, or on one of the families if there are any. It asks HBase's own
 // AccessController: the master answers for no other access control, such as Ranger's, and then it returns nil.
 func (c *Cluster) Lacks(ctx context.Context, table TableName, right Right, families ...string) error {
-	status, err := c.Status(ctx)
-	if err != nil || !slices.Contains(status.Coprocessors, "AccessController") {
-		return err
-	}
-	places := [][]string{{table.String()}}
+	places := []place{{table: &table}}
 	if len(families) > 0 {
 		places = nil
 	}
 	for _, family := range families {
-		places = append(places, []string{table.String(), family})
+		places = append(places, place{table: &table, family: family})
+	}
+	return c.lacks(ctx, right, places...)
+}
+
+// place is where a right is needed: on a table, or a family of it, on a namespace, or everywhere.
+type place struct {
+	table     *TableName
+	family    string
+	namespace string
+}
+
+// names are those of the place in a grant.
+func (p place) names() []string {
+	switch {
+	case p.table != nil && p.family != "":
+		return []string{p.table.String(), p.family}
+	case p.table != nil:
+		return []string{p.table.String()}
+	case p.namespace != "":
+		return []string{"@" + p.namespace}
+	}
+	return nil
+}
+
+// permission is a right there, as a Permission of AccessControl.proto.
+func (p place) permission(right Right) ([]byte, error) {
+	kind, field, action := uint64(tablePermission), protowire.Number(permissionTable), protowire.Number(tableAction)
+	var on []byte
+	switch {
+	case p.table != nil:
+		var err error
+		if on, err = appendMessage(nil, permittedTable, p.table.proto()); err != nil {
+			return nil, err
+		}
+		if p.family != "" {
+			on = appendBytes(on, tableFamily, []byte(p.family))
+		}
+	case p.namespace != "":
+		kind, field, action = namespacePermission, permissionNamespace, namespaceAction
+		on = appendBytes(nil, permittedNamespace, []byte(p.namespace))
+	default:
+		kind, field, action = globalPermission, permissionGlobal, globalAction
+	}
+	return appendBytes(appendUint(nil, permissionType, kind), field, appendUint(on, action, uint64(right))), nil
+}
+
+// lacks is [Cluster.Lacks] of places.
+func (c *Cluster) lacks(ctx context.Context, right Right, places ...place) error {
+	status, err := c.Status(ctx)
+	if err != nil || !slices.Contains(status.Coprocessors, "AccessController") {
+		return err
 	}
 	var req []byte
-	for _, place := range places {
-		p, err := appendMessage(nil, permittedTable, table.proto())
+	for _, p := range places {
+		permission, err := p.permission(right)
 		if err != nil {
 			return err
 		}
-		for _, family := range place[1:] {
-			p = appendBytes(p, tableFamily, []byte(family))
-		}
-		p = appendUint(p, tableAction, uint64(right))
-		req = appendBytes(req, userPermission, appendBytes(appendUint(nil, permissionType, tablePermission), permissionTable, p))
+		req = appendBytes(req, userPermission, permission)
 	}
 	var resp proto.Message = &emptypb.Empty{}
 	if err := c.master(ctx, "HasUserPermissions", raw(req), resp); isJava(err, "DoNotRetryIOException") {
 		return nil // the master has no AccessController
 	} else if err != nil {
-		return fmt.Errorf("ask for the rights on table %s: %w", table, err)
+		return fmt.Errorf("ask for the right %s: %w", right, err)
 	}
 	var has []bool
 	if !frames.Fields(resp.ProtoReflect().GetUnknown(), func(field protowire.Number, value uint64, data []byte) {
@@ -97,10 +147,10 @@ func (c *Cluster) Lacks(ctx context.Context, table TableName, right Right, famil
 			has = append(has, value != 0)
 		}
 	}) || len(has) != len(places) {
-		return fmt.Errorf("ask for the rights on table %s: the master answers %d of %d questions", table, len(has), len(places))
+		return fmt.Errorf("ask for the right %s: the master answers %d of %d questions", right, len(has), len(places))
 	}
 	if i := slices.Index(has, false); i >= 0 {
-		return c.lacking(errors.New("the master says so"), right.String(), right.String()[:1], places[i]...)
+		return c.lacking(errors.New("the master says so"), right.String(), right.String()[:1], places[i].names()...)
 	}
 	return nil
 }

@@ -100,17 +100,9 @@ func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name st
 // SnapshotTime gives the time of the making of a table's snapshot, in milliseconds. ok is false without a snapshot of that
 // name and table, or none that the user may see.
 func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string) (created int64, ok bool, err error) {
-	resp := &pb.GetCompletedSnapshotsResponse{}
-	if err := c.master(ctx, "GetCompletedSnapshots", &pb.GetCompletedSnapshotsRequest{}, resp); err != nil {
-		return 0, false, fmt.Errorf("list snapshots: %w", err)
-	}
-	for _, s := range resp.GetSnapshots() {
-		of, err := ParseTableName(s.GetTable())
-		if err == nil && s.GetName() == name && of == table {
-			return s.GetCreationTime(), true, nil
-		}
-	}
-	return 0, false, nil
+	s, ok, err := c.FindSnapshot(ctx, name)
+	ok = ok && s.Table == table
+	return s.Created, ok, err
 }
 
 // DeleteSnapshot deletes a table's snapshot. One that is not there is deleted already. The files that it alone has kept

@@ -13,6 +13,7 @@ const (
 	AllVersions    Name = "all_versions"
 	BadRecords     Name = "bad_records"
 	Columns        Name = "columns"
+	DiscardWrites  Name = "discard_writes"
 	DropOld        Name = "drop_old"
 	Duplicates     Name = "duplicates"
 	DuplicatesFile Name = "duplicates_file"
@@ -94,6 +95,7 @@ const (
 	To             Name = "to"
 	ToKey          Name = "to_key"
 	TrustFiles     Name = "trust_files"
+	UndoBy         Name = "by"
 	Until          Name = "until"
 	User           Name = "user"
 	Verify         Name = "verify"
@@ -107,9 +109,9 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllVersions, AllowEmpty, Also, BadRecords, Columns, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, FromKey, Full, HDFS, Hadoop, Header,
+		AllVersions, AllowEmpty, Also, BadRecords, Columns, DiscardWrites, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, FromKey, Full, HDFS, Hadoop, Header,
 		Inputs, InsertOnly, Into, Job, JobID, Key, KeyPrefix, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, Only, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
 		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, RowPrefix, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
-		StartRow, State, StopRow, Suggest, Table, Timestamp, Timestamps, To, ToKey, TrustFiles, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
+		StartRow, State, StopRow, Suggest, Table, Timestamp, Timestamps, To, ToKey, TrustFiles, UndoBy, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}
 }

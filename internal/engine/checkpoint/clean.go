@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/table"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
@@ -225,6 +226,14 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 		return build.RemoveSpill(dir, r.Name)
 	case ResourceSnapshot:
 		return r.snapshot.onCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) })
+	case ResourceOffline:
+		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
+			name, err := loader.ParseTableName(r.Table)
+			if err != nil {
+				return err
+			}
+			return table.SetService(ctx, hbase, name, true)
+		}, 1)
 	case ResourceQuiet:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			if err := giveBack(ctx, hbase, r.quiet); err != nil {

@@ -38,6 +38,7 @@ const (
 	PlaceRekeyed  = "rekeyed"  // of the table whose rows get new keys
 	PlaceA        = "side a"   // of a comparison
 	PlaceB        = "side b"
+	PlaceRestored = "restored" // of the table that an undo has restored, before it is in service
 )
 
 // PlaceUndone is the place of the snapshot from which an undo reads a table, by the table's number in the order of loading.

@@ -56,7 +56,8 @@ type History struct {
 	FinishedAt   time.Time
 	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
 	Result       *result.Result
-	Undo         *Undoing // nil: the load was never undone, nor is being undone
+	Undo         *Undoing     // nil: the load was never undone, nor is being undone
+	Copied       *result.Undo // a new table that has what the table had before the load; nil: none was made
 
 	takenAt map[string]int // where a region is in taken
 }
@@ -351,13 +352,11 @@ func (h *History) apply(r journal.Record) (err error) {
 		d, err := Decode[DoneRecord](r)
 		h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
 		h.step(r, "")
-		if n := len(h.Attempts); n > 0 {
-			h.Attempts[n-1].State = JobDone
-		}
+		h.endAttempt()
 		return err
 	case EventFresh, EventDropping, EventDropped:
 		return h.replayFresh(r)
-	case EventUndoing, EventMarkers, EventTableUndone, EventUndone:
+	case EventUndoing, EventMarkers, EventRestoring, EventRestored, EventTableUndone, EventUndone:
 		return h.replayUndo(r)
 	}
 	return nil

@@ -29,6 +29,7 @@ const (
 	ResourceStream   ResourceKind = "stream"   // local copy of a stream
 	ResourceYARN     ResourceKind = "yarn"     // job on YARN whose output is not taken yet
 	ResourceTable    ResourceKind = "table"    // table that the job makes, while it is not done
+	ResourceOffline  ResourceKind = "offline"  // table that is out of service, or may be, while an undo restores it
 	ResourceQuiet    ResourceKind = "quiet"    // attributes of a table that are false while the job runs
 )
 
@@ -51,6 +52,11 @@ func (h *History) Resources() []Resource {
 		for i := range len(h.Undo.Tables) + 1 {
 			add(ResourceStaging, h.Undo.Of(i).Staging, h.tableOf(i))
 		}
+	}
+	if h.Undo.Offline() {
+		add(ResourceOffline, h.tableOf(0), h.tableOf(0))
+	} else if h.undoUnderWay() {
+		add(ResourceTable, h.Undo.From.into(), "")
 	}
 	for _, token := range slices.Sorted(maps.Keys(h.Prepared)) {
 		add(ResourcePrepared, token, h.Prepared[token])

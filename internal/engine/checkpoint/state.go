@@ -68,6 +68,8 @@ type State struct {
 	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is taken out of the table
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
 	Undone    *result.Undo         `json:"undo_result,omitempty"` // its result
+	Offline   bool                 `json:"offline,omitempty"`     // an undo under way has taken the table out of service, or may have
+	Copied    *result.Undo         `json:"copied,omitempty"`      // a new table has what the table had before the load
 	Resources []Resource           `json:"resources,omitempty"`   // that the job has made outside its directory and has not removed
 	Attempts  []Attempt            `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job

@@ -69,6 +69,7 @@ func (s *State) take(h *History) {
 			s.Rows += f.RowsA
 		}
 	}
+	s.Offline, s.Copied = h.Undo.Offline(), h.Copied
 	if u := h.Undo; u != nil {
 		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
 		if u.Done {

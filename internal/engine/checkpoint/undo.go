@@ -34,6 +34,22 @@ type UndoRecord struct {
 	Staging   string `json:"staging,omitempty"`  // directory of the files with markers
 
 	Tables []UndoTable `json:"tables,omitempty"` // what further tables have of their own, in the order of loading
+
+	From *RestoredFrom `json:"from,omitempty"` // by a snapshot of before the load; nil: by markers
+}
+
+// RestoredFrom is a snapshot from before a load, which a table is to get back.
+type RestoredFrom struct {
+	Snapshot string `json:"snapshot"`
+	Created  int64  `json:"created"`           // the time of its making, milliseconds
+	Into     string `json:"into,omitempty"`    // a new table that is made of it; empty: the table itself
+	Discard  bool   `json:"discard,omitempty"` // what others have written since may be lost
+}
+
+// RestoringRecord is what is lost and seen again when the master restores a snapshot, and the number by which it knows the request when it is repeated.
+type RestoringRecord struct {
+	Undo  *result.Undo `json:"undo"`
+	Nonce uint64       `json:"nonce"`
 }
 
 // UndoTable is what an undo needs of one table.
@@ -79,8 +95,11 @@ type Undoing struct {
 	Sent    map[int]bool     // tables that may have markers, by number
 	Out     map[int]bool     // tables that no longer have cells of the load, which was verified
 	Differs bool             // a table was not as predicted
-	Done    bool
-	DoneAt  time.Time
+
+	Restoring *RestoringRecord // the master is asked to restore a snapshot, or may have been; nil: not yet
+	Restored  bool             // it has
+	Done      bool
+	DoneAt    time.Time
 }
 
 func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
@@ -113,6 +132,16 @@ func (h *History) replayUndo(r journal.Record) error {
 		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}} // the files of the load are replaced by those with markers
 		return err
 	}
+	if Event(r.Event) == EventRestoring {
+		m, err := Decode[RestoringRecord](r)
+		h.Undo.Restoring, h.Undo.Result = &m, m.Undo
+		return err
+	}
+	if Event(r.Event) == EventRestored {
+		_, err := Decode[TurnRecord](r)
+		h.Undo.Restored = true
+		return err
+	}
 	if Event(r.Event) == EventTableUndone {
 		t, err := Decode[TurnRecord](r)
 		h.Undo.Out[t.Number] = true
@@ -120,12 +149,35 @@ func (h *History) replayUndo(r journal.Record) error {
 	}
 	d, err := Decode[UndoneRecord](r)
 	h.forgetUndone()
+	if h.Undo.From.into() != "" { // the load stays in its table
+		h.Undo, h.Copied = nil, d.Undo
+		h.endAttempt()
+		return err
+	}
 	h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
 	h.step(r, "")
+	h.endAttempt()
+	return err
+}
+
+// endAttempt notes that the last attempt has done what it was for.
+func (h *History) endAttempt() {
 	if n := len(h.Attempts); n > 0 {
 		h.Attempts[n-1].State = JobDone
 	}
-	return err
+}
+
+// into is the new table that is made of the snapshot, empty if none is.
+func (f *RestoredFrom) into() string {
+	if f == nil {
+		return ""
+	}
+	return f.Into
+}
+
+// Offline reports whether the table is out of service for the undo, or may be.
+func (u *Undoing) Offline() bool {
+	return u != nil && !u.Done && u.From != nil && u.From.Into == "" && !u.Out[0]
 }
 
 // forgetUndone forgets the snapshots of an undo that has ended: it has deleted them before, or left them to people. Earlier versions did not

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"bulkload/internal/base/retry"
@@ -49,4 +50,32 @@ func Vacant(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool
 		return nil
 	})
 	return vacant, err
+}
+
+// serviceTime is how long a table may take to get into service or out of it, after the master's procedures were waited for.
+const serviceTime = 10 * time.Minute
+
+// SetService takes a table out of service, or puts it into service, and waits until it is, also where a process that was stopped has begun it.
+func SetService(ctx context.Context, c *loader.Cluster, name loader.TableName, on bool) error {
+	change, want := c.DisableTable, loader.Disabled
+	if on {
+		change, want = c.EnableTable, loader.Enabled
+	}
+	under, began := retry.Policy{First: 200 * time.Millisecond, Most: 5 * time.Second, For: serviceTime}, time.Now()
+	for tries := 1; ; tries++ {
+		if err := change(ctx, name); err != nil {
+			return err
+		}
+		t, err := c.Describe(ctx, name)
+		if err != nil || t.State == want {
+			return err
+		}
+		wait, again := under.Next(began, tries)
+		if !again {
+			return fmt.Errorf("table %s is %s after %s: look at the master's procedures", name, t.State, serviceTime)
+		}
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
 }

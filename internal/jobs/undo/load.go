@@ -1,7 +1,9 @@
 package undo
 
 import (
+	"context"
 	"path/filepath"
+	"time"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
@@ -20,9 +22,12 @@ type load struct {
 	stamp     int64    // of every cell
 	families  []string // sorted
 	manifest  *manifest.Manifest
-	local     bool   // peers of replication have left it out
-	snapshot  string // that was taken before it
-	clusterID string // on which it was loaded; empty: the journal is of an older version
+	local     bool      // peers of replication have left it out
+	replaces  bool      // it has replaced rows by delete markers of the timestamp before
+	began     time.Time // when HBase was first asked to load; zero: the journal does not say
+	snapshot  string    // that was taken before it
+	created   int64     // the time of its making, milliseconds; 0: the journal does not say
+	clusterID string    // on which it was loaded; empty: the journal is of an older version
 }
 
 // loadsOf reads a journal: the load of each table, in the order in which they were loaded. A job that is not done, or whose
@@ -33,7 +38,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	case h.Plan == nil || !h.Finished:
 		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
 	case h.Plan.LoadsDir():
-		return nil, fail.Errorf(fail.Check, "job %s loaded a directory of HFiles, and undo works for run only: restore a snapshot from before the load", name)
+		return nil, fail.With(fail.Check, setting.Errorf("job %s loaded a directory of HFiles, which undo by markers does not take out: %s", name, otherWay(h)))
 	case h.Built == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case h.Fresh != nil:
@@ -43,7 +48,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	case h.Undo != nil && len(h.Undo.Tables) != len(h.Plan.Tables):
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and an undo of %d", name, len(h.Plan.Tables), len(h.Undo.Tables))
 	case h.Replace != nil:
-		return nil, fail.Errorf(fail.Check, "job %s replaced its table's rows, and undo cannot remove its delete markers: restore a snapshot from before the load", name)
+		return nil, fail.With(fail.Check, setting.Errorf("job %s replaced its table's rows, and undo by markers cannot remove its delete markers: %s", name, otherWay(h)))
 	}
 	var all []*load
 	for i, m := range append([]*manifest.Manifest{h.Built}, h.BuiltTables...) {
@@ -52,7 +57,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 			plan = h.Plan.Further(i - 1)
 		}
 		if m.Stamped && i == 0 && len(h.BuiltTables) == 0 {
-			return nil, fail.Errorf(fail.Check, "job %s: its cells have several timestamps, so undo cannot recognize them: restore a snapshot from before the load", name)
+			return nil, fail.With(fail.Check, setting.Errorf("job %s: its cells have several timestamps, so undo by markers cannot recognize them: %s", name, otherWay(h)))
 		}
 		if m.Stamped {
 			return nil, fail.Errorf(fail.Check, "job %s: the cells of table %s have several timestamps, so undo cannot recognize them: restore a snapshot from before the load", name, plan.Table)
@@ -64,7 +69,7 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 		l := &load{job: name, number: i, several: len(h.BuiltTables) > 0, table: table, index: plan.Index, stamp: h.Plan.Timestamp, families: m.Families(), manifest: m,
 			local: h.Plan.Replicate == "no"}
 		if i == 0 {
-			l.snapshot = h.Snapshot
+			l.snapshot, l.created = h.Snapshot, h.Snapshotting.Created
 		}
 		if plan.Made != nil {
 			l.clusterID = plan.Made.Cluster
@@ -74,15 +79,71 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	return all, nil
 }
 
-// wayBack says how the table gets back what it had before the load, other than
-// by markers.
-func (l *load) wayBack() string {
-	if l.snapshot == "" {
-		return "no snapshot was taken before the load"
+// loadBefore reads a journal of a job of one table, whose load a snapshot from before it takes back: its cells need no common timestamp.
+func loadBefore(dir string, h *checkpoint.History) (*load, error) {
+	name := filepath.Base(dir)
+	switch {
+	case h.Plan == nil || !h.Finished:
+		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
+	case h.Fresh != nil:
+		return nil, fail.Errorf(fail.Check, "job %s made a table to replace table %s: name that one in the readers' job files again", name, h.Fresh.From)
+	case h.Rekey != nil:
+		return nil, fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
+	case len(h.Plan.Tables) > 0:
+		return nil, fail.Errorf(fail.Check, "job %s loaded several tables, and a snapshot is of one: undo it by markers", name)
 	}
-	t := l.table.String()
-	return "in the hbase shell: disable '" + t + "'; restore_snapshot '" + l.snapshot + "'; enable '" + t +
-		"', which also discards all later writes; or clone_snapshot '" + l.snapshot + "', '" + t + "_before' to look at it"
+	table, err := loader.ParseTableName(h.Plan.Table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	l := &load{job: name, table: table, stamp: h.Plan.Timestamp, manifest: h.Built, replaces: h.Replace != nil, snapshot: h.Snapshot, created: h.Snapshotting.Created, began: loadBegan(h)}
+	if h.Plan.LoadsDir() || h.Built == nil || h.Built.Stamped {
+		l.stamp = 0
+	}
+	if h.Plan.Made != nil {
+		l.clusterID = h.Plan.Made.Cluster
+	}
+	return l, nil
+}
+
+// loadBegan is when HBase was first asked to load files.
+func loadBegan(h *checkpoint.History) time.Time {
+	for _, a := range h.Attempts {
+		for _, s := range a.Steps {
+			if s.Name == string(checkpoint.EventLoading) {
+				return s.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// otherWay says how a load is taken back that markers do not take out, as far as the journal knows.
+func otherWay(h *checkpoint.History) setting.Text {
+	if h.Snapshot == "" {
+		return noSnapshot()
+	}
+	return bySnapshot(h.Snapshot)
+}
+
+func noSnapshot() setting.Text {
+	return setting.Textf("no snapshot was taken before the load (next time, give run %s; one that others took then is named with %[1]s and %s %s)", setting.Snapshot, setting.UndoBy, BySnapshot)
+}
+
+func bySnapshot(name string) setting.Text {
+	return setting.Textf("%s %s restores snapshot %s, and with %s into a new table", setting.UndoBy, BySnapshot, name, setting.Into)
+}
+
+// wayBack says how the table gets back what it had before the load, other than by markers.
+func (t *target) wayBack(ctx context.Context) setting.Text {
+	if t.snapshot == "" {
+		return noSnapshot()
+	}
+	s, ok, err := t.u.c.FindSnapshot(ctx, t.snapshot)
+	if err == nil && (!ok || s.Table != t.table || t.created != 0 && s.Created != t.created) {
+		return setting.Textf("snapshot %s from before the load is gone", t.snapshot)
+	}
+	return bySnapshot(t.snapshot)
 }
 
 // sameCluster refuses a cluster on which the job was not loaded.

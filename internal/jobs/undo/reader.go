@@ -174,12 +174,8 @@ func (r *reader) hold(f *familyReader, c *hfile.Cell) {
 // addRest counts a cell that is seen without the load: the newest version of its
 // column, one of all that are kept, or both.
 func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
-	b := binary.BigEndian.AppendUint16(r.hash[:0], uint16(len(c.Row)))
-	b = append(append(b, c.Row...), byte(len(c.Family)))
-	b = binary.BigEndian.AppendUint32(append(b, c.Family...), uint32(len(c.Qualifier)))
-	b = binary.BigEndian.AppendUint64(append(b, c.Qualifier...), uint64(c.Timestamp))
-	r.hash = append(b, c.Value...)
-	sum := xxhash.Sum64(r.hash)
+	var sum uint64
+	sum, r.hash = cellSum(c, r.hash)
 	if newest {
 		r.part.Rest.Cells++
 		r.part.Rest.Sum += sum
@@ -188,6 +184,16 @@ func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
 		r.part.Versions.Cells++
 		r.part.Versions.Sum += sum
 	}
+}
+
+// cellSum is the digest of a cell. buf is used again.
+func cellSum(c *hfile.Cell, buf []byte) (uint64, []byte) {
+	b := binary.BigEndian.AppendUint16(buf[:0], uint16(len(c.Row)))
+	b = append(append(b, c.Row...), byte(len(c.Family)))
+	b = binary.BigEndian.AppendUint32(append(b, c.Family...), uint32(len(c.Qualifier)))
+	b = binary.BigEndian.AppendUint64(append(b, c.Qualifier...), uint64(c.Timestamp))
+	b = append(b, c.Value...)
+	return xxhash.Sum64(b), b
 }
 
 // endRow counts the row that was read.

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"slices"
+	"strings"
 
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
@@ -51,4 +52,25 @@ func uncompacted(s *result.Survey) *result.Survey {
 		as.Families[i].Compacted = 0
 	}
 	return &as
+}
+
+// lossOf says what others lose by a restore, none: nothing.
+func (l *load) lossOf(r *result.Restore) (all []setting.Text) {
+	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
+	switch {
+	case r.Written > 0 && r.Unmarked:
+		no("%s would be lost that the snapshot lacks: the load's, and those of others, which have no timestamp by which to distinguish them", setting.Count(r.Written, "cell"))
+	case r.Written > 0:
+		no("%s would be lost that others wrote since the snapshot", setting.Count(r.Written, "cell"))
+	}
+	if r.Deleted > 0 {
+		no("%s would be seen again that others deleted since the snapshot", setting.Count(r.Deleted, "cell"))
+	}
+	if len(r.Jobs) > 0 {
+		no("the loads of %s would be lost, which came since the snapshot: undo them first, the newest first", strings.Join(r.Jobs, ", "))
+	}
+	if len(r.Settings) > 0 {
+		no("settings of the table that were changed since the snapshot would be as they were: %s", strings.Join(r.Settings, ", "))
+	}
+	return all
 }

@@ -24,6 +24,10 @@ import (
 // Options say how [Run] works.
 type Options struct {
 	DryRun     bool   // predict, and change nothing
+	By         string // markers or snapshot; empty: as the undo that is under way, else markers
+	Snapshot   string // by snapshot: one from before the load, default that of the job
+	Into       string // by snapshot: a new table that is made of it; empty: the load's table gets what it has
+	Discard    bool   // by snapshot: what others have written since may be lost
 	InsertOnly bool   // the caller knows that no row of the load was in the table before it
 	Verify     string // full: the table is as predicted (default); range: no cell of the load is seen, for tables that others write to meanwhile
 	Staging    string // directory on HDFS for the files with markers, default that of [staging.Base]
@@ -78,7 +82,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		defer end(&err)
 		ctx = working
 	}
-	loads, err := loadsOf(dir, &u.st.History)
+	loads, err := u.loads(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		u.result.Already, u.result.DoneAt = true, was.DoneAt
 		return u.result, nil
 	}
-	if !slices.ContainsFunc(loads, func(l *load) bool { return l.manifest.Digest.Cells > 0 }) {
+	if u.o.By != BySnapshot && !slices.ContainsFunc(loads, func(l *load) bool { return l.manifest.Digest.Cells > 0 }) {
 		return u.result, fail.Errorf(fail.Check, "job %s has written no cells: there is nothing to undo", u.job())
 	}
 	if u.c, err = env.Dial(ctx); err != nil {
@@ -105,6 +109,13 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		if err := t.sameCluster(u.cluster); err != nil {
 			return u.result, err
 		}
+		if u.o.By == BySnapshot {
+			r, err := u.restoring()
+			if err != nil {
+				return u.result, err
+			}
+			return u.result, r.run(ctx)
+		}
 		if t.facts, err = cluster.TableFacts(ctx, env, u.c, t.table.String(), t.families...); err != nil {
 			return u.result, err
 		}
@@ -116,6 +127,25 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		return u.result, u.predict(ctx)
 	}
 	return u.result, u.st.Steps(ctx, nil, u.steps())
+}
+
+// loads are those that the undo takes back, as the options ask, or as the undo that is under way does.
+func (u *undo) loads(dir string) ([]*load, error) {
+	if was := u.st.Undo; was != nil && !was.Done {
+		by := ByMarkers
+		if was.From != nil {
+			by = BySnapshot
+		}
+		if u.o.By != "" && u.o.By != by {
+			return nil, fail.With(fail.Config, setting.Errorf("an undo by %s is under way: %s %[1]s ends it", by, setting.UndoBy))
+		}
+		u.o.By = by
+	}
+	if u.o.By != BySnapshot {
+		return loadsOf(dir, &u.st.History)
+	}
+	l, err := loadBefore(dir, &u.st.History)
+	return []*load{l}, err
 }
 
 // job is the name of its directory.
@@ -134,7 +164,7 @@ func (u *undo) predict(ctx context.Context) error {
 			return err
 		}
 	}
-	return u.judge()
+	return u.judge(ctx)
 }
 
 // countUndone says of each table how many other timestamps of it were undone.
@@ -156,7 +186,7 @@ func (u *undo) countUndone(ctx context.Context) error {
 }
 
 // judge refuses what markers would lose, of all tables together.
-func (u *undo) judge() error {
+func (u *undo) judge(ctx context.Context) error {
 	var errs []error
 	u.result.Refused = nil
 	for _, t := range u.tables {
@@ -171,7 +201,7 @@ func (u *undo) judge() error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), errors.Join(errs...), u.tables[0].wayBack()))
+	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), errors.Join(errs...), u.tables[0].wayBack(ctx)))
 }
 
 // steps are those of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.

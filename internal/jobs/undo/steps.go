@@ -70,7 +70,7 @@ func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 		}
 	}
 	if len(u.st.Undo.Sent) == 0 { // else it was judged before
-		if err := u.judge(); err != nil {
+		if err := u.judge(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +125,7 @@ func (u *undo) reconsider(ctx context.Context) error {
 		asLoaded = asLoaded && len(t.refusals(uncompacted(s), t.others, u.o.InsertOnly)) == 0
 		unchanged = unchanged && s.Rest == before[i].Survey.Rest && s.Versions == before[i].Survey.Versions
 	}
-	refused := u.judge()
+	refused := u.judge(ctx)
 	switch {
 	case refused != nil && !asLoaded:
 		return errors.Join(refused, u.withdraw(ctx))

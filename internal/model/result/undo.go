@@ -12,11 +12,11 @@ type Undo struct {
 	Table     string        `json:"table"`
 	Job       string        `json:"job"` // the directory of its state
 	Timestamp int64         `json:"timestamp"`
-	DryRun    bool          `json:"dry_run,omitempty"`        // nothing was changed
-	Already   bool          `json:"already_undone,omitempty"` // by an earlier undo
-	DoneAt    time.Time     `json:"done_at,omitzero"`         // likewise: when
-	Snapshot  string        `json:"snapshot,omitempty"`       // of the table as it was before; empty: it is deleted
-	Before    string        `json:"snapshot_before_load,omitempty"`
+	DryRun    bool          `json:"dry_run,omitempty"`              // nothing was changed
+	Already   bool          `json:"already_undone,omitempty"`       // by an earlier undo
+	DoneAt    time.Time     `json:"done_at,omitzero"`               // likewise: when
+	Snapshot  string        `json:"snapshot,omitempty"`             // of the table as it was before; empty: it is deleted
+	Before    string        `json:"snapshot_before_load,omitempty"` // taken by the job, or given
 	Survey    *Survey       `json:"survey"`
 	Refused   []string      `json:"refused,omitempty"` // why markers would lose something; empty: they do not
 	Markers   int64         `json:"markers"`           // that were written
@@ -25,8 +25,43 @@ type Undo struct {
 	Bytes     int64         `json:"bytes"`
 	Verify    string        `json:"verify,omitempty"` // full or range
 	Elapsed   time.Duration `json:"elapsed_ns"`
-	Index     string        `json:"index,omitempty"`  // name of the index that the table is; empty: it is none
-	Tables    []*Undo       `json:"tables,omitempty"` // of a job of several: its further tables, in the order of loading; Refused has all refusals
+	By        string        `json:"by,omitempty"`      // snapshot; empty: markers
+	Into      string        `json:"into,omitempty"`    // the new table that has what the snapshot has; empty: the table itself has
+	Restore   *Restore      `json:"restore,omitempty"` // by snapshot: what becomes of the table
+	Index     string        `json:"index,omitempty"`   // name of the index that the table is; empty: it is none
+	Tables    []*Undo       `json:"tables,omitempty"`  // of a job of several: its further tables, in the order of loading; Refused has all refusals
+}
+
+// Restore is a table that becomes what a snapshot from before the load has. A reader is one that asks for the newest version of a column.
+type Restore struct {
+	Before   manifest.Digest `json:"before"`          // all that readers see of the snapshot, and then of the table
+	Versions manifest.Digest `json:"before_versions"` // likewise, for readers of all versions that are kept
+	Removed  int64           `json:"cells_removed"`   // of the load, that readers see now
+	Restored int64           `json:"cells_restored"`  // that the load has overwritten or replaced, and that are seen again
+
+	Written  int64    `json:"cells_lost"`                 // newer than the snapshot and not of the load
+	Deleted  int64    `json:"deletes_lost"`               // cells of the snapshot that others have deleted, and that are seen again
+	Rows     int64    `json:"rows_lost"`                  // with one of either
+	Unmarked bool     `json:"load_unmarked,omitempty"`    // the load's cells cannot be distinguished from others': Written has them
+	Settings []string `json:"settings_changed,omitempty"` // of the table since the snapshot, which has the old ones
+	Jobs     []string `json:"jobs_lost,omitempty"`        // others of the state directory that have loaded into the table since
+	InBefore int64    `json:"load_in_snapshot,omitempty"` // cells of the load that the snapshot has: it is not from before
+}
+
+// Loses reports whether cells, deletes or settings of others are lost, or may be.
+func (r *Restore) Loses() bool {
+	return r.Written > 0 || r.Deleted > 0 || len(r.Settings) > 0 || len(r.Jobs) > 0
+}
+
+// Add counts another part of the table.
+func (r *Restore) Add(o *Restore) {
+	r.Before.Add(o.Before)
+	r.Versions.Add(o.Versions)
+	for _, n := range []struct{ to, from *int64 }{
+		{&r.Removed, &o.Removed}, {&r.Restored, &o.Restored}, {&r.Written, &o.Written}, {&r.Deleted, &o.Deleted}, {&r.Rows, &o.Rows}, {&r.InBefore, &o.InBefore},
+	} {
+		*n.to += *n.from
+	}
 }
 
 // Survey is what a snapshot of a table says of one load: the cells of its

@@ -1,0 +1,346 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// The ways of an undo.
+const (
+	ByMarkers  = "markers"
+	BySnapshot = "snapshot"
+)
+
+// restore is an undo by a snapshot from before the load.
+type restore struct {
+	*target
+	from checkpoint.RestoredFrom
+	into loader.TableName // that gets what the snapshot has: the load's table, or a new one
+	info loader.SnapshotInfo
+
+	before *tablesource.Source // the snapshot from before the load
+	seen   *snapshot.Snapshot  // the table as it was when the loss was predicted; nil: it was predicted by another process
+}
+
+// inPlace reports whether the load's table gets what the snapshot has.
+func (r *restore) inPlace() bool { return r.from.Into == "" }
+
+// restoring makes the undo by a snapshot of what the journal says is under way, or of the options.
+func (u *undo) restoring() (*restore, error) {
+	r := &restore{target: u.tables[0], from: checkpoint.RestoredFrom{Snapshot: u.o.Snapshot, Into: u.o.Into, Discard: u.o.Discard}}
+	switch was := u.st.Undo; {
+	case was != nil && was.From != nil:
+		r.from = *was.From
+		r.from.Discard = r.from.Discard || u.o.Discard
+		if u.o.Into != "" && u.o.Into != r.from.Into || u.o.Snapshot != "" && u.o.Snapshot != r.from.Snapshot {
+			return nil, fail.Errorf(fail.Config, "an undo by snapshot %s is under way%s: give the same command", r.from.Snapshot, intoText(r.from.Into))
+		}
+	case r.from.Snapshot == "" && r.snapshot == "":
+		return nil, fail.With(fail.Check, setting.Errorf("job %s took no snapshot before its load: name one with %s, or give run %[2]s next time", r.job, setting.Snapshot))
+	case r.from.Snapshot == "":
+		r.from.Snapshot = r.snapshot
+	}
+	r.into = r.table
+	if !r.inPlace() {
+		var err error
+		if r.into, err = loader.ParseTableName(r.from.Into); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		if r.into == r.table {
+			return nil, fail.With(fail.Config, setting.Errorf("%s names the job's own table %s: leave it out to restore that one in place", setting.Into, r.into))
+		}
+	}
+	r.result.By, r.result.Into, r.result.Before = BySnapshot, r.from.Into, r.from.Snapshot
+	return r, nil
+}
+
+func intoText(table string) string {
+	if table == "" {
+		return ""
+	}
+	return " into table " + table
+}
+
+// run predicts the restore, or does what is left of it.
+func (r *restore) run(ctx context.Context) (err error) {
+	defer func() {
+		if r.before != nil {
+			err = errors.Join(err, r.before.Close(ctx))
+		}
+	}()
+	if was := r.u.st.Undo; was != nil {
+		r.u.read.now = time.UnixMilli(was.Created)
+	}
+	if was := r.u.st.Undo; was != nil && was.Result != nil {
+		r.result.Restore = was.Result.Restore
+		if r.u.o.DryRun {
+			return nil // as it was when the undo began
+		}
+	}
+	if r.u.o.DryRun {
+		return r.predict(ctx)
+	}
+	return r.u.st.Steps(ctx, nil, r.steps())
+}
+
+// steps are those of an undo by a snapshot. Until the master is asked to restore it, an error puts the table into service again.
+func (r *restore) steps() []checkpoint.Step {
+	st := r.u.st
+	begun := func() bool { return st.Undo != nil && st.Undo.From != nil }
+	asked := func() bool { return begun() && st.Undo.Restoring != nil }
+	all := []checkpoint.Step{
+		{Name: "begin the attempt", Run: func(context.Context) error { _, err := st.Begin(r.u.o.Version); return err }},
+		{Name: "delete snapshots of earlier attempts", Run: r.u.dropPresent},
+		{Name: "predict what is lost, and record the step in the journal", Done: begun, Run: r.begin},
+	}
+	if r.inPlace() {
+		all = append(all, checkpoint.Step{Name: "take the table out of service", Done: asked, Run: r.takeOffline})
+	} else {
+		all = append(all, checkpoint.Step{Name: "record that the new table is made", Done: asked, Run: func(context.Context) error { return r.ask() }})
+	}
+	all = append(all, checkpoint.Step{Name: "restore the snapshot", Done: func() bool { return st.Undo.Restored }, Run: r.restore})
+	if r.inPlace() {
+		all = append(all, checkpoint.Step{Name: "put the table into service", Done: func() bool { return st.Undo.Out[0] }, Run: r.putOnline})
+	}
+	return append(all, checkpoint.Step{Name: "verify the table", Done: func() bool { return st.Undo.Out[0] }, Run: r.verifyRestored}, checkpoint.Step{Name: "end the undo", Run: r.endRestore})
+}
+
+// suits refuses a snapshot that is not of the table as it was before the load, and a user who may not have it restored.
+func (r *restore) suits(ctx context.Context) error {
+	name := r.from.Snapshot
+	info, ok, err := r.u.c.FindSnapshot(ctx, name)
+	switch {
+	case err != nil:
+		return cluster.Failure(err)
+	case !ok:
+		return fail.Errorf(fail.Input, "snapshot %s does not exist, or this user may not see it: list_snapshots in HBase's shell shows which there are", name)
+	case info.Table != r.table:
+		return fail.Errorf(fail.Check, "snapshot %s is of table %s, and job %s loaded table %s", name, info.Table, r.job, r.table)
+	case name == r.snapshot && r.created != 0 && info.Created != r.created:
+		return fail.Errorf(fail.Check, "snapshot %s is not the one that job %s took before its load: it was taken again", name, r.job)
+	case name != r.snapshot && !r.began.IsZero() && info.Created >= r.began.UnixMilli():
+		return fail.Errorf(fail.Check, "snapshot %s was taken at %s, when the load had begun: name one from before", name, time.UnixMilli(info.Created).UTC().Format(time.RFC3339))
+	}
+	r.info, r.from.Created = info, info.Created
+	if err := r.u.c.MayRestore(ctx, info, r.into, r.inPlace()); err != nil {
+		return cluster.Failure(err)
+	}
+	return cluster.Failure(r.u.c.Lacks(ctx, r.table, loader.Admin)) // its snapshots, and its service
+}
+
+// free refuses a table that another job works on, or that is not in service, and a new table that exists.
+func (r *restore) free(ctx context.Context) error {
+	now, err := r.u.c.Describe(ctx, r.table)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if now.State != loader.Enabled {
+		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
+	}
+	if !r.inPlace() {
+		switch _, err := r.u.c.Describe(ctx, r.into); {
+		case err == nil:
+			return fail.With(fail.Check, setting.Errorf("table %s exists already: name a new one with %s", r.into, setting.Into))
+		case !errors.Is(err, loader.ErrTableNotFound):
+			return cluster.Failure(err)
+		}
+	}
+	return nil
+}
+
+// others are the jobs of the state directory that have loaded into the table since the snapshot. One that works on it now refuses the undo.
+func (r *restore) others() (names []string, err error) {
+	jobs, err := checkpoint.ReadAll(r.u.state)
+	for _, s := range jobs {
+		switch {
+		case s.Job == r.job || !loads(s, r.table.String()):
+		case s.State == checkpoint.JobRunning && r.inPlace():
+			return nil, fail.Errorf(fail.Check, "job %s works on table %s now: it would fail when the table is out of service", s.Job, r.table)
+		case s.Loaded > 0 && s.Undo != checkpoint.UndoDone && s.Last.UnixMilli() > r.from.Created:
+			names = append(names, s.Job)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// loads reports whether a job's tables have a table.
+func loads(s *checkpoint.State, table string) bool {
+	return s.Table == table || slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return t.Table == table })
+}
+
+// predict says what is seen again and what is lost, by a snapshot of the table as it is, and refuses what others would lose.
+func (r *restore) predict(ctx context.Context) (err error) {
+	if err := r.suits(ctx); err != nil {
+		return err
+	}
+	if err := r.free(ctx); err != nil {
+		return err
+	}
+	r.u.o.Events.Phase("snapshot")
+	src, end, err := r.presentSource(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if err := r.lookAt(ctx, src.Snapshot); err != nil {
+		return err
+	}
+	r.seen = src.Snapshot
+	return r.judge()
+}
+
+// presentSource opens a snapshot of the table as it is, and gives what deletes it.
+func (r *restore) presentSource(ctx context.Context) (src *tablesource.Source, end func() error, err error) {
+	if r.u.o.DryRun {
+		src, err = tablesource.Open(ctx, r.u.env, tablesource.Ref{Table: r.table}, tablesource.Options{FilesOnly: true})
+		return src, func() error { return src.Close(ctx) }, err
+	}
+	src, err = job.OpenSnapshot(ctx, r.u.env, r.u.st, r.table, r.presentPlace())
+	end = func() error {
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		return fail.With(fail.Load, r.u.st.DropSnapshots(ctx, r.u.c, r.presentPlace()))
+	}
+	if err != nil {
+		err = errors.Join(err, end())
+	}
+	return src, end, err
+}
+
+// open opens the snapshot from before the load.
+func (r *restore) open(ctx context.Context) (err error) {
+	if r.before == nil {
+		r.before, err = tablesource.Open(ctx, r.u.env, tablesource.Ref{Snapshot: r.from.Snapshot}, tablesource.Options{FilesOnly: true})
+	}
+	return err
+}
+
+// lookAt compares the table, by a snapshot, with the one from before the load.
+func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	jobs, err := r.others()
+	if err != nil {
+		return err
+	}
+	settings, err := r.changed(now)
+	if err != nil {
+		return err
+	}
+	r.u.o.Events.Phase("read")
+	s, err := r.lossBy(ctx, r.before.Snapshot, now, r.u.read)
+	if err != nil {
+		return tablesource.FilesFailure(err)
+	}
+	s.Jobs, s.Settings = jobs, settings
+	r.result.Restore = s
+	return nil
+}
+
+// changed names the settings of the table that are not those of the snapshot. HBase restores no table whose store files would have another
+// tracker (StoreFileTrackerValidationUtils, since 2.5).
+func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
+	before, err := loader.DescribedBy(r.table, r.before.Snapshot.Schema)
+	if err != nil {
+		return nil, fail.With(fail.Check, err)
+	}
+	today, err := loader.DescribedBy(r.table, now.Schema)
+	if err != nil {
+		return nil, fail.With(fail.Check, err)
+	}
+	names := map[string]bool{}
+	differ := func(prefix string, a, b map[string]string) {
+		for _, m := range []map[string]string{a, b} {
+			for key := range m {
+				if a[key] != b[key] {
+					names[prefix+key] = true
+				}
+			}
+		}
+	}
+	differ("", before.Attributes, today.Attributes)
+	differ("", before.Configuration, today.Configuration)
+	for _, f := range today.Families {
+		was, ok := before.Family(f.Name)
+		switch {
+		case !ok:
+			names["family "+f.Name] = true
+		case r.inPlace() && before.FileTracker(was) != today.FileTracker(f):
+			return nil, fail.Errorf(fail.Check, "family %s has the store file tracker %s, and %s in snapshot %s: HBase does not restore it in place", f.Name, today.FileTracker(f), before.FileTracker(was), r.from.Snapshot)
+		default:
+			differ(f.Name+":", was.Attributes, f.Attributes)
+			differ(f.Name+":", was.Configuration, f.Configuration)
+		}
+		if f.Attributes["REPLICATION_SCOPE"] != "" && f.Attributes["REPLICATION_SCOPE"] != "0" && r.inPlace() {
+			r.u.o.Events.Warn("peers of replication keep the load: HBase does not replicate a restored snapshot", "table", r.table.String(), "family", f.Name)
+		}
+	}
+	for _, f := range before.Families {
+		if _, ok := today.Family(f.Name); !ok {
+			names["family "+f.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+// judge refuses a snapshot that has cells of the load, and a loss that was not allowed.
+func (r *restore) judge() error {
+	s := r.result.Restore
+	if s.InBefore > 0 {
+		return fail.Errorf(fail.Check, "snapshot %s has %s of the load: it was not taken before it", r.from.Snapshot, setting.Count(s.InBefore, "cell"))
+	}
+	r.result.Refused = nil
+	if !r.inPlace() || r.from.Discard {
+		return nil
+	}
+	var errs []error
+	for _, why := range r.lossOf(s) {
+		r.result.Refused = append(r.result.Refused, why.String())
+		errs = append(errs, setting.Errorf("%s", why))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fail.With(fail.Check, setting.Errorf("snapshot %s is not restored, and nothing was changed: %w (%s restores it nevertheless; %s makes a new table of it)",
+		r.from.Snapshot, errors.Join(errs...), setting.DiscardWrites, setting.Into))
+}
+
+// notRestored is the error of a table that is not as the snapshot.
+func (r *restore) notRestored(format string, args ...any) error {
+	kept := ""
+	if r.inPlace() {
+		kept = "; snapshot " + r.own().Snapshot + " of the table as it was before the undo is kept"
+	}
+	return fail.With(fail.Verify, setting.Errorf("table %s is not as snapshot %s: %s%s; the same command checks again, %s range ends the undo", r.into, r.from.Snapshot, fmt.Sprintf(format, args...), kept, setting.Verify))
+}
+
+// withdrawRestore puts the table into service and records that nothing was changed.
+func (r *restore) withdrawRestore(ctx context.Context, cause error) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if r.inPlace() {
+		if err := r.service(ctx, true); err != nil {
+			return errors.Join(cause, fmt.Errorf("table %s may be out of service, the same command puts it into service: %w", r.table, err))
+		}
+	}
+	if err := r.u.dropSnapshots(ctx); err != nil {
+		return errors.Join(cause, err)
+	}
+	return errors.Join(cause, r.u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{}))
+}

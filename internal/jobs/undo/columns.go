@@ -1,0 +1,282 @@
+package undo
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/base/workers"
+	"bulkload/internal/hbase/snapshot"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/build"
+	"bulkload/pkg/hfile"
+)
+
+// columns walks the columns of a range of a snapshot in which a reader of the newest version sees a cell, with the load or without it. It belongs
+// to one goroutine.
+type columns struct {
+	load  *load
+	scan  *snapshot.RangeScan
+	rules map[string]*columnRules // of each family
+	more  bool                    // scan stands before a cell that was not looked at
+	begun bool
+
+	newest, kept   manifest.Digest // of what is seen without the load: the newest version, and all that are kept
+	written        int64           // cells that the load has written
+	rowSeen        bool            // something is seen of the row without the load
+	row, qualifier []byte          // of the current column
+	family         string
+	own            bool // the load's cell is seen
+	seen           bool // a cell is seen without the load, of:
+	stamp          int64
+	value, hash    []byte
+}
+
+// columnRules decide what is seen of a family in a row: with the load, without it, and without it in all versions.
+type columnRules struct {
+	with, without, all *snapshot.Rules
+	begun              bool // in the row
+}
+
+// columnsOf walks those of the rows from start up to, but without, stop. It must be closed.
+func (l *load) columnsOf(ctx context.Context, snap *snapshot.Snapshot, start, stop []byte, now time.Time) *columns {
+	c := &columns{load: l, rules: map[string]*columnRules{}, scan: snap.ScanRange(ctx, snapshot.View{Raw: true, Now: now, Start: start, Stop: stop})}
+	one, all := snapshot.View{Versions: 1, Now: now}, snapshot.View{Now: now}
+	var hidden []int64
+	if l.stamp != 0 {
+		hidden = []int64{l.stamp}
+	}
+	for _, f := range snap.Families {
+		c.rules[f.Name] = &columnRules{with: f.Rules(one), without: f.Rules(one, hidden...), all: f.Rules(all, hidden...)}
+	}
+	return c
+}
+
+func (c *columns) close() error { return c.scan.Close() }
+
+// next moves to the next column.
+func (c *columns) next() (bool, error) {
+	if !c.begun {
+		c.begun, c.more = true, c.scan.Next()
+	}
+	for c.more {
+		at := c.scan.Cell()
+		if c.scan.NewRow() {
+			c.startRow()
+		}
+		c.row, c.qualifier, c.family = append(c.row[:0], at.Row...), append(c.qualifier[:0], at.Qualifier...), string(at.Family)
+		c.own, c.seen = false, false
+		for first := true; c.more; first, c.more = false, c.scan.Next() {
+			at := c.scan.Cell()
+			if !first && (c.scan.NewRow() || c.family != string(at.Family) || !bytes.Equal(c.qualifier, at.Qualifier)) {
+				break
+			}
+			if err := c.cell(at); err != nil {
+				return false, err
+			}
+		}
+		if c.own || c.seen {
+			return true, nil
+		}
+	}
+	return false, c.scan.Err()
+}
+
+func (c *columns) startRow() {
+	c.rowSeen = false
+	for _, r := range c.rules {
+		r.begun = false
+	}
+}
+
+// cell looks at one of the column.
+func (c *columns) cell(at *hfile.Cell) error {
+	r := c.rules[c.family]
+	if !r.begun {
+		r.begun = true
+		r.with.Row()
+		r.without.Row()
+		r.all.Row()
+	}
+	with, err := r.with.Shows(at)
+	if err != nil {
+		return err
+	}
+	if c.load.stamp != 0 && c.load.ofLoad(at) {
+		c.written++
+		c.own = c.own || with
+	}
+	if c.load.replaced(at) {
+		return nil
+	}
+	without, err := r.without.Shows(at)
+	if err != nil {
+		return err
+	}
+	all, err := r.all.Shows(at)
+	if err != nil || !without && !all {
+		return err
+	}
+	var sum uint64
+	sum, c.hash = cellSum(at, c.hash)
+	if all {
+		c.kept.Cells++
+		c.kept.Sum += sum
+	}
+	if without {
+		c.newest.Cells++
+		c.newest.Sum += sum
+		c.seen, c.stamp, c.value = true, at.Timestamp, append(c.value[:0], at.Value...)
+		if !c.rowSeen {
+			c.rowSeen = true
+			c.newest.Rows++
+			c.kept.Rows++
+		}
+	}
+	return nil
+}
+
+// replaced reports whether a cell is a delete marker by which the load has replaced a row.
+func (l *load) replaced(c *hfile.Cell) bool {
+	return l.replaces && c.Type == hfile.DeleteFamily && c.Timestamp == l.stamp-1
+}
+
+// order compares two columns.
+func (c *columns) order(o *columns) int {
+	return cmp.Or(bytes.Compare(c.row, o.row), cmp.Compare(c.family, o.family), bytes.Compare(c.qualifier, o.qualifier))
+}
+
+// digestOf reads what readers see of a snapshot without the load.
+func (l *load) digestOf(ctx context.Context, snap *snapshot.Snapshot, o reading) (newest, kept manifest.Digest, err error) {
+	r, err := l.lossBy(ctx, snap, nil, o)
+	if err != nil {
+		return newest, kept, err
+	}
+	return r.Before, r.Versions, nil
+}
+
+// lossBy compares a table as it is, by a snapshot of it, with one of before the load, which is what becomes of it; nil: that is only read.
+func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o reading) (*result.Restore, error) {
+	sum := &result.Restore{Unmarked: l.stamp == 0}
+	by := before
+	if now != nil {
+		by = now
+	}
+	var mu sync.Mutex
+	region := func(ctx context.Context, i int) (err error) {
+		r := &by.Regions[i]
+		j := &lossJoin{before: l.columnsOf(ctx, before, r.Start, r.End, o.now)}
+		defer func() { err = errors.Join(err, j.before.close()) }()
+		if now != nil {
+			j.now = l.columnsOf(ctx, now, r.Start, r.End, o.now)
+			defer func() { err = errors.Join(err, j.now.close()) }()
+		}
+		if err := j.run(ctx); err != nil {
+			return err
+		}
+		j.part.Before, j.part.Versions, j.part.InBefore = j.before.newest, j.before.kept, j.before.written
+		mu.Lock()
+		defer mu.Unlock()
+		sum.Add(&j.part)
+		return nil
+	}
+	var next atomic.Int64
+	err := workers.Run(ctx, min(o.workers, len(by.Regions)), func(ctx context.Context, _ int) error {
+		for i := int(next.Add(1)) - 1; i < len(by.Regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			if err := region(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// lossJoin merges the columns of a range before the load and now.
+type lossJoin struct {
+	before, now *columns // now may be nil
+	part        result.Restore
+	row         []byte // the last in which something is lost
+	any         bool
+}
+
+func (j *lossJoin) run(ctx context.Context) error {
+	b, err := j.before.next()
+	if err != nil {
+		return err
+	}
+	n := false
+	if j.now != nil {
+		if n, err = j.now.next(); err != nil {
+			return err
+		}
+	}
+	for i := 0; b || n; i++ {
+		if i%build.ReportEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		order := 0
+		switch {
+		case !n:
+			order = -1
+		case !b:
+			order = 1
+		default:
+			order = j.before.order(j.now)
+		}
+		if j.now != nil {
+			j.column(order)
+		}
+		if order <= 0 {
+			if b, err = j.before.next(); err != nil {
+				return err
+			}
+		}
+		if order >= 0 {
+			if n, err = j.now.next(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// column counts one: order is negative where only the snapshot has it, positive where only the table has.
+func (j *lossJoin) column(order int) {
+	b, n := j.before, j.now
+	if order >= 0 && n.own {
+		j.part.Removed++
+	}
+	switch {
+	case order < 0 && !b.seen, order > 0 && !n.seen:
+	case order < 0 && b.load.replaces:
+		j.part.Restored++ // the load's delete marker may be gone with what it hid
+	case order < 0:
+		j.lost(&j.part.Deleted, b.row)
+	case order > 0:
+		j.lost(&j.part.Written, n.row)
+	case b.seen && n.seen && b.stamp == n.stamp && bytes.Equal(b.value, n.value):
+		if n.own {
+			j.part.Restored++
+		}
+	case b.seen && n.seen && n.stamp < b.stamp:
+		j.lost(&j.part.Deleted, n.row)
+	case n.seen:
+		j.lost(&j.part.Written, n.row)
+	case b.seen: // a compaction has dropped what the load's cell hides
+		j.part.Restored++
+	}
+}
+
+func (j *lossJoin) lost(count *int64, row []byte) {
+	*count++
+	if !j.any || !bytes.Equal(j.row, row) {
+		j.any, j.row = true, append(j.row[:0], row...)
+		j.part.Rows++
+	}
+}

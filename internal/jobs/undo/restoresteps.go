@@ -1,0 +1,202 @@
+package undo
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/table"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// begin predicts the restore, and records it.
+func (r *restore) begin(ctx context.Context) error {
+	if err := r.predict(ctx); err != nil {
+		return err
+	}
+	now, from := r.u.read.now, r.from // for every attempt: what has expired is a part of the prediction
+	begun := checkpoint.UndoRecord{Timestamp: r.recordStamp(), Created: now.UnixMilli(), From: &from}
+	if r.inPlace() {
+		begun.Snapshot = tablesource.NewName(r.table, now)
+	}
+	return r.u.st.Record(checkpoint.EventUndoing, begun)
+}
+
+// recordStamp is a timestamp that says that an undo is begun.
+func (r *restore) recordStamp() int64 {
+	if r.stamp == 0 {
+		return 1 // its cells have several
+	}
+	return r.stamp
+}
+
+// ask records that the master is asked, and what is predicted.
+func (r *restore) ask() error {
+	if r.inPlace() {
+		r.result.Snapshot = r.own().Snapshot
+	}
+	return r.u.st.Record(checkpoint.EventRestoring, checkpoint.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
+}
+
+// service takes the table out of service or puts it into service.
+func (r *restore) service(ctx context.Context, on bool) error {
+	return cluster.Failure(table.SetService(ctx, r.u.c, r.table, on))
+}
+
+// takeOffline takes the table out of service and predicts the loss again where it was written to since: from now on nobody can.
+func (r *restore) takeOffline(ctx context.Context) error {
+	err := r.reconsider(ctx)
+	if err == nil {
+		err = r.ask()
+	}
+	if err != nil && r.u.st.Check(ctx) == nil {
+		return r.withdrawRestore(ctx, err)
+	}
+	return err
+}
+
+func (r *restore) reconsider(ctx context.Context) error {
+	if r.seen == nil { // an earlier attempt has predicted
+		if err := r.suits(ctx); err != nil {
+			return err
+		}
+	}
+	r.u.o.Events.Note("the table is taken out of service", "table", r.table.String())
+	if err := r.service(ctx, false); err != nil {
+		return err
+	}
+	r.u.o.Events.Phase("snapshot")
+	src, err := r.snapshotOf(ctx)
+	if err != nil {
+		return err
+	}
+	if r.seen != nil && r.seen.SameFiles(src.Snapshot) {
+		return nil
+	}
+	if err := r.lookAt(ctx, src.Snapshot); err != nil {
+		return err
+	}
+	return r.judge()
+}
+
+// restore has the master restore the snapshot, and takes a snapshot of the table before it is in service.
+func (r *restore) restore(ctx context.Context) error {
+	r.u.o.Events.Phase("restore")
+	err := r.u.c.RestoreSnapshot(ctx, r.from.Snapshot, r.into, r.u.st.Undo.Restoring.Nonce)
+	if err != nil && (ctx.Err() != nil || !loader.Refused(err)) {
+		return fail.With(fail.Load, fmt.Errorf("undo of job %s, which the same command resumes: %w", r.job, err))
+	}
+	if err != nil {
+		if done, refused := r.afterRefusal(ctx, err); !done {
+			return refused
+		}
+	}
+	src, err := job.OpenSnapshot(ctx, r.u.env, r.u.st, r.into, checkpoint.PlaceRestored)
+	if err != nil {
+		return err
+	}
+	if err := src.Close(ctx); err != nil {
+		return err
+	}
+	return r.u.st.Record(checkpoint.EventRestored, checkpoint.TurnRecord{Number: r.number, Table: r.into.String()})
+}
+
+// afterRefusal looks whether a request that is refused was done before, by one whose answer was lost. If not, nothing was changed.
+func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err error) {
+	cause = cluster.Failure(cause)
+	if !r.inPlace() {
+		if _, err := r.u.c.Describe(ctx, r.into); err == nil {
+			return true, nil // it is verified next
+		}
+		return false, r.withdrawRestore(ctx, cause)
+	}
+	was, err := r.snapshotOf(ctx)
+	if err != nil {
+		return false, fmt.Errorf("%w; %w", cause, err)
+	}
+	now, err := job.OpenSnapshot(ctx, r.u.env, r.u.st, r.table, checkpoint.PlaceRestored)
+	if err != nil {
+		return false, fmt.Errorf("%w; %w", cause, err)
+	}
+	if was.Snapshot.SameFiles(now.Snapshot) {
+		if err := r.u.st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored); err != nil {
+			return false, fmt.Errorf("%w; %w", cause, err)
+		}
+		return false, r.withdrawRestore(ctx, cause)
+	}
+	return true, nil
+}
+
+// putOnline puts the table into service again.
+func (r *restore) putOnline(ctx context.Context) error {
+	if err := r.service(ctx, true); err != nil {
+		return fmt.Errorf("table %s is restored and not yet in service, which the same command ends: %w", r.table, err)
+	}
+	r.u.o.Events.Note("the table is in service", "table", r.table.String())
+	return nil
+}
+
+// verifyRestored compares the table with what was predicted, by the snapshot that was taken before it was in service.
+func (r *restore) verifyRestored(ctx context.Context) error {
+	u := r.u
+	u.o.Events.Phase("verify")
+	r.result.Verify = u.o.Verify
+	if r.stamp != 0 {
+		left := int64(0)
+		req := loader.ScanRequest{Table: r.into, MinTime: r.stamp, MaxTime: r.stamp + 1, KeysOnly: true}
+		if err := u.c.Scan(ctx, req, func(loader.Row) error { left++; return nil }); err != nil {
+			return cluster.Failure(err)
+		}
+		if left > 0 {
+			return r.notRestored("%s have cells of timestamp %d", setting.Count(left, "row"), r.stamp)
+		}
+	}
+	if u.o.Verify == "full" {
+		src, err := job.OpenSnapshot(ctx, u.env, u.st, r.into, checkpoint.PlaceRestored)
+		if err != nil {
+			return err
+		}
+		newest, kept, err := r.digestOf(ctx, src.Snapshot, u.read)
+		if err != nil {
+			return tablesource.FilesFailure(err)
+		}
+		want := u.st.Undo.Restoring.Undo.Restore
+		if newest != want.Before {
+			return r.notRestored("want %s, got %s", want.Before, newest)
+		}
+		if kept != want.Versions {
+			u.o.Events.Warn("the table has other older versions than the snapshot: a compaction has dropped some", "table", r.into.String(), "snapshot", want.Versions.String(), "found", kept.String())
+		}
+	}
+	return u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: r.number, Table: r.table.String()})
+}
+
+// endRestore deletes the snapshots of the undo and records that nothing is left to do. What others have lost stays in the one of the
+// table as it was.
+func (r *restore) endRestore(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	st, s := r.u.st, r.result.Restore
+	if err := fail.With(fail.Load, st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored)); err != nil {
+		return err
+	}
+	if r.inPlace() && (s.Loses() || st.Undo.Differs && r.u.o.Verify != "full") {
+		r.result.Snapshot = r.own().Snapshot
+		r.u.o.Events.Warn("the snapshot of the table from before the undo is kept, since others have lost something: delete it by hand", "table", r.table.String(), "snapshot", r.result.Snapshot)
+		if err := st.ForgetSnapshot(checkpoint.PlaceUndone(r.number)); err != nil {
+			return err
+		}
+	} else {
+		r.result.Snapshot = ""
+		if err := r.u.dropSnapshots(ctx); err != nil {
+			return err
+		}
+	}
+	return st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: r.result})
+}
