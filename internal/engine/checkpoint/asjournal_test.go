@@ -121,6 +121,11 @@ func everyEvent() []struct {
 		{EventTableUndone, TurnRecord{1, "x"}},
 		{EventTable, TurnRecord{0, "t"}},
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}},
+		{EventUndoing, UndoRecord{Timestamp: 7, Created: 9, Snapshot: "now", From: &RestoredFrom{Snapshot: "before", Created: 3, Discard: true}}},
+		{EventRestoring, RestoringRecord{Undo: &result.Undo{Timestamp: 7, By: "snapshot", Restore: &result.Restore{Removed: 2}}, Nonce: 1<<63 | 1}},
+		{EventRestored, TurnRecord{0, "t"}},
+		{EventTableUndone, TurnRecord{0, "t"}},
+		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}},
 	}
 }
 

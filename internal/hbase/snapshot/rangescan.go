@@ -66,6 +66,9 @@ func (c *RangeScan) Cell() *hfile.Cell { return c.sc.Cell() }
 // NewRow reports whether it is the first of its row.
 func (c *RangeScan) NewRow() bool { return c.sc.NewRow() }
 
+// Loaded is [Scan.Loaded] of the current cell.
+func (c *RangeScan) Loaded() bool { return c.sc.Loaded() }
+
 // Err is why Next has ended, nil at the end of the range.
 func (c *RangeScan) Err() error { return c.err }
 

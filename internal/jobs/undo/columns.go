@@ -32,6 +32,7 @@ type columns struct {
 	row, qualifier []byte          // of the current column
 	family         string
 	own            bool // the load's cell is seen
+	loaded         bool // and no compaction has written it again
 	seen           bool // a cell is seen without the load, of:
 	stamp          int64
 	value, hash    []byte
@@ -70,7 +71,7 @@ func (c *columns) next() (bool, error) {
 			c.startRow()
 		}
 		c.row, c.qualifier, c.family = append(c.row[:0], at.Row...), append(c.qualifier[:0], at.Qualifier...), string(at.Family)
-		c.own, c.seen = false, false
+		c.own, c.loaded, c.seen = false, false, false
 		for first := true; c.more; first, c.more = false, c.scan.Next() {
 			at := c.scan.Cell()
 			if !first && (c.scan.NewRow() || c.family != string(at.Family) || !bytes.Equal(c.qualifier, at.Qualifier)) {
@@ -109,7 +110,9 @@ func (c *columns) cell(at *hfile.Cell) error {
 	}
 	if c.load.stamp != 0 && c.load.ofLoad(at) {
 		c.written++
-		c.own = c.own || with
+		if with {
+			c.own, c.loaded = true, c.scan.Loaded()
+		}
 	}
 	if c.load.replaced(at) {
 		return nil
@@ -268,7 +271,9 @@ func (j *lossJoin) column(order int) {
 		j.lost(&j.part.Deleted, n.row)
 	case n.seen:
 		j.lost(&j.part.Written, n.row)
-	case b.seen: // a compaction has dropped what the load's cell hides
+	case b.seen && n.loaded && !b.load.replaces: // no compaction has dropped what the load's cell hides
+		j.lost(&j.part.Deleted, n.row)
+	case b.seen:
 		j.part.Restored++
 	}
 }
