@@ -16,8 +16,8 @@ import (
 
 func newLoadCmd(g *globals) *cobra.Command {
 	c, watch, limits, fresh := &clusterFlags{}, &watchFlags{}, &limitFlags{}, &freshFlags{}
-	var table, verify, staging, way, phoenix, replicate, compact string
-	var maxFiles int
+	var table, verify, staging, way, phoenix, replicate, compact, snapshot string
+	var maxFiles, keepSnapshots int
 	var trust, skipCode, quiet bool
 	var state checkpoint.Options
 	cmd := &cobra.Command{
@@ -49,6 +49,9 @@ there is something else in DIR.`,
 			if err := abilities.Verifies(abilities.Load, verify, "full", "off"); err != nil {
 				return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
 			}
+			if err := checkKept(snapshot, keepSnapshots); err != nil {
+				return err
+			}
 			stage, _ := loader.ParseStage(way) // which is one of the values of its setting
 			if err := limits.check(cmd); err != nil {
 				return err
@@ -73,7 +76,7 @@ there is something else in DIR.`,
 			}
 			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust, CompactAfter: compact, Quiet: quiet, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Snapshot: snapshot, KeepSnapshots: keepSnapshots, TrustFiles: trust, CompactAfter: compact, Quiet: quiet, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events,
 				Replace: asked.Replace, MaxDeletes: asked.MaxDeletes, ReplaceRejected: asked.ReplaceRejected, Into: fresh.into, Splits: fresh.splitsOfFiles(env, args[0], points)})
 			if err := s.end(r, err); err != nil {
@@ -100,7 +103,7 @@ there is something else in DIR.`,
 	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &staging})
 	addState(cmd.Flags(), &state.Dir)
 	settings.Bind(cmd.Flags(), settings.To{
-		"job-id": &state.JobID, "lock-wait": &state.LockWait, "restart": &state.Restart, "skip-exit-code": &skipCode, "trust-files": &trust, "compact-after": &compact, "quiet-table": &quiet, "max-files": &maxFiles, "load-mode": &way,
+		"job-id": &state.JobID, "lock-wait": &state.LockWait, "restart": &state.Restart, "skip-exit-code": &skipCode, "trust-files": &trust, "compact-after": &compact, "quiet-table": &quiet, "max-files": &maxFiles, "snapshot": &snapshot, "keep-snapshots": &keepSnapshots, "load-mode": &way,
 		"replicate": &replicate, "phoenix-indexes": &phoenix, "verify": &verify,
 	})
 	return cmd

@@ -22,16 +22,17 @@ type runOptions struct {
 	watchFlags
 	engineFlags
 	freshFlags
-	staging  string
-	keep     bool
-	stage    string
-	maxFiles int
-	snapshot string
-	quiet    bool
-	compact  string // compactions that are asked for at the end
-	state    checkpoint.Options
-	skipCode bool
-	also     []string // directories of the configurations of further clusters
+	staging       string
+	keep          bool
+	stage         string
+	maxFiles      int
+	snapshot      string
+	keepSnapshots int
+	quiet         bool
+	compact       string // compactions that are asked for at the end
+	state         checkpoint.Options
+	skipCode      bool
+	also          []string // directories of the configurations of further clusters
 }
 
 func newRunCmd(g *globals) *cobra.Command {
@@ -85,7 +86,7 @@ loading calls and hours below.`,
 	o.watchFlags.add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
 	o.freshFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "compact-after": &o.compact, "quiet-table": &o.quiet, "also": &o.also})
+	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "keep-snapshots": &o.keepSnapshots, "compact-after": &o.compact, "quiet-table": &o.quiet, "also": &o.also})
 	addState(cmd.Flags(), &o.state.Dir)
 	settings.Bind(cmd.Flags(), settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode, "keep-staging": &o.keep})
 	return cmd
@@ -94,6 +95,9 @@ loading calls and hours below.`,
 func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.dropOld != "" {
 		return o.drop(cmd, g)
+	}
+	if err := checkKept(o.snapshot, o.keepSnapshots); err != nil {
+		return err
 	}
 	points, err := o.splitKeys()
 	if err != nil {
@@ -144,7 +148,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		runJob = job.RunOnClusters
 	}
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Also: o.also, Splits: o.splitsOf(env, spec, work, points)})
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, KeepSnapshots: o.keepSnapshots, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Also: o.also, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}
@@ -156,6 +160,14 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	if r.Already && o.skipCode {
 		return errAlready
+	}
+	return nil
+}
+
+// checkKept refuses to delete snapshots of earlier jobs for a job that takes none.
+func checkKept(snapshot string, keep int) error {
+	if keep > 0 && snapshot == "" {
+		return usageError{settings.AboutFlags(errors.New("--keep-snapshots needs --snapshot: it deletes those of earlier jobs"), "keep-snapshots", "snapshot")}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ var groups = []struct{ title, flags string }{
 		"skip-end charset extra missing parse partitions where read-by"},
 	{"Which rows", "filter filtered-file bad-records reject-file duplicates duplicates-file expect-records allow-empty timestamp"},
 	{"HFiles", "compression compression-level encoding bloom block-size max-file-size"},
-	{"Loading and verification", "verify snapshot staging keep-staging load-mode max-files replicate phoenix-indexes trust-files compact-after quiet-table also"},
+	{"Loading and verification", "verify snapshot keep-snapshots staging keep-staging load-mode max-files replicate phoenix-indexes trust-files compact-after quiet-table also"},
 	{"In place of what a table holds", "replace into drop-old max-deletes replace-rejected"},
 	{"Estimates", "exact suggest skew svg split-size"},
 	{"Limits", "memory workers spill-dir spill-limit upload-limit upload-streams load-concurrency only-between timeout"},

@@ -20,8 +20,8 @@ type QuietRecord struct {
 	Over  bool              `json:"over,omitempty"`
 }
 
-// quietAttributes are the attributes of a table that let HBase change its regions (TableDescriptorBuilder, HBase 2.4).
-func quietAttributes() []string {
+// QuietAttributes are the attributes of a table that let HBase change its regions (TableDescriptorBuilder, HBase 2.4).
+func QuietAttributes() []string {
 	return []string{"SPLIT_ENABLED", "MERGE_ENABLED", "NORMALIZATION_ENABLED"}
 }
 
@@ -47,7 +47,7 @@ func (st *Job) KeepQuiet(ctx context.Context, c *loader.Cluster, table loader.Ta
 			return cluster.Failure(err)
 		}
 		r = QuietRecord{Table: table.String(), Was: map[string]string{}}
-		for _, key := range quietAttributes() {
+		for _, key := range QuietAttributes() {
 			if now := t.Attributes[key]; now != off {
 				r.Was[key] = now
 			}

@@ -28,6 +28,9 @@ type LoadOptions struct {
 	Verify  string // full, when the directory has a manifest, or off
 	Staging string // directory on HDFS for files that are uploaded, default that of [staging.Base]
 	Stage   loader.Stage
+	// Snapshot and KeepSnapshots are those of [RunOptions].
+	Snapshot      string
+	KeepSnapshots int
 	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
 	MaxFiles int
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.

@@ -46,6 +46,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	start := time.Now()
 	d := &dirLoad{o: o, given: dir}
 	d.env, d.run.o.Events, d.run.o.Gate = env, o.Events, o.Gate
+	d.run.o.Snapshot, d.run.o.KeepSnapshots, d.run.o.State = o.Snapshot, o.KeepSnapshots, o.State
 	name, err := d.target(table)
 	if err != nil {
 		return nil, err

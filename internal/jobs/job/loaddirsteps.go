@@ -69,6 +69,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 		{Name: "keep the table quiet", Run: func(ctx context.Context) error { return d.keepQuiet(ctx, d.o.Quiet) }},
 		{Name: "check that the table can be verified", Done: func() bool { return loading || !local }, Run: d.replaceable},
 		{Name: "upload local files", Done: func() bool { return loading || !local }, Run: func(ctx context.Context) error { return d.upload(ctx, staged) }},
+		{Name: "take the snapshot", Run: d.snapshot},
 		{Name: "compare with what is replaced", Run: func(ctx context.Context) (err error) { files, err = d.compared(ctx, staged); return err }},
 		{Name: "load the files", Run: func(ctx context.Context) (err error) { rows, err = d.load(ctx, files); return err }},
 		{Name: "verify the table", Done: func() bool { return !d.verifies() && d.st.History.Replace == nil }, Run: func(ctx context.Context) error { return d.verifyRows(ctx, rows) }},
@@ -78,6 +79,7 @@ func (d *dirLoad) steps(table string) []checkpoint.Step {
 			return nil
 		}},
 		{Name: "give the table back", Run: d.giveBack},
+		{Name: "delete older snapshots", Run: d.dropOlder},
 		{Name: "end the job", Run: d.end},
 	}
 }

@@ -28,7 +28,9 @@ type RunOptions struct {
 	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
 	Stage    loader.Stage // the load mode, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
-	State    checkpoint.Options
+	// KeepSnapshots is how many snapshots stay that jobs of the state directory have taken before loading the table, this one's among them; 0: all.
+	KeepSnapshots int
+	State         checkpoint.Options
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
 

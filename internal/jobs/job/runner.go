@@ -202,7 +202,7 @@ func (j *run) steps() []checkpoint.Step {
 			return nil
 		}})
 	}
-	steps = append(steps, checkpoint.Step{Name: "give the tables back", Run: j.giveBack})
+	steps = append(steps, checkpoint.Step{Name: "give the tables back", Run: j.giveBack}, checkpoint.Step{Name: "delete older snapshots", Run: j.dropOlder})
 	return append(steps, checkpoint.Step{Name: "end the job", Run: func(ctx context.Context) error { return j.end(ctx, done) }})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
@@ -51,6 +53,38 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	j.result.Snapshot = name
 	return j.st.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
+}
+
+// dropOlder deletes the snapshots that earlier jobs of the state directory have taken before they loaded the table, but for so many of the newest as
+// are to stay. What cannot be deleted is a warning. One of the same name that a job did not take stays.
+func (j *run) dropOlder(ctx context.Context) error {
+	if j.o.KeepSnapshots == 0 || j.st.Dir == "" {
+		return nil
+	}
+	jobs, err := checkpoint.ReadAll(filepath.Dir(j.st.Dir))
+	if err != nil {
+		return err
+	}
+	jobs = slices.DeleteFunc(jobs, func(s *checkpoint.State) bool {
+		return s.Job == filepath.Base(j.st.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoUnderWay
+	})
+	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
+	for _, s := range jobs[min(len(jobs), j.o.KeepSnapshots-1):] {
+		trace, err := checkpoint.ReadTrace(s.Dir)
+		var created int64
+		var there bool
+		if err == nil {
+			created, there, err = j.c.SnapshotTime(ctx, j.facts.Name, s.Snapshot)
+		}
+		if err == nil && there && created == trace.Snapshotting.Created {
+			err = j.c.DeleteSnapshot(ctx, j.facts.Name, s.Snapshot)
+			j.o.Events.Note("an older snapshot is deleted", "snapshot", s.Snapshot, "job", s.Job)
+		}
+		if err != nil {
+			j.o.Events.Warn("an older snapshot is left behind", "snapshot", s.Snapshot, "job", s.Job, "error", err)
+		}
+	}
+	return ctx.Err()
 }
 
 // snapshotSkew is how far the clocks of the master and of an earlier attempt's

@@ -33,6 +33,7 @@ type restore struct {
 	info loader.SnapshotInfo
 
 	before *tablesource.Source // the snapshot from before the load
+	quiet  map[string]string   // attributes that the table gets back as they are now
 	seen   *snapshot.Snapshot  // the table as it was when the loss was predicted; nil: it was predicted by another process
 }
 
@@ -274,6 +275,12 @@ func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
 			}
 		}
 	}
+	r.quiet = map[string]string{}
+	for _, key := range checkpoint.QuietAttributes() {
+		if was, now := before.Attributes[key], today.Attributes[key]; was == "false" && now != was {
+			r.quiet[key], before.Attributes[key] = now, now // the load kept the table quiet when it took the snapshot
+		}
+	}
 	differ("", before.Attributes, today.Attributes)
 	differ("", before.Configuration, today.Configuration)
 	for _, f := range today.Families {
@@ -339,6 +346,7 @@ func (r *restore) withdrawRestore(ctx context.Context, cause error) error {
 			return errors.Join(cause, fmt.Errorf("table %s may be out of service, the same command puts it into service: %w", r.table, err))
 		}
 	}
+	r.u.st.GiveBackTables(ctx, r.u.c, r.u.o.Events)
 	if err := r.u.dropSnapshots(ctx); err != nil {
 		return errors.Join(cause, err)
 	}

@@ -41,6 +41,11 @@ func (r *restore) ask() error {
 	if r.inPlace() {
 		r.result.Snapshot = r.own().Snapshot
 	}
+	if len(r.quiet) > 0 {
+		if err := r.u.st.Record(checkpoint.EventQuiet, checkpoint.QuietRecord{Table: r.into.String(), Was: r.quiet}); err != nil {
+			return err
+		}
+	}
 	return r.u.st.Record(checkpoint.EventRestoring, checkpoint.RestoringRecord{Undo: r.result, Nonce: loader.NewNonce()})
 }
 
@@ -183,6 +188,7 @@ func (r *restore) endRestore(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	st, s := r.u.st, r.result.Restore
+	st.GiveBackTables(ctx, r.u.c, r.u.o.Events)
 	if err := fail.With(fail.Load, st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored)); err != nil {
 		return err
 	}

@@ -1,0 +1,83 @@
+package undo_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/jobs/undo"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/test/jobtest"
+)
+
+// TestUndoBySnapshotOfOtherJobs: jobs that markers do not undo are undone by the snapshot that they took: a run that has replaced the table's rows and kept it quiet, and
+// a load of a directory, whose cells nothing distinguishes from others'. Of snapshots of earlier jobs so many stay as are asked for.
+func TestUndoBySnapshotOfOtherJobs(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 1, "ROW")
+	n.load(1, 0, 200)
+	want := n.digest()
+	s := n.spec(2, 100, 300)
+	s.Replace, s.MaxDeletes = true, "100%"
+	before := n.name() + "-replaced"
+	r, err := job.Run(t.Context(), n.env, jobtest.Resolve(t, s), job.RunOptions{State: checkpoint.Options{Dir: n.state}, Snapshot: before, Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.drop(before) })
+	n.compact()
+	if _, err := undo.Run(t.Context(), n.env, r.Job, undo.Options{}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "restores snapshot "+before) {
+		t.Errorf("a replacement is undone by markers, or the other way is not named: %v", err)
+	}
+	u, err := undo.Run(t.Context(), n.env, r.Job, undo.Options{By: undo.BySnapshot})
+	if err != nil || u.Restore.Restored != 600 || u.Restore.Removed != 600 || u.Restore.Loses() {
+		t.Fatalf("the replacement: %+v, %v", u.Restore, err)
+	}
+	n.undoneBy(r.Job, want, "the replacement", before)
+	if d, err := n.cluster.AdminT(t).Run(t.Context(), "describe", n.table); err != nil || strings.Contains(d, "SPLIT_ENABLED => 'false'") {
+		t.Errorf("the table is quiet: %s, %v", d, err)
+	}
+
+	loaded := n.loadDir(before + "2")
+	n.only(before + "2") // the older one is deleted
+	_, err = undo.Run(t.Context(), n.env, loaded, undo.Options{By: undo.BySnapshot})
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "600 cells would be lost that the snapshot lacks: the load's") {
+		t.Errorf("a load of a directory: %v", err)
+	}
+	u, err = undo.Run(t.Context(), n.env, loaded, undo.Options{By: undo.BySnapshot, Discard: true})
+	if err != nil || u.Snapshot == "" || !u.Restore.Unmarked {
+		t.Fatalf("the load of a directory: %+v, %v", u, err)
+	}
+	kept := []string{before + "2", u.Snapshot}
+	slices.Sort(kept)
+	n.undoneBy(loaded, want, "the load of a directory", kept...)
+	n.drop(u.Snapshot)
+}
+
+// loadDir builds a night's files and loads their directory after a snapshot, the only one that stays. It gives the directory of the load's job.
+func (n *nights) loadDir(snapshot string) string {
+	n.t.Helper()
+	s := n.spec(3, 100, 300)
+	bin, out := jobtest.Program(n.t), filepath.Join(n.t.TempDir(), "files")
+	for _, args := range [][]string{
+		{"build", "--table", n.table, "--key", "id", "--input", s.Inputs[0], "--out", out},
+		{"load", "--table", n.table, "--state", n.state, "--snapshot", snapshot, "--keep-snapshots", "1", out},
+	} {
+		cmd := exec.CommandContext(n.t.Context(), bin, args...)
+		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+n.cluster.ConfDir(), "HBASE_CONF_DIR="+n.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			n.t.Fatalf("%s: %v\n%s", args, err, out)
+		}
+	}
+	n.t.Cleanup(func() { n.drop(snapshot) })
+	jobs, err := checkpoint.ReadAll(n.state)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return jobs[0].Dir
+}
