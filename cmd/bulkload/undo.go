@@ -162,7 +162,7 @@ func printRestore(line func(name, format string, args ...any), r *result.Undo) {
 	if r.Into == "" {
 		line("removes", "%s of the load that readers see", setting.Count(s.Removed, "cell"))
 		line("restores", "%s that the load has overwritten", setting.Count(s.Restored, "older cell"))
-		line("loses", "%s that others wrote since the snapshot, and %s of theirs, in %s", setting.Count(s.Written, "cell"), setting.Count(s.Deleted, "delete"), setting.Count(s.Rows, "row"))
+		line("loses", "%s that others wrote since the snapshot, and %s by others, in %s", setting.Count(s.Written, "cell"), setting.Count(s.Deleted, "delete"), setting.Count(s.Rows, "row"))
 	}
 	line("then", "%s, %s", setting.Count(s.Before.Rows, "row"), setting.Count(s.Before.Cells, "cell"))
 }

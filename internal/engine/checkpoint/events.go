@@ -120,7 +120,7 @@ func EventInfos() []EventInfo {
 		{EventDropped, DropRecord{}, true, "after it is dropped"},
 		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed"},
 		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then"},
-		{EventRestoring, RestoringRecord{}, true, "before the master is asked to restore a snapshot of before the load, into the table, which is out of service, or into a new one"},
+		{EventRestoring, RestoringRecord{}, true, "before the master is asked to restore a snapshot from before the load, into the table, which is out of service, or into a new one"},
 		{EventRestored, TurnRecord{}, true, "after it has, before the table is put into service"},
 		{EventTableUndone, TurnRecord{}, true, "after the load is taken out of a table, and that was verified; the next one's files follow"},
 		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},

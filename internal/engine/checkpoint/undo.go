@@ -35,7 +35,7 @@ type UndoRecord struct {
 
 	Tables []UndoTable `json:"tables,omitempty"` // what further tables have of their own, in the order of loading
 
-	From *RestoredFrom `json:"from,omitempty"` // by a snapshot of before the load; nil: by markers
+	From *RestoredFrom `json:"from,omitempty"` // by a snapshot from before the load; nil: by markers
 }
 
 // RestoredFrom is a snapshot from before a load, which a table is to get back.

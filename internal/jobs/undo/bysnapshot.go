@@ -152,6 +152,15 @@ func (r *restore) free(ctx context.Context) error {
 	if now.State != loader.Enabled {
 		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
 	}
+	if r.u.o.Verify == "range" && r.stamp != 0 && r.inPlace() {
+		var families []string
+		for _, f := range now.Families {
+			families = append(families, f.Name)
+		}
+		if err := r.u.c.MayRead(ctx, r.table, families...); err != nil {
+			return cluster.Failure(err)
+		}
+	}
 	if !r.inPlace() {
 		switch _, err := r.u.c.Describe(ctx, r.into); {
 		case err == nil:

@@ -39,6 +39,7 @@ func killedCommands() []killedCommand {
 		{name: "load", prepare: prepareLoad, once: true},
 		{name: "table", prepare: prepareTable, once: true},
 		{name: "compare", prepare: prepareCompare},
+		{name: "restore", prepare: prepareRestore},
 	}
 }
 
@@ -216,27 +217,46 @@ func prepareRekey(ctx context.Context, r *KillRound) ([]string, error) {
 }
 
 func prepareUndo(ctx context.Context, r *KillRound) ([]string, error) {
-	old, err := r.loaded(ctx)
-	if err != nil {
-		return nil, err
+	old, with, args, err := r.loadedTwice(ctx)
+	r.before = digest(with, family)
+	r.expect(r.table, old)
+	return append(args, "--staging="+r.stage), err
+}
+
+// prepareRestore has a load taken back by a snapshot, in place or into a new table. The snapshot's name is not like those that a command takes for itself.
+func prepareRestore(ctx context.Context, r *KillRound) ([]string, error) {
+	snapshot := "before" + strings.NewReplacer(":", "", "-", "").Replace(r.table)
+	old, with, args, err := r.loadedTwice(ctx, "--snapshot="+snapshot)
+	args = append(args, "--by=snapshot")
+	if into := oneOf(r.rand, "", "", r.table+"_new"); into != "" {
+		r.expect(r.table, with)
+		r.expect(into, old)
+		return append(args, "--into="+into), err
 	}
-	records := r.changed(old)
+	r.expect(r.table, old)
+	return args, err
+}
+
+// loadedTwice makes the table with some records and loads others over them. It gives the rows before and after the second load, and the command that
+// undoes it.
+func (r *KillRound) loadedTwice(ctx context.Context, more ...string) (old, with []row, undo []string, err error) {
+	first, err := r.loaded(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	records := r.changed(first)
 	input, err := r.writeInput("in.csv", records)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	out, err := r.give(ctx, r.loadArgs(input, "--verify=off", "--job-id=second")...)
+	out, err := r.give(ctx, r.loadArgs(input, append(more, "--verify=off", "--job-id=second")...)...)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	r.before = digest(overlay(plainRows(old, byID), plainRows(records, byID)), family)
-	r.expect(r.table, plainRows(old, byID))
 	var result struct{ Job string }
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil {
-		return nil, err
-	}
-	return []string{"undo", "--output=json", "--job=" + filepath.Base(result.Job), "--state=" + r.state, "--staging=" + r.stage}, nil
+	err = json.Unmarshal([]byte(lines[len(lines)-1]), &result)
+	return plainRows(first, byID), overlay(plainRows(first, byID), plainRows(records, byID)), []string{"undo", "--output=json", "--job=" + filepath.Base(result.Job), "--state=" + r.state}, err
 }
 
 func prepareExport(ctx context.Context, r *KillRound) ([]string, error) {

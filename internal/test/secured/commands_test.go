@@ -41,6 +41,12 @@ func testCommands(t *testing.T, s *site) {
 		holds(t, "commands")
 		s.must(t, "undo", "--job", filepath.Base(r.Job))
 		counts(t, "commands", "0")
+		before := testcheck.Name(t)
+		testcheck.Must(t, json.Unmarshal([]byte(s.must(t, append(loading, "--restart", "--snapshot", before)...).out), &r))
+		holds(t, "commands")
+		s.must(t, "undo", "--job", filepath.Base(r.Job), "--by", "snapshot")
+		counts(t, "commands", "0")
+		s.adm(t, "restore", "commands", before) // takes the snapshot
 		s.must(t, append(loading, "--restart")...)
 		holds(t, "commands")
 	}) {
