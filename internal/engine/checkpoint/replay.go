@@ -239,6 +239,9 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventSnapshotting, EventSnapshot:
 		s, err := Decode[SnapshotRecord](r)
 		s.At = r.Time
+		if s.Snapshot == h.Snapshotting.Snapshot {
+			s.Created = cmp.Or(s.Created, h.Snapshotting.Created)
+		}
 		if h.Snapshotting = s; Event(r.Event) == EventSnapshot {
 			h.Snapshot = s.Snapshot
 			h.step(r, "load")

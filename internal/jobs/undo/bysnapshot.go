@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -261,80 +260,6 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	s.Jobs, s.Settings = jobs, settings
 	r.result.Restore = s
 	return nil
-}
-
-// changed names the settings of the table that are not those of the snapshot. HBase restores no table whose store files would have another
-// tracker (StoreFileTrackerValidationUtils, since 2.5).
-func (r *restore) changed(now *snapshot.Snapshot) ([]string, error) {
-	before, err := loader.DescribedBy(r.table, r.before.Snapshot.Schema)
-	if err != nil {
-		return nil, fail.With(fail.Check, err)
-	}
-	today, err := loader.DescribedBy(r.table, now.Schema)
-	if err != nil {
-		return nil, fail.With(fail.Check, err)
-	}
-	names := map[string]bool{}
-	differ := func(prefix string, a, b map[string]string) {
-		for _, m := range []map[string]string{a, b} {
-			for key := range m {
-				if a[key] != b[key] {
-					names[prefix+key] = true
-				}
-			}
-		}
-	}
-	r.quiet = map[string]string{}
-	for _, key := range checkpoint.QuietAttributes() {
-		if was, now := before.Attributes[key], today.Attributes[key]; was == "false" && now != was {
-			r.quiet[key], before.Attributes[key] = now, now // the load kept the table quiet when it took the snapshot
-		}
-	}
-	differ("", before.Attributes, today.Attributes)
-	differ("", before.Configuration, today.Configuration)
-	for _, f := range today.Families {
-		was, ok := before.Family(f.Name)
-		switch {
-		case !ok:
-			names["family "+f.Name] = true
-		case r.inPlace() && before.FileTracker(was) != today.FileTracker(f):
-			return nil, fail.Errorf(fail.Check, "family %s has the store file tracker %s, and %s in snapshot %s: HBase does not restore it in place", f.Name, today.FileTracker(f), before.FileTracker(was), r.from.Snapshot)
-		default:
-			differ(f.Name+":", was.Attributes, f.Attributes)
-			differ(f.Name+":", was.Configuration, f.Configuration)
-		}
-		if f.Attributes["REPLICATION_SCOPE"] != "" && f.Attributes["REPLICATION_SCOPE"] != "0" && r.inPlace() {
-			r.u.o.Events.Warn("peers of replication keep the load: HBase does not replicate a restored snapshot", "table", r.table.String(), "family", f.Name)
-		}
-	}
-	for _, f := range before.Families {
-		if _, ok := today.Family(f.Name); !ok {
-			names["family "+f.Name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names)), nil
-}
-
-// judge refuses a snapshot that has cells of the load, and a loss that was not allowed.
-func (r *restore) judge() error {
-	s := r.result.Restore
-	if s.InBefore > 0 {
-		return fail.Errorf(fail.Check, "snapshot %s has %s of the load: it was not taken before it", r.from.Snapshot, setting.Count(s.InBefore, "cell"))
-	}
-	r.result.Refused = nil
-	if !r.inPlace() || r.from.Discard {
-		return nil
-	}
-	var errs []error
-	for _, why := range r.lossOf(s) {
-		r.result.Refused = append(r.result.Refused, why.String())
-		errs = append(errs, setting.Errorf("%s", why))
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return fail.With(fail.Check, setting.Errorf("snapshot %s is not restored, and nothing was changed: %w (%s restores it nevertheless; %s makes a new table of it)",
-		r.from.Snapshot, errors.Join(errs...), setting.DiscardWrites, setting.Into))
 }
 
 // notRestored is the error of a table that is not as the snapshot.

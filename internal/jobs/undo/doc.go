@@ -44,6 +44,13 @@
 // its row. All tables are surveyed, and all refusals known, before the first marker is written; markers of all are written
 // before the first is loaded. Each table is verified before the next one is begun, and the journal has that it is done.
 //
+// # By a snapshot
+//
+// A snapshot from before the load takes back what markers cannot, of any load, and with it what others have written since. [snapshot.Snapshot] of before and
+// of now are compared column by column as a reader sees them (columns.go), which says what others lose: a restore in place is refused for it. Nothing is written
+// while it is decided: the table is out of service then. The master does the request of a nonce once, so a killed undo repeats it
+// (restoresteps.go). The table is verified by a snapshot that is taken before it is in service again.
+//
 // # T is never used again
 //
 // A marker hides what is written with T later, until a compaction drops it, which

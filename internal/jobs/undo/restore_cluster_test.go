@@ -1,7 +1,6 @@
 package undo_test
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -15,62 +14,10 @@ import (
 	"time"
 
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/jobs/job"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
-	"bulkload/pkg/loader"
 )
-
-// loadAfter loads a night after a snapshot, which the cluster loses at the end of the test.
-func (n *nights) loadAfter(night, from, to int) (dir, snapshot string) {
-	n.t.Helper()
-	snapshot = n.name() + "-before" + strconv.Itoa(night)
-	r, err := job.Run(n.t.Context(), n.env, jobtest.Resolve(n.t, n.spec(night, from, to)), job.RunOptions{State: checkpoint.Options{Dir: n.state}, Snapshot: snapshot})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { n.drop(snapshot) })
-	return r.Job, snapshot
-}
-
-// name is the table's without its namespace.
-func (n *nights) name() string {
-	_, qualifier, _ := strings.Cut(n.table, ":")
-	return qualifier
-}
-
-// drop deletes a snapshot.
-func (n *nights) drop(snapshot string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.t.Context()), time.Minute)
-	defer cancel()
-	c, err := n.env.Dial(ctx)
-	if err != nil {
-		return
-	}
-	defer c.Close()
-	if name, err := loader.ParseTableName(n.table); err == nil {
-		_ = c.DeleteSnapshot(ctx, name, snapshot)
-	}
-}
-
-// digestOf is what Java's client sees of a table.
-func (n *nights) digestOf(table string) string {
-	n.t.Helper()
-	d, err := n.cluster.AdminT(n.t).Digest(n.t.Context(), table)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return d
-}
-
-// only sees that the table's snapshots are these.
-func (n *nights) only(snapshots ...string) {
-	n.t.Helper()
-	if left := n.left("/hbase/.hbase-snapshot"); !slices.Equal(left, snapshots) {
-		n.t.Errorf("snapshots are %q, want %q", left, snapshots)
-	}
-}
 
 // TestUndoBySnapshot: a night that markers cannot take out, since a compaction has dropped what it overwrote, is taken out by the
 // snapshot from before it: into a new table first, and then in place, when others have lost nothing, or when that is allowed.
@@ -178,25 +125,6 @@ func TestUndoBySnapshotLoses(t *testing.T) {
 	}
 }
 
-// snapshotNow takes a snapshot of the table.
-func (n *nights) snapshotNow(name string) string {
-	n.t.Helper()
-	c, err := n.env.Dial(n.t.Context())
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	defer c.Close()
-	table, err := loader.ParseTableName(n.table)
-	if err == nil {
-		err = c.Snapshot(n.t.Context(), table, n.name()+"-"+name, 0)
-	}
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { n.drop(n.name() + "-" + name) })
-	return n.name() + "-" + name
-}
-
 // TestUndoBySnapshotKilled: an undo by a snapshot that is killed after any of its records leaves a status that says where the table is,
 // and the same command ends it. What others write while it is killed, and the table is still in service, is not lost.
 func TestUndoBySnapshotKilled(t *testing.T) {
@@ -204,7 +132,8 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 	n := newNights(t, 1, "ROW")
 	bin := jobtest.Program(t)
 	n.load(1, 0, 200)
-	for i, after := range []string{"undoing", "read_snapshot:3", "restoring", "restored"} {
+	for i, after := range []string{"undoing", "read_snapshot:3", "restoring", "restored", "restoring: gone", "restoring: clean"} {
+		after, then, _ := strings.Cut(after, ": ")
 		want := n.digest()
 		second, before := n.loadAfter(10+i, 100, 300)
 		n.compact()
@@ -217,6 +146,22 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 		s, err := checkpoint.Read(second)
 		if err != nil || s.Undo != checkpoint.UndoUnderWay || !s.Offline {
 			t.Fatalf("after %s: status says %+v, %v", after, s, err)
+		}
+		switch then {
+		case "gone": // the snapshot, before the master was asked
+			n.drop(before)
+			_, err := undo.Run(t.Context(), n.env, second, undo.Options{})
+			if err == nil || !strings.Contains(err.Error(), "the snapshot does not exist") || n.digest() == want {
+				t.Fatalf("without the snapshot: %v", err)
+			}
+			n.only()
+			if s, err := checkpoint.Read(second); err != nil || s.Undo != "" || s.Offline {
+				t.Fatalf("without the snapshot status says %+v, %v", s, err)
+			}
+			continue
+		case "clean":
+			n.giveUp(second, before)
+			continue
 		}
 		if after == "undoing" { // it is still in service
 			n.admin("put", n.table, "k0001", "f:w", "of another user")
@@ -238,6 +183,24 @@ func TestUndoBySnapshotKilled(t *testing.T) {
 		n.undoneBy(second, want, "after "+after, before)
 		n.drop(before)
 	}
+}
+
+// giveUp removes the job with its undo, which puts the table into service as it is.
+func (n *nights) giveUp(dir, before string) {
+	n.t.Helper()
+	o := checkpoint.CleanOptions{State: n.state, Staging: "/tmp/none", Job: filepath.Base(dir), Remove: true}
+	if _, err := checkpoint.Clean(n.t.Context(), n.env, o); err != nil {
+		n.t.Fatal(err)
+	}
+	if s, err := checkpoint.Read(dir); err != nil || !s.Offline {
+		n.t.Fatalf("a job whose undo is under way is removed: %+v, %v", s, err)
+	}
+	o.Force = true
+	if _, err := checkpoint.Clean(n.t.Context(), n.env, o); err != nil {
+		n.t.Fatal(err)
+	}
+	n.digest() // it is in service
+	n.only(before)
 }
 
 // TestUndoBySnapshotRandomKills: kills at any moment, with splits and merges of the table before and changes between, in place and into a new table.

@@ -1,18 +1,22 @@
 package undo_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
+	"bulkload/pkg/loader"
 )
 
 // TestUndoBySnapshotOfOtherJobs: jobs that markers do not undo are undone by the snapshot that they took: a run that has replaced the table's rows and kept it quiet, and
@@ -80,4 +84,73 @@ func (n *nights) loadDir(snapshot string) string {
 		n.t.Fatal(err)
 	}
 	return jobs[0].Dir
+}
+
+// loadAfter loads a night after a snapshot, which the cluster loses at the end of the test.
+func (n *nights) loadAfter(night, from, to int) (dir, snapshot string) {
+	n.t.Helper()
+	snapshot = n.name() + "-before" + strconv.Itoa(night)
+	r, err := job.Run(n.t.Context(), n.env, jobtest.Resolve(n.t, n.spec(night, from, to)), job.RunOptions{State: checkpoint.Options{Dir: n.state}, Snapshot: snapshot})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { n.drop(snapshot) })
+	return r.Job, snapshot
+}
+
+// name is the table's without its namespace.
+func (n *nights) name() string {
+	_, qualifier, _ := strings.Cut(n.table, ":")
+	return qualifier
+}
+
+// drop deletes a snapshot.
+func (n *nights) drop(snapshot string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.t.Context()), time.Minute)
+	defer cancel()
+	c, err := n.env.Dial(ctx)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	if name, err := loader.ParseTableName(n.table); err == nil {
+		_ = c.DeleteSnapshot(ctx, name, snapshot)
+	}
+}
+
+// digestOf is what Java's client sees of a table.
+func (n *nights) digestOf(table string) string {
+	n.t.Helper()
+	d, err := n.cluster.AdminT(n.t).Digest(n.t.Context(), table)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return d
+}
+
+// only sees that the table's snapshots are these.
+func (n *nights) only(snapshots ...string) {
+	n.t.Helper()
+	if left := n.left("/hbase/.hbase-snapshot"); !slices.Equal(left, snapshots) {
+		n.t.Errorf("snapshots are %q, want %q", left, snapshots)
+	}
+}
+
+// snapshotNow takes a snapshot of the table.
+func (n *nights) snapshotNow(name string) string {
+	n.t.Helper()
+	c, err := n.env.Dial(n.t.Context())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer c.Close()
+	table, err := loader.ParseTableName(n.table)
+	if err == nil {
+		err = c.Snapshot(n.t.Context(), table, n.name()+"-"+name, 0)
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { n.drop(n.name() + "-" + name) })
+	return n.name() + "-" + name
 }

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"bulkload/internal/base/cleanup"
@@ -123,19 +124,27 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 	}
 	was, err := r.snapshotOf(ctx)
 	if err != nil {
-		return false, fmt.Errorf("%w; %w", cause, err)
+		return false, errors.Join(cause, err)
 	}
 	now, err := job.OpenSnapshot(ctx, r.u.env, r.u.st, r.table, checkpoint.PlaceRestored)
 	if err != nil {
-		return false, fmt.Errorf("%w; %w", cause, err)
+		return false, errors.Join(cause, err)
 	}
-	if was.Snapshot.SameFiles(now.Snapshot) {
-		if err := r.u.st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored); err != nil {
-			return false, fmt.Errorf("%w; %w", cause, err)
+	unchanged := was.Snapshot.SameFiles(now.Snapshot)
+	if !unchanged {
+		newest, _, err := r.digestOf(ctx, now.Snapshot, r.u.read)
+		if err == nil && newest == r.u.st.Undo.Restoring.Undo.Restore.Before {
+			return true, nil
 		}
+		cause = errors.Join(cause, err)
+	}
+	if err := r.u.st.DropSnapshots(ctx, r.u.c, checkpoint.PlaceRestored); err != nil {
+		return false, errors.Join(cause, err)
+	}
+	if unchanged {
 		return false, r.withdrawRestore(ctx, cause)
 	}
-	return true, nil
+	return false, fmt.Errorf("table %s is out of service and in part restored, and the same command restores it again: %w", r.table, cause)
 }
 
 // putOnline puts the table into service again.
