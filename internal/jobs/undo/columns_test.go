@@ -120,3 +120,28 @@ func TestLossOfRandomTables(t *testing.T) {
 		}
 	})
 }
+
+// TestLossOfADelete: what others deleted under a cell of the load counts as lost while the files show that no compaction dropped it.
+func TestLossOfADelete(t *testing.T) {
+	cell := func(typ hfile.Type, stamp int64) hfile.Cell {
+		return hfile.Cell{Row: []byte("a"), Family: []byte("f"), Qualifier: []byte("p"), Timestamp: stamp, Type: typ, Value: []byte{}}
+	}
+	older, own, marker := cell(hfile.Put, 100), cell(hfile.Put, labStamp), cell(hfile.DeleteColumn, 150)
+	for name, c := range map[string]struct {
+		make              func(*lab)
+		deleted, restored int64
+	}{
+		"deleted":   {func(l *lab) { l.Load(1, older); l.Load(2, marker); l.Load(3, own) }, 1, 0},
+		"compacted": {func(l *lab) { l.addCompacted([]hfile.Cell{own}) }, 0, 1},
+		"neither":   {func(l *lab) { l.Load(1, older); l.Load(3, own) }, 0, 1},
+	} {
+		before, now := newLab(t, 1, "f"), newLab(t, 1, "f")
+		before.Load(1, older)
+		c.make(now)
+		got, err := now.of([]hfile.Cell{own}).lossBy(t.Context(), before.open(), now.open(), labReading())
+		testcheck.Must(t, err)
+		if got.Deleted != c.deleted || got.Restored != c.restored || got.Removed != 1 || got.Written != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
