@@ -48,18 +48,15 @@ A job of several tables is taken out of all of them, indexes first and its own t
 last, so that no entry of an index is seen whose row is gone.
 
 It refuses, with exit status 3, and changes none of the tables, where something would be lost: when the cells of the
-timestamp are not those that the job wrote, or when a compaction may have dropped
-what they had overwritten.
+timestamp are not those that the job wrote, or when a compaction may have dropped what they had overwritten.
 
---by snapshot restores a snapshot from before the load, that of run --snapshot or another of the
-table: in place, for which the table is out of service for seconds, or --into a new table. All that was written since is lost in place: it is
-counted first, and refused with exit status 3 unless --discard-writes is given.
+--by snapshot restores a snapshot from before the load: in place, with the table out of service meanwhile, or --into a
+new table. In place, what others wrote since is lost: it is counted, and refused with 3 without --discard-writes.
 
 The same command after a crash resumes. The timestamp is never used again for the
 table: run refuses it.`,
 		Example: `  bulkload undo --job check-0123456789ab-cdef01234567 --dry-run
   bulkload undo --job check-0123456789ab-cdef01234567
-  bulkload undo --job check-0123456789ab-cdef01234567 --by snapshot --dry-run
   bulkload undo --job check-0123456789ab-cdef01234567 --by snapshot --into check_before`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
