@@ -147,6 +147,7 @@ func clustersCells() [columns]Cell {
 		Status:       by("internal/jobs/job: TestClustersKilled"),
 		Clean:        by("internal/jobs/job: TestClustersKilled"),
 		Kerberos:     by("internal/test/secured: TestLevels/across"),
+		Part:         no("a run for several clusters reads files, not tables"),
 		Unreplicated: by(test + "/tables"),
 		Quiet:        by(test + "/tables"),
 		Filtered:     by(test + "/tables"),

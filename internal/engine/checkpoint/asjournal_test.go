@@ -44,8 +44,7 @@ func everyEvent() []struct {
 	}
 	undoing := UndoRecord{Timestamp: 7, Snapshot: "s0", Created: 8, Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}}}
 	markers := MarkersRecord{Undo: &result.Undo{Timestamp: 7, Tables: []*result.Undo{{}}}, Files: file("m0"), Tables: []UndoMarkers{{"x", file("m1")}}}
-	plan := PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Splits: []rowkey.Key{rowkey.Key("m")}, Staging: "hdfs://nn/s", Made: made,
-		Inputs: []InputRecord{{Input: "/in.csv", Size: 7, Time: time.Now()}}, Tables: []PlanRecord{{Table: "x"}}}
+	plan := PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Splits: []rowkey.Key{rowkey.Key("m")}, Staging: "hdfs://nn/s", Made: made, Inputs: []InputRecord{{Input: "/in.csv", Size: 7, Time: time.Now()}}, Tables: []PlanRecord{{Table: "x"}}}
 	return []struct {
 		event Event
 		data  any

@@ -129,7 +129,7 @@ func checkClusters(o RunOptions, s spec.Job) error {
 		return fail.With(fail.Config, setting.Errorf("%s needs %s: the HFiles and the journal of each cluster are there", setting.Also, setting.State))
 	case o.Into != "":
 		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: build the HFiles, and load them with %s on each", setting.Into, setting.Into))
-	case o.Snapshot != "":
+	case o.Snapshot != "" || o.KeepSnapshots > 0:
 		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: take the snapshots of all clusters before the load", setting.Snapshot))
 	}
 	for _, input := range s.Inputs {
