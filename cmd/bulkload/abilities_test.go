@@ -59,6 +59,7 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 		{abilities.Clusters, abilities.YARN}:    run(one, "hdfs://nn/x", yarn, also),
 		{abilities.Clusters, abilities.SplitBy}: run(one, dir+"/days", byDirectory, also),
 		{abilities.Clusters, abilities.Files}:   run(one, input, also, "--verify=files"),
+		{abilities.Clusters, abilities.Part}:    run(one, "hbase:s", also),
 		{abilities.Clusters, abilities.Host}:    run(one, input, also, "--state=hbase:states"),
 		{abilities.Run, abilities.Filter}:       run(one, "hdfs://nn/x", yarn, "--filter=salted(v) > ''", "--salt-file="+write("salt", "0123456789abcdef")),
 	}

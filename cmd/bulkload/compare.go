@@ -81,7 +81,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 	o.choiceFlags.add(f)
 	o.limitFlags.add(f)
 	settings.Bind(f, settings.To{"all-versions": &o.allVersions, "timestamps": &o.request.Timestamps, "new-key": &o.request.Key, "old-key": &o.request.OldKey,
-		"b-conf": &o.bConf, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
+		"b-conf": &o.bConf, "digests": &o.options.Digests, "differences": &o.options.Differences, "limit": &o.options.Limit, "repair-b": &o.request.Repair, "staging": &o.options.Staging})
 	addState(f, &o.options.State.Dir)
 	settings.Bind(f, settings.To{"job-id": &o.options.State.JobID, "lock-wait": &o.options.State.LockWait, "restart": &o.options.State.Restart})
 	return cmd
@@ -232,6 +232,9 @@ func printComparison(w io.Writer, r *result.Comparison) {
 	}
 	for _, x := range r.Repairs {
 		fmt.Fprintf(w, "repaired B: %s and %s in %s; before: %s\n", setting.Count(x.Cells, "cell"), setting.Count(x.Markers, "delete marker"), setting.Count(x.Files, "HFile"), x.Found)
+	}
+	if r.Digests != "" {
+		fmt.Fprintf(w, "digests: %s of A, %s of B; of each range in %s\n", r.A.Digest, r.B.Digest, r.Digests)
 	}
 	if r.Equal {
 		fmt.Fprintf(w, "equal, in %s\n", ui.Round(r.Elapsed))

@@ -9,7 +9,7 @@ import (
 
 // groups are the flags of commands by what they are about, in the order of help texts.
 var groups = []struct{ title, flags string }{
-	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key out splits table-splits shares plan share jobs b-conf all-versions timestamps new-key differences repair-b"},
+	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key out splits table-splits shares plan share jobs b-conf all-versions timestamps new-key digests differences repair-b"},
 	{"Rows that are printed", "by limit page prefix full explain"},
 	{"Rows and cells of a table that are read", "from-key to-key key-prefix start-row stop-row row-prefix since until only"},
 	{"What is looked at", "sample values write profile profile-share hide"},

@@ -101,6 +101,7 @@ var table = []Entry{
 	{Flag: "timestamps", Usage: "a cell of the same value and another timestamp differs too"},
 	{Flag: "new-key", Verbatim: true, Usage: "spec of B's keys: A's rows are compared under the keys that rekey --key gives them"},
 	{Flag: "b-conf", Path: "dir", Once: true, Usage: "directory with the Hadoop and HBase configuration of B's cluster (default: A and B are on one cluster)"},
+	{Flag: "digests", Path: "jsonl", Once: true, Usage: "write rows, cells and a digest of each range of rows, of A and of B, into this local file, as JSON lines"},
 	{Flag: "differences", Path: "jsonl", Once: true, Usage: "write the rows that differ into this local file, as JSON lines with their cells"},
 	{Flag: "repair-b", Once: true, Usage: "load into table B what differs, with delete markers for what A lacks, and compare again"},
 	{Flag: "duplicates", Of: "rekey", Own: true, Such: []string{"fail", "first", "last"}, Usage: "rows with the same new key: fail (default), or first or last in the order of their old keys"},

@@ -21,6 +21,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/tablesource"
+	"bulkload/internal/test/bench/data"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
@@ -240,18 +241,8 @@ func TestCompareSides(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	req := p.request()
-	for _, name := range []string{"check.csv", "check.dump", "check.parquet"} {
-		s := jobtest.Spec(t, "check")
-		s.Table, s.Inputs, s.Timestamp = p.names[0], []string{jobtest.Export(t, name)}, 1700000000000
-		if strings.HasSuffix(name, ".dump") {
-			s.Format = "dump"
-		}
-		js := jobtest.Resolve(t, s)
-		req.A = Side{Export: &js, Env: p.env}
-		if r := p.equal(req); r.A.As != "export" {
-			t.Errorf("%+v", r)
-		}
-	}
+	export := p.spec(0)
+	req.A = Side{Export: &export, Env: p.env}
 	filtered := req.A.Export.Spec()
 	filtered.Filter = "md5hex(id) >= '4'"
 	js := jobtest.Resolve(t, filtered)
@@ -267,6 +258,41 @@ func TestCompareSides(t *testing.T) {
 	req.Choice.Ranges = []keyrange.Range{{Start: []byte("2"), Stop: []byte("4")}, {Start: []byte("7")}}
 	if r := p.equal(req); r.A.Rows >= int64(len(p.seen(0, false))) {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestCompareExports compares exports of both tables in each format with the table that one of them has made, and repairs a table by each.
+func TestCompareExports(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	for _, kind := range []data.Table{data.Check, data.Opinion} {
+		table := jobtest.FreshTable(t, p.env, 4, nil)
+		name, err := loader.ParseTableName(table)
+		testcheck.Must(t, err)
+		req := Request{B: Side{Table: name, Env: p.env}, Versions: 1, Timestamps: true}
+		for i, form := range []data.Form{data.CSV, data.Dump, data.Parquet} {
+			file, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: kind, Rows: 500, Seed: 7, Regions: 4}, form)
+			testcheck.Must(t, err)
+			s := jobtest.TableSpec(t, kind, file, string(form))
+			s.Table, s.Timestamp = table, 1700000000000
+			js := jobtest.Resolve(t, s)
+			if i == 0 {
+				_, err := job.Run(t.Context(), p.env, js, job.RunOptions{})
+				testcheck.Must(t, err)
+			}
+			req.A, req.Repair = Side{Export: &js, Env: p.env}, false
+			r := p.equal(req)
+			if r.A.As != "export" || r.A.Rows != 500 {
+				t.Errorf("%s in %s: %+v", kind, form, r)
+			}
+			_, err = p.admin.Run(t.Context(), "put", table, "1-of another", "f:id", "of HBase's client")
+			testcheck.Must(t, err)
+			if r, err := p.run(req); err != nil || r.Equal {
+				t.Errorf("%s in %s: %+v, %v", kind, form, r, err)
+			}
+			req.Repair = true
+			p.equal(req)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ type join struct {
 	// found gets each difference, and after the last one of a row nil. Nil: differences are counted only.
 	found func(*difference) error
 	read  func(rows int64) // gets how many rows of A were read since the last call
+	sums  *summer          // nil: no digests are made
 
 	sum   result.ComparedRange
 	x, y  *hfile.Cell // the current cells; nil at the end
@@ -67,16 +68,19 @@ func (j *join) run(ctx context.Context) error {
 	return j.endRow()
 }
 
-func (j *join) nextA() error { return next(j.a, &j.x, &j.sum.RowsA, &j.sum.CellsA) }
-func (j *join) nextB() error { return next(j.b, &j.y, &j.sum.RowsB, &j.sum.CellsB) }
+func (j *join) nextA() error { return j.next(j.a, &j.x, &j.sum.RowsA, &j.sum.CellsA, &j.sum.SumA) }
+func (j *join) nextB() error { return j.next(j.b, &j.y, &j.sum.RowsB, &j.sum.CellsB, &j.sum.SumB) }
 
 // next moves a side to its next cell, and counts it.
-func next(in cells, cell **hfile.Cell, rows, count *int64) error {
+func (j *join) next(in cells, cell **hfile.Cell, rows, count *int64, sum *uint64) error {
 	if *cell = nil; !in.Next() {
 		return in.Err()
 	}
 	*cell = in.Cell()
 	*count++
+	if j.sums != nil {
+		*sum += j.sums.sum(*cell)
+	}
 	if in.NewRow() {
 		*rows++
 	}

@@ -3,6 +3,7 @@ package compare
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -193,10 +195,29 @@ func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
 	return d
 }
 
+// plainSum is the digest of cells, as docs/compare.md defines it.
+func plainSum(columns map[string][]hfile.Cell, timestamps bool) (sum uint64) {
+	for _, versions := range columns {
+		for _, c := range versions {
+			h := xxhash.New()
+			for _, part := range [][]byte{c.Row, c.Family, c.Qualifier, c.Value} {
+				var n [10]byte
+				_, _ = h.Write(n[:binary.PutUvarint(n[:], uint64(len(part)))])
+				_, _ = h.Write(part)
+			}
+			if timestamps {
+				_ = binary.Write(h, binary.BigEndian, c.Timestamp)
+			}
+			sum += h.Sum64()
+		}
+	}
+	return sum
+}
+
 // found compares by ranges, as a job does.
 func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (sum result.ComparedRange) {
 	t.Helper()
-	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes"}.withDefaults(), ranges: within(cuts, req.Choice.Ranges)}
+	j := &run{req: req, a: a, b: b, now: time.UnixMilli(1000), dir: dir, o: Options{Differences: "yes", Digests: "yes"}.withDefaults(), ranges: within(cuts, req.Choice.Ranges)}
 	for i := range j.ranges {
 		f, err := j.compareRange(t.Context(), i)
 		testcheck.Must(t, err)
@@ -204,6 +225,8 @@ func found(t *testing.T, req Request, a, b *opened, cuts [][]byte, dir string) (
 		sum.RowsB += f.RowsB
 		sum.CellsA += f.CellsA
 		sum.CellsB += f.CellsB
+		sum.SumA += f.SumA
+		sum.SumB += f.SumB
 		sum.Add(f.Differences)
 	}
 	return sum
@@ -241,6 +264,7 @@ func TestJoin(t *testing.T) {
 		}
 		v := req.view(time.Time{})
 		want := plainly(req, columnsOf(x, v), columnsOf(y, v))
+		want.SumA, want.SumB = plainSum(columnsOf(x, v), req.Timestamps), plainSum(columnsOf(y, v), req.Timestamps)
 		dir := t.TempDir()
 		if d := cmp.Diff(want, found(t, req, a, b, cuts, dir)); d != "" {
 			t.Fatalf("%+v: %s", req, d)

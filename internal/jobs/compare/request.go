@@ -72,6 +72,7 @@ type Options struct {
 	ReadBy      tablesource.ReadBy
 	Staging     string // directory on HDFS for what a repair loads, default that of [staging.Base]
 	Differences string // file for the rows that differ; empty: none is written
+	Digests     string // file for the digests of each range; empty: none is made
 	Limit       int    // rows in it at most, default 1000
 	RangeBytes  int64  // of HFiles that one range has, about; default 64 MiB
 }

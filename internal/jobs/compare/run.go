@@ -36,7 +36,8 @@ type run struct {
 	dir string    // of the lists of differences
 
 	a, b   *opened
-	built  bool // there is a directory for HFiles to compare
+	built  bool                         // there is a directory for HFiles to compare
+	found  map[int]result.ComparedRange // of the ranges
 	ranges []keyrange.Range
 	result *result.Comparison
 	fixed  *result.Repair // nil: nothing was repaired
@@ -197,11 +198,13 @@ func (j *run) compareAll(ctx context.Context) error {
 	j.o.Events.Phase("compare")
 	r := j.result
 	r.A, r.B, r.Ranges = j.a.result(), j.b.result(), len(j.ranges)
+	j.found = make(map[int]result.ComparedRange, len(j.ranges))
 	var mu sync.Mutex
 	var next atomic.Int64
-	count := func(f result.ComparedRange) {
+	count := func(i int, f result.ComparedRange) {
 		mu.Lock()
 		defer mu.Unlock()
+		j.found[i] = f
 		r.A.Rows += f.RowsA
 		r.A.Cells += f.CellsA
 		r.B.Rows += f.RowsB
@@ -218,7 +221,7 @@ func (j *run) compareAll(ctx context.Context) error {
 	left := []int{}
 	for i := range j.ranges {
 		if f, ok := known[i]; ok && j.listed(i, f) {
-			count(f)
+			count(i, f)
 			continue
 		}
 		left = append(left, i)
@@ -240,7 +243,7 @@ func (j *run) compareAll(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			count(f)
+			count(left[at], f)
 			if err := j.st.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f}); err != nil {
 				return err
 			}
@@ -260,8 +263,12 @@ func (j *run) workers(ranges int) (int, error) {
 	return max(min(o.Workers, ranges, int(int64(o.Memory)/each)), 1), nil
 }
 
-// listed reports whether the differences of a range that an earlier attempt has compared are still on this machine, if they are asked for.
+// listed reports whether an earlier attempt has made what is asked for of a range: its digests, and a list of its differences that is still on
+// this machine.
 func (j *run) listed(number int, f result.ComparedRange) bool {
+	if j.o.Digests != "" && !f.Digested {
+		return false
+	}
 	if j.o.Differences == "" || f.Rows() == 0 {
 		return true
 	}
@@ -283,6 +290,9 @@ func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRa
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	m := &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1, read: j.o.Events.Read}
+	if j.o.Digests != "" {
+		m.sums, m.sum.Digested = &summer{timestamps: j.req.Timestamps}, true
+	}
 	if j.o.Differences != "" {
 		l := &list{path: listOf(j.dir, number), left: j.o.Limit, join: m}
 		m.found = l.take
@@ -303,8 +313,19 @@ func readFailure(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// list writes the file of differences.
+// list writes the files of digests and of differences.
 func (j *run) list(context.Context) (err error) {
+	r := j.result
+	if r.Digests = j.o.Digests; r.Digests != "" {
+		var a, b uint64
+		for _, f := range j.found {
+			a, b = a+f.SumA, b+f.SumB
+		}
+		r.A.Digest, r.B.Digest = hex64(a), hex64(b)
+		if err := writeDigests(r.Digests, j.ranges, j.found); err != nil {
+			return err
+		}
+	}
 	if j.o.Differences == "" {
 		return nil
 	}

@@ -134,7 +134,7 @@ func checkClusters(o RunOptions, s spec.Job) error {
 	}
 	for _, input := range s.Inputs {
 		if cluster.IsTable(input) {
-			return fail.Errorf(fail.Config, "input %s: %w", input, setting.Errorf("%s reads files only, and loads them into each cluster", setting.Also))
+			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Clusters, abilities.Part))
 		}
 	}
 	if err := abilities.Verifies(abilities.Clusters, s.Verify, "full", "off"); err != nil {

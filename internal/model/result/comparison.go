@@ -18,7 +18,8 @@ type Comparison struct {
 	Different int         `json:"different_ranges"`
 	Found     Differences `json:"differences"`
 	File      string      `json:"differences_file,omitempty"`
-	Listed    int         `json:"listed,omitempty"`  // rows in it
+	Listed    int         `json:"listed,omitempty"` // rows in it
+	Digests   string      `json:"digests_file,omitempty"`
 	Repairs   []Repair    `json:"repairs,omitempty"` // of B, in their order; the rest is what was found after the last
 	Job       string      `json:"job,omitempty"`     // the directory of its state
 
@@ -27,12 +28,14 @@ type Comparison struct {
 
 // ComparedSide is one of the two.
 type ComparedSide struct {
-	Name  string    `json:"name"`           // hbase:TABLE, snapshot:NAME, or a directory
-	As    string    `json:"read_as"`        // snapshot, scan, hfiles, export
-	Time  time.Time `json:"time,omitzero"`  // of the snapshot, or when a scan began
-	Rows  int64     `json:"rows"`           // with cells that were compared
-	Cells int64     `json:"cells"`          // likewise
-	Conf  string    `json:"conf,omitempty"` // directory of the configuration of its cluster, if that is not the command's
+	Name  string    `json:"name"`          // hbase:TABLE, snapshot:NAME, or a directory
+	As    string    `json:"read_as"`       // snapshot, scan, hfiles, export
+	Time  time.Time `json:"time,omitzero"` // of the snapshot, or when a scan began
+	Rows  int64     `json:"rows"`          // with cells that were compared
+	Cells int64     `json:"cells"`         // likewise
+	// Digest has sixteen hexadecimal digits, of all cells that were compared; empty: none was asked for.
+	Digest string `json:"digest,omitempty"`
+	Conf   string `json:"conf,omitempty"` // directory of the configuration of its cluster, if that is not the command's
 }
 
 // Differences are counts of what differs. Rows are counted once, cells too.
@@ -72,6 +75,10 @@ type ComparedRange struct {
 	RowsB  int64 `json:"rows_b"`
 	CellsA int64 `json:"cells_a"`
 	CellsB int64 `json:"cells_b"`
+	// Digested says that SumA and SumB are the sums of the cells.
+	Digested bool   `json:"digested,omitempty"`
+	SumA     uint64 `json:"sum_a,string,omitempty"`
+	SumB     uint64 `json:"sum_b,string,omitempty"`
 	Differences
 }
 
