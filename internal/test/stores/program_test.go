@@ -96,7 +96,7 @@ func TestProgramRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"inspect", "s3://AKIA:" + secret + "@b/x"}, "input s3://…: a bucket's name has no colon: credentials come from the environment, addresses from `endpoint`"},
+		{[]string{"inspect", "s3://AKIA:" + secret + "@b/x"}, "input s3://…: a bucket's name has no colon: credentials come from the environment, addresses from --endpoint"},
 		{[]string{"build", "--table", "t", "--key", "id", "--splits", "hex:4", "--out", t.TempDir(), "--input", "s3://AKIA:" + secret + "@b/x"}, "credentials come from the environment"},
 		{[]string{"inspect", "s3://b/x", "--endpoint", "s3=https://AKIA:" + secret + "@h"}, "--endpoint: endpoint s3=…: credentials do not belong into an endpoint"},
 		{[]string{"inspect", "oss://b/x"}, "oss://b has no address of its own: give the region's with `endpoint`, as oss=https://HOST"},
