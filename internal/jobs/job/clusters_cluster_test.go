@@ -146,7 +146,7 @@ func TestClustersKilled(t *testing.T) {
 	name := buildProgram(t)
 	kills := []string{"sending", "cluster", "done"}
 	if os.Getenv("BULKLOAD_FAULTS") != "" {
-		kills = append(kills, "plan", "written:2", "built", "sending:2", "loaded:2", "verified", "cluster:2")
+		kills = append(kills, "plan", "written:2", "built", "loaded:2", "verified", "cluster:2")
 	}
 	for i, after := range kills {
 		t.Run(after, func(t *testing.T) {
