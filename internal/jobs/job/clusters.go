@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,7 +182,7 @@ func (j *clustersRun) steps() []checkpoint.Step {
 func (j *clustersRun) look(ctx context.Context) error {
 	type seen struct {
 		c     *loader.Cluster
-		facts *cluster.Facts
+		facts []*cluster.Facts // of each table
 		err   error
 	}
 	found := make([]seen, len(j.destinations))
@@ -192,15 +193,15 @@ func (j *clustersRun) look(ctx context.Context) error {
 		}
 		return nil // the others are looked at too
 	})
-	var unreached error
+	var unreached, refused error
+	var facts []*cluster.Facts
 	for i, s := range found {
-		switch {
-		case s.err != nil && s.c != nil:
-			s.c.Close()
-		case s.err == nil && j.c == nil:
-			j.c, j.facts = s.c, s.facts
-		case s.err == nil:
-			s.err = j.sameSalt(s.facts, j.facts)
+		if s.err == nil && facts != nil {
+			s.err = j.sameSalts(facts, s.facts)
+		}
+		if s.err == nil && facts == nil {
+			j.c, facts = s.c, s.facts
+		} else if s.c != nil {
 			s.c.Close()
 		}
 		if s.err == nil {
@@ -208,34 +209,26 @@ func (j *clustersRun) look(ctx context.Context) error {
 		}
 		err := fmt.Errorf("cluster %s: %w", j.destinations[i], s.err)
 		if ctx.Err() != nil || !fail.KindOf(s.err).Retry() {
-			if j.c != nil {
-				j.c.Close()
-				j.c = nil
-			}
-			return err
+			refused = cmp.Or(refused, err)
+			continue
 		}
-		if unreached == nil {
-			unreached = err
-		}
+		unreached = cmp.Or(unreached, err)
 		j.o.Events.Warn("a cluster is not reached, and gets the rows when it is: give the same command again then", "cluster", j.destinations[i].String(), "error", s.err)
 	}
-	if j.c == nil {
-		return unreached
+	if refused != nil || facts == nil {
+		return cmp.Or(refused, unreached)
 	}
+	j.facts = facts[0]
 	j.spec.Table = j.facts.Name.String()
-	return j.findTables(ctx)
+	return j.setTargets(facts)
 }
 
-// lookAt checks what the load into a cluster depends on.
-func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (*cluster.Facts, error) {
-	var first *cluster.Facts
+// lookAt checks what the load into a cluster depends on, and gives what there is to know of each table.
+func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Cluster) (all []*cluster.Facts, err error) {
 	for _, t := range j.spec.Targets() {
 		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)
 		if err != nil {
 			return nil, err
-		}
-		if first == nil {
-			first = facts
 		}
 		s := t.Job
 		if s.Regions, err = s.SaltModulus(facts.Splits); err != nil {
@@ -249,8 +242,9 @@ func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Clust
 		if err != nil {
 			return nil, err
 		}
+		all = append(all, facts)
 	}
-	return first, nil
+	return all, nil
 }
 
 // buildOnce builds the HFiles on local disk, or finds them built.

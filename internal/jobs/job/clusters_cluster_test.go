@@ -95,6 +95,7 @@ func TestClusters(t *testing.T) {
 	t.Parallel()
 	name := buildProgram(t)
 	t.Run("one down", func(t *testing.T) { oneClusterIsDown(t, newTwin(t, name)) })
+	t.Run("own down", func(t *testing.T) { ownClusterIsDown(t, newTwin(t, name)) })
 	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
 	t.Run("tables", severalTablesOnClusters)
 	t.Run("gate", clustersAskGate)
@@ -121,6 +122,22 @@ func oneClusterIsDown(t *testing.T, w *twin) {
 	if code, _, stderr = w.both("", "--also="+w.conf); code != fail.Config.ExitCode() || !strings.Contains(stderr, "again") {
 		t.Errorf("the same cluster twice: exit code %d: %s", code, stderr)
 	}
+}
+
+// ownClusterIsDown: that of the command is the one that is caught up.
+func ownClusterIsDown(t *testing.T, w *twin) {
+	up := w.down(t)
+	there := []string{"HADOOP_CONF_DIR=" + w.conf, "HBASE_CONF_DIR=" + w.conf}
+	w.vars, w.conf = there, w.cluster.ConfDir()
+	code, r, stderr := w.both("")
+	if code != fail.Load.ExitCode() || len(r.Clusters) != 2 || r.Clusters[0].Status != result.PartFailed || r.Clusters[1].Status != result.PartDone {
+		t.Fatalf("exit code %d, %+v: %s", code, r.Clusters, stderr)
+	}
+	up()
+	if code, r, stderr = w.both(""); code != 0 || r.Clusters[0].Status != result.PartDone || r.Clusters[1].Status != result.PartAlready {
+		t.Fatalf("exit code %d, %+v: %s", code, r.Clusters, stderr)
+	}
+	w.judgeBoth()
 }
 
 // otherSaltsAreRefused: readers of the second table would not find rows of the first one's salts. Nothing is loaded into either.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
 )
@@ -100,17 +102,18 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 	return r, nil
 }
 
-// saltOn refuses a cluster whose table has another number of salts than the keys that were built: its readers would not find the rows.
+// saltOn refuses a cluster whose tables have other numbers of salts than the keys that were built: its readers would not find the rows.
 func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
-	for i, t := range j.spec.Targets() {
-		if !keygen.NeedsRegions(t.RowKey()) || t.Regions > 0 {
-			continue
-		}
-		c, err := d.env.Dial(ctx)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	targets := j.spec.Targets()
+	if !slices.ContainsFunc(targets, salted) {
+		return nil
+	}
+	c, err := d.env.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for i, t := range targets {
 		facts, err := cluster.TableFacts(ctx, d.env, c, t.Table, t.Families()...)
 		if err != nil {
 			return err
@@ -119,27 +122,39 @@ func (j *clustersRun) saltOn(ctx context.Context, d destination) error {
 		if i > 0 {
 			was = j.st.Plan.Further(i - 1).Modulus
 		}
-		if n, err := t.SaltModulus(facts.Splits); err != nil || n != was {
-			return errors.Join(err, otherSalt(t.Table, n, was))
+		if err := sameSalt(t, facts, was); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// sameSalt refuses tables whose regions give keys another salt.
-func (j *clustersRun) sameSalt(facts, first *cluster.Facts) error {
-	t := j.spec.Targets()[0]
-	if !keygen.NeedsRegions(t.RowKey()) || t.Regions > 0 {
+// salted reports whether the split points of a table give its keys their salt.
+func salted(t spec.Target) bool { return keygen.NeedsRegions(t.RowKey()) && t.Regions == 0 }
+
+// sameSalts refuses tables whose split points give keys another salt than those of the first cluster.
+func (j *clustersRun) sameSalts(first, facts []*cluster.Facts) error {
+	for i, t := range j.spec.Targets() {
+		was, err := t.SaltModulus(first[i].Splits)
+		if err == nil {
+			err = sameSalt(t, facts[i], was)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameSalt(t spec.Target, facts *cluster.Facts, was int) error {
+	if !salted(t) {
 		return nil
 	}
 	n, err := t.SaltModulus(facts.Splits)
-	if err != nil {
-		return err
+	if err == nil && n != was {
+		err = otherSalt(t.Table, n, was)
 	}
-	if was, err := t.SaltModulus(first.Splits); err != nil || n != was {
-		return errors.Join(err, otherSalt(t.Table, n, was))
-	}
-	return nil
+	return err
 }
 
 func otherSalt(table string, n, was int) error {

@@ -40,13 +40,22 @@ func checkTables(o RunOptions, s spec.Job) error {
 
 // findTables asks for the facts of all tables; the first one's are known.
 func (j *run) findTables(ctx context.Context) error {
+	all := []*cluster.Facts{j.facts}
+	for _, x := range j.spec.Targets()[1:] {
+		facts, err := cluster.TableFacts(ctx, j.env, j.c, x.Table, x.Families()...)
+		if err != nil {
+			return err
+		}
+		all = append(all, facts)
+	}
+	return j.setTargets(all)
+}
+
+// setTargets makes the targets of the job from the facts of their tables.
+func (j *run) setTargets(all []*cluster.Facts) error {
 	for i, x := range j.spec.Targets() {
-		t := &target{Target: x, number: i, facts: j.facts}
+		t := &target{Target: x, number: i, facts: all[i]}
 		if i > 0 {
-			var err error
-			if t.facts, err = cluster.TableFacts(ctx, j.env, j.c, t.Table, t.Families()...); err != nil {
-				return err
-			}
 			t.Table = t.facts.Name.String()
 		}
 		var err error
