@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,20 +62,27 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	if status, _ := c.ask(t, "POST", "/jobs/"+stopped.Job+"/start"); status != http.StatusSeeOther {
 		t.Fatalf("it is not started again: %d", status)
 	}
-	running := ""
+	held := m.holdRunning(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			testcheck.Must(t, syscall.Kill(held.PID, syscall.SIGCONT)) // that it can end
+		}
+	})
+	testcheck.Eventually(t, time.Minute, "the console pauses it", func() (bool, any) {
+		status, _ := c.ask(t, "POST", "/jobs/"+held.Job+"/pause")
+		return status == http.StatusSeeOther, status
+	})
+	testcheck.Must(t, syscall.Kill(held.PID, syscall.SIGCONT))
+	running := "" // the held job, or the next one if little was left of it
 	testcheck.Eventually(t, time.Minute, "a job is paused", func() (bool, any) {
 		_, jobs := c.ask(t, "GET", "/jobs.json")
-		for _, s := range jobs {
-			if s.State != checkpoint.JobRunning {
-				continue
-			}
-			if s.Live != nil && s.Live.Paused != nil {
-				running = s.Job
-				return true, nil
-			}
-			c.ask(t, "POST", "/jobs/"+s.Job+"/pause")
+		i := slices.IndexFunc(jobs, func(s checkpoint.State) bool {
+			return s.State == checkpoint.JobRunning && s.Live != nil && s.Live.Paused != nil
+		})
+		if i >= 0 {
+			running = jobs[i].Job
 		}
-		return false, jobs
+		return i >= 0, jobs
 	})
 	if status, _ := c.ask(t, "GET", "/jobs/"+running+"/report"); status != http.StatusServiceUnavailable && status != http.StatusOK {
 		t.Errorf("the report: %d", status)
@@ -92,4 +100,30 @@ func (m *migration) goesOnByConsole(t *testing.T, n int) string {
 	log, err := os.ReadFile(filepath.Join(stopped.Dir, "started.log"))
 	testcheck.Must(t, err)
 	return string(log)
+}
+
+// holdRunning stops the process of a job that runs, by a signal that it cannot handle, so that a request finds the job still under way.
+func (m *migration) holdRunning(t *testing.T) (held *checkpoint.State) {
+	t.Helper()
+	find := func() *checkpoint.State {
+		jobs, err := checkpoint.ReadAll(m.state)
+		testcheck.Must(t, err)
+		for _, s := range jobs {
+			if s.State == checkpoint.JobRunning && s.Live != nil {
+				return s
+			}
+		}
+		return nil
+	}
+	testcheck.Eventually(t, time.Minute, "a job runs", func() (bool, any) {
+		before := find()
+		if before == nil || syscall.Kill(before.PID, syscall.SIGSTOP) != nil {
+			return false, before
+		}
+		if held = find(); held != nil && held.Job == before.Job {
+			return true, held
+		}
+		return false, syscall.Kill(before.PID, syscall.SIGCONT) // it came to its end meanwhile
+	})
+	return held
 }

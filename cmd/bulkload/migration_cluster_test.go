@@ -393,8 +393,13 @@ func TestOnlyBetween(t *testing.T) {
 	m := newMigration(t)
 	input := plantLocal(t, days(t, 1))
 	hour := func(n int) string { return time.Now().UTC().Add(time.Duration(n) * time.Hour).Format("15:04") }
-	p := m.run(t, input, "--only-between", hour(2)+"-"+hour(3))
+	p := m.run(t, input, "--only-between", hour(2)+"-"+hour(3), "--job-id", "tonight", "--split-by", "directory")
 	p.says("msg=paused", "outside of the window", "until=")
+	testcheck.Eventually(t, time.Minute, "the state reports that the job waits", func() (bool, any) {
+		jobs, err := checkpoint.ReadAll(m.state)
+		return err == nil && len(jobs) == 1 && jobs[0].State == checkpoint.JobRunning && jobs[0].JobID == "tonight" && jobs[0].Table == m.table &&
+			jobs[0].Live != nil && jobs[0].Live.Paused != nil && !jobs[0].Live.Paused.Until.IsZero(), jobs
+	})
 	p.signal(syscall.SIGTERM)
 	if code := p.wait(); code != 128+15 {
 		t.Errorf("terminated outside of the window, it ended with %d\n%s", code, p.log())

@@ -62,34 +62,47 @@ type stateWriter struct {
 	log     *slog.Logger
 
 	mu     sync.Mutex
-	stop   chan struct{} // nil before the job has begun
+	stop   chan struct{}      // nil before the job has begun, or waits to begin
+	opened *progress.Progress // of a job that has not begun yet
 	paused *progress.Pause
 	done   sync.WaitGroup
 	warn   sync.Once
 }
 
 func (w *stateWriter) events() progress.Events {
-	return progress.Events{OnStart: func(s progress.Start) {
+	return progress.Events{OnOpen: func(s progress.Start) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		s.Table = w.session.spec.Table
+		w.opened = &progress.Progress{Schema: 1, Began: time.Now().UTC(), Start: s}
+	}, OnStart: func(s progress.Start) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.opened = nil
 		if s.Job == "" || s.Attempt == 0 {
 			return
 		}
 		if checkpoint.IsOurs(s.Job) {
 			w.failed(w.session.recorded().Write(s.Job))
 		}
-		if w.stop != nil {
-			return
-		}
-		w.stop = make(chan struct{})
-		w.done.Go(func() { w.loop(w.stop) })
+		w.begin()
 	}, OnPause: func(p progress.Pause) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.paused = &p; p.Reason == "" {
 			w.paused = nil
+		} else if w.opened != nil {
+			w.begin()
 		}
 	}}
+}
+
+// begin begins to write.
+func (w *stateWriter) begin() {
+	if w.stop == nil {
+		w.stop = make(chan struct{})
+		w.done.Go(func() { w.loop(w.stop) })
+	}
 }
 
 func (w *stateWriter) loop(stop <-chan struct{}) {
@@ -108,14 +121,19 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 // tell writes how far the job is, unless the next run of it has begun. That it cannot is reported once.
 func (w *stateWriter) tell() {
 	p := w.session.tracker.Progress()
-	if p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
+	w.mu.Lock()
+	opened, paused := w.opened, w.paused
+	w.mu.Unlock()
+	if opened != nil {
+		now := p.At
+		p = *opened
+		p.At = now
+	}
+	if opened == nil && p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
 	live := checkpoint.NewLive(p, version)
-	live.Command, live.Log = commandName(w.session.cmd), jobAttrsOf(w.log).tail.last()
-	w.mu.Lock()
-	live.Paused = w.paused
-	w.mu.Unlock()
+	live.Command, live.Log, live.Paused = commandName(w.session.cmd), jobAttrsOf(w.log).tail.last(), paused
 	w.failed(live.Write(p.Start.Job))
 }
 

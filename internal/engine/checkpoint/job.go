@@ -82,6 +82,7 @@ func Open(ctx context.Context, c *loader.Cluster, id Identity, o Options, e prog
 		return nil, errors.Join(err, st.Close())
 	}
 	st.stop = newStopAfter()
+	e.Open(progress.Start{Job: st.Dir, JobID: o.JobID})
 	return st, nil
 }
 

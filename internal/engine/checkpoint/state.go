@@ -211,7 +211,7 @@ func Find(state, word string) (*State, error) {
 func (s *State) judge(now time.Time, begun bool) {
 	live, end := readLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {
-		s.JobID, s.Table = live.Progress.Start.JobID, cmp.Or(s.Table, live.Progress.Start.Table)
+		s.JobID, s.Table = cmp.Or(live.Progress.Start.JobID, s.JobID), cmp.Or(s.Table, live.Progress.Start.Table)
 		s.Command, s.Log, live.Log = live.Command, live.Log, nil
 	}
 	if end != nil {

@@ -53,7 +53,9 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 	if id, err = id.OnCluster(ctx, c); err != nil {
 		return nil, err
 	}
-	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)
+	within := o.Events // of the comparison, which has begun
+	within.OnOpen = nil
+	st, err := checkpoint.Open(ctx, c, id, o.State, within)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func eventsOf(d destination, all progress.Events, shown bool) progress.Events {
 	e := progress.Events{}
 	if shown {
 		e = all
-		e.OnStart = nil // the job has begun
+		e.OnOpen, e.OnStart = nil, nil // the job has begun
 	}
 	e.OnNote = func(msg string, kv ...any) { all.Note(msg, append([]any{"cluster", d.String()}, kv...)...) }
 	e.OnWarn = func(msg string, kv ...any) { all.Warn(msg, append([]any{"cluster", d.String()}, kv...)...) }

@@ -144,9 +144,6 @@ func (p *parts) run(ctx context.Context) error {
 		if known[i] == nil {
 			p.ahead.Parts--
 			p.ahead.Bytes -= totalSize(d.Files)
-			if err := progress.Pass(ctx, p.o.Gate); err != nil {
-				return err
-			}
 			p.o.Events.Note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
 		}
 		waited := p.clock.Waited()

@@ -7,6 +7,7 @@ import (
 // Events report a job's progress. They are called synchronously, some by
 // many goroutines at a time, and must not block; a nil one is not called.
 type Events struct {
+	OnOpen    func(s Start)                    // the command holds the lock of a job, and may wait at a gate before the attempt begins; Job and JobID are known
 	OnStart   func(s Start)                    // an attempt begins, or the job was done before
 	OnPhase   func(name string)                // read, sort, write, snapshot, check, upload, load, verify
 	OnTotal   func(phase string, total Amount) // what a phase has to do, as far as it is known; a later word replaces an earlier one
@@ -95,6 +96,7 @@ type Amount struct {
 // Tee gives every event to all, in their order.
 func Tee(all ...Events) Events {
 	return Events{
+		OnOpen:    func(s Start) { each(all, func(e Events) { e.Open(s) }) },
 		OnStart:   func(s Start) { each(all, func(e Events) { e.Start(s) }) },
 		OnPhase:   func(name string) { each(all, func(e Events) { e.Phase(name) }) },
 		OnTotal:   func(phase string, a Amount) { each(all, func(e Events) { e.Total(phase, a) }) },
@@ -117,6 +119,12 @@ func Tee(all ...Events) Events {
 func each(all []Events, tell func(Events)) {
 	for _, e := range all {
 		tell(e)
+	}
+}
+
+func (e Events) Open(s Start) {
+	if e.OnOpen != nil {
+		e.OnOpen(s)
 	}
 }
 
