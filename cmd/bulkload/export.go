@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +10,10 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/export"
-	"bulkload/internal/model/choice"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -27,6 +25,8 @@ type exportOptions struct {
 	specFlags
 	clusterFlags
 	choiceFlags
+	limitFlags
+	state   checkpoint.Options
 	to      string
 	columns string
 	format  string
@@ -59,8 +59,11 @@ by bytes of row keys; --since, --until and --only take cells by times and column
 What the format or the job could not bring back, such as a separator in a value of a
 dialect without quotes, ends the command with the row's place. The directory must be
 empty or missing. When it is complete it has _manifest.json, with how many rows and
-bytes each file has, its SHA-256, and the fields of a job file that reads it; after an
-error nothing is left in it.`,
+bytes each file has, its SHA-256, and the fields of a job file that reads it. After an
+error that would come again nothing is left in it.
+
+The same command resumes an export that was killed or stopped: what it has of the
+snapshot's regions stays. SIGUSR1 pauses it between two regions, SIGUSR2 resumes it.`,
 		Example: `  bulkload export check --to hdfs:///exports/check --format parquet --job examples/check.yaml
   bulkload export snapshot:nightly --to /data/check --format csv --job examples/check.yaml --columns id,check_id
   bulkload export ns:orders --to orders --format jsonl
@@ -76,7 +79,9 @@ error nothing is left in it.`,
 	o.choiceFlags.add(f)
 	settings.Bind(f, settings.To{"workers": &o.workers})
 	o.memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"memory": &o.memory})
+	settings.Bind(f, settings.To{"memory": &o.memory, "only-between": &o.onlyBetween})
+	addState(f, &o.state.Dir)
+	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart})
 	return cmd
 }
 
@@ -92,7 +97,10 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	if err := tablesource.CheckReadBy([]string{ref.String()}, tablesource.ReadBy(o.readBy)); err != nil {
 		return err
 	}
-	plan, err := o.plan(cmd, g)
+	if err := o.limitFlags.check(cmd); err != nil {
+		return err
+	}
+	plan, err := o.plan(cmd)
 	if err != nil {
 		return err
 	}
@@ -102,7 +110,14 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	}
 	defer env.Close()
 	start := time.Now()
-	m, err := o.write(cmd.Context(), env, ref, plan)
+	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
+		return err
+	}
+	o.state.Version = version
+	work := build.WorkOptions{Events: logEvents(env.Log)}
+	defer o.hold(cmd.Context(), env, &work)()
+	m, err := export.Do(cmd.Context(), env, export.Request{From: ref, ReadBy: tablesource.ReadBy(o.readBy), To: o.to, Plan: plan},
+		export.JobOptions{State: o.state, Gate: work.Gate, Events: work.Events})
 	if err != nil {
 		return err
 	}
@@ -123,11 +138,8 @@ func exportRef(name string) (tablesource.Ref, error) {
 }
 
 // plan is what the flags and the job file ask for.
-func (o *exportOptions) plan(cmd *cobra.Command, g *globals) (*export.Plan, error) {
+func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory, Choice: o.choice()}
-	e.OnFile = func(f export.File) {
-		g.logger().Debug("file written", "file", f.Name, "rows", f.Digest.Rows, "bytes", f.Bytes)
-	}
 	if e.Workers == 0 {
 		e.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -143,85 +155,6 @@ func (o *exportOptions) plan(cmd *cobra.Command, g *globals) (*export.Plan, erro
 		e.Job = &job
 	}
 	return export.Compile(e)
-}
-
-// write exports what the argument names; a snapshot that was taken for it is deleted.
-func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tablesource.Ref, plan *export.Plan) (*export.Manifest, error) {
-	fsys, dir, err := env.Resolve(o.to)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	options := tablesource.Options{By: tablesource.ReadBy(o.readBy)}
-	var own []export.Snapshot
-	if ref.Snapshot == "" && options.By != tablesource.ByScan {
-		options.Name, options.Created = tablesource.NewName(ref.Table, now), now.UnixMilli()
-		own = append(own, export.Snapshot{Table: ref.Table.String(), Name: options.Name, Created: options.Created})
-	}
-	target, err := export.Begin(ctx, fsys, dir, own...)
-	if err != nil {
-		return nil, err
-	}
-	if err := abandon(ctx, env, target.Left); err != nil {
-		return nil, err
-	}
-	if target.Complete != nil {
-		table := ""
-		if ref.Snapshot == "" {
-			table = ref.Table.String()
-		}
-		return target.Complete, target.End(ctx, plan, table, ref.Snapshot)
-	}
-	source, err := openSource(ctx, env, ref, options)
-	if err != nil {
-		return nil, errors.Join(err, target.Remove(ctx))
-	}
-	source.Report(env.Log.Warn)
-	m, err := plan.Write(ctx, exportInput(source), target)
-	closed := source.Close(ctx)
-	switch {
-	case err != nil:
-		return nil, errors.Join(tablesource.ByScans(err), closed, target.Remove(ctx))
-	case closed != nil:
-		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
-	}
-	return m, target.Finish(ctx)
-}
-
-// abandon deletes the snapshots of exports that were killed.
-func abandon(ctx context.Context, env *cluster.Env, left []export.Snapshot) error {
-	for _, s := range left {
-		table, err := loader.ParseTableName(s.Table)
-		if err == nil {
-			err = tablesource.Abandon(ctx, env, table, s.Name, s.Created)
-		}
-		if err != nil {
-			return fail.With(fail.Load, err)
-		}
-	}
-	return nil
-}
-
-// openSource opens what is read. It deletes its own snapshot if ctx ends.
-func openSource(ctx context.Context, env *cluster.Env, ref tablesource.Ref, o tablesource.Options) (*tablesource.Source, error) {
-	source, err := tablesource.Open(ctx, env, ref, o)
-	if err != nil && ctx.Err() != nil && o.Name != "" {
-		err = errors.Join(err, tablesource.Abandon(ctx, env, ref.Table, o.Name, o.Created))
-	}
-	return source, err
-}
-
-// exportInput is what is read, a snapshot's files or a table.
-func exportInput(source *tablesource.Source) export.Input {
-	s := source.Scanned
-	if s == nil {
-		return export.OfSnapshot(source.Snapshot)
-	}
-	return export.Input{Table: s.Table.String(), Families: s.Families, Created: s.Since(), Regions: make([]string, len(s.Starts)), Room: tablesource.ScanMemory,
-		Splits: s.Starts[1:],
-		Each: func(ctx context.Context, n int, families []string, c choice.Choice, do func(context.Context, int, export.Cells) error) error {
-			return s.Each(ctx, n, tablesource.RowView{Families: families, Choice: c}, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
-		}}
 }
 
 // printExport says what was written.

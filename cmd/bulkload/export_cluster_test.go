@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"bulkload/internal/jobs/export"
 	"bulkload/internal/test/jobtest"
@@ -69,11 +70,19 @@ func newExportLab(t *testing.T, conf, example, input, salts, empty string) *expo
 // must runs the program, which ends with a code, and gives its output.
 func (l *exportLab) must(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	p := l.start(t, args...)
+	p := l.start(t, append(args, l.states(args[0])...)...)
 	if got := p.wait(); got != code {
 		t.Fatalf("%q ended with %d, want %d\n%s", args, got, code, p.log())
 	}
 	return p.stdout.String()
+}
+
+// states are the flags that an export has its state by.
+func (l *exportLab) states(command string) []string {
+	if command == "export" {
+		return []string{"--state", l.state}
+	}
+	return nil
 }
 
 // build gives the sums of the HFiles of an input.
@@ -149,21 +158,36 @@ func TestExportOnCluster(t *testing.T) {
 			l.must(t, 5, "export", "snapshot:none", "--to", filepath.Join(t.TempDir(), "none"), "--format", "jsonl")
 			l.nothingLeft(t)
 
-			p := l.start(t, "export", l.table, "--to", "hdfs://"+path.Join(l.out, "stopped"), "--format", "jsonl", "--workers", "1", "--log-level", "debug")
-			p.says("file written")
-			p.signal(syscall.SIGTERM)
-			code := p.wait()
-			_, err := l.fsys.Stat(t.Context(), path.Join(l.out, "stopped"))
-			if gone := errors.Is(err, fs.ErrNotExist); code != 128+15 && code != 0 || gone != (code != 0) {
-				t.Errorf("stopped, it ended with %d, and its directory is: %v\n%s", code, err, p.log())
-			}
-			t.Logf("stopped, it ended with %d", code)
+			l.paused(t)
 			if c.example == "check" {
 				l.chosen(t)
 			}
 			l.nothingLeft(t)
 		})
 	}
+}
+
+// paused pauses an export before its first region, stops it, and has the same command export the table. Stopped by then nothing of it is left.
+func (l *exportLab) paused(t *testing.T) {
+	t.Helper()
+	args := []string{"export", l.table, "--to", "hdfs://" + path.Join(l.out, "stopped"), "--format", "jsonl"}
+	p := l.start(t, append(args, "--state", l.state, "--only-between", otherHour())...)
+	p.says("msg=paused", "outside of the window")
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 128+15 {
+		t.Errorf("stopped, it ended with %d\n%s", code, p.log())
+	}
+	if _, err := l.fsys.Stat(t.Context(), path.Join(l.out, "stopped")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its directory: %v", err)
+	}
+	l.nothingLeft(t)
+	l.must(t, 0, args...)
+}
+
+// otherHour is a window that begins in two hours.
+func otherHour() string {
+	at := time.Now().UTC()
+	return at.Add(2*time.Hour).Format("15:04") + "-" + at.Add(3*time.Hour).Format("15:04")
 }
 
 // jobFile is the example's with the policy of empty values that the table was loaded with.

@@ -247,6 +247,23 @@ func testRename(t *testing.T, fsys FS, dir string) {
 	if err := fsys.Rename(t.Context(), b, path.Join(dir, "no", "d")); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("rename into a missing directory: %v", err)
 	}
+	var all sync.WaitGroup
+	errs := make([]error, 6)
+	for i := range errs {
+		name := path.Join(dir, fmt.Sprint("from", i))
+		writeFile(t, fsys, name, []byte{byte(i)}, CreateOptions{})
+		all.Go(func() { errs[i] = fsys.Rename(t.Context(), name, path.Join(dir, "one")) })
+	}
+	all.Wait()
+	won := slices.Index(errs, nil)
+	if got := readFile(t, fsys, path.Join(dir, "one")); won < 0 || string(got) != string([]byte{byte(won)}) {
+		t.Fatalf("of renames to one name at a time, %v, the file has %v", errs, got)
+	}
+	for i, err := range errs {
+		if i != won && !errors.Is(err, fs.ErrExist) {
+			t.Errorf("rename %d to the name of another: %v", i, err)
+		}
+	}
 }
 
 func testRemove(t *testing.T, fsys FS, dir string) {

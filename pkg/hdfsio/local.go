@@ -107,13 +107,28 @@ func (l Local) Rename(ctx context.Context, from, to string) error {
 	if to, err = localName(ctx, "rename", to); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(to); err == nil {
-		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
-	}
-	if err := os.Rename(from, to); err != nil {
+	if err := rename(from, to); err != nil {
 		return err
 	}
 	return l.syncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
+}
+
+// rename gives a file its second name by a link, which of several processes one makes, and takes the first away. The system's rename would replace
+// what another has just renamed; directories, and file systems without links, have nothing else.
+func rename(from, to string) error {
+	exists := &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	if info, err := os.Lstat(from); err == nil && info.Mode().IsRegular() {
+		switch err := os.Link(from, to); {
+		case err == nil:
+			return os.Remove(from)
+		case errors.Is(err, fs.ErrExist):
+			return exists
+		}
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return exists
+	}
+	return os.Rename(from, to)
 }
 
 // Remove implements [FS].

@@ -37,7 +37,7 @@ func everyEvent() []struct {
 		}
 		return files
 	}
-	made := &TableRecord{Cluster: "c", State: 5, Regions: []RegionRecord{{Name: "ab", Made: 4}}}
+	made, exporting := &TableRecord{Cluster: "c", State: 5, Regions: []RegionRecord{{Name: "ab", Made: 4}}}, ExportingRecord{Table: "t", Dir: "/out", Token: "k", Read: "s", Now: 5}
 	m := &manifest.Manifest{Table: "t", HFiles: 1, Digest: manifest.Digest{Rows: 1, Cells: 3}}
 	sending := func(names ...string) SendingRecord {
 		return SendingRecord{Groups: []FilesRecord{{Region: "ab", Server: "rs1", Attempt: 1, Files: file(names...)}}}
@@ -50,6 +50,7 @@ func everyEvent() []struct {
 		data  any
 	}{
 		{EventDiscarded, DiscardedRecord{}},
+		{EventExporting, exporting}, {EventExported, ExportedRecord{Region: 1, Wrote: manifest.ExportedRegion{NoCells: 1}}},
 		{EventStream, build.StreamRecord{Input: "-", Place: "-", Copy: "/tmp/copy"}},
 		{EventRekey, RekeyRecord{From: "old", Snapshot: "s", Own: true, Now: 5}},
 		{EventComparing, ComparingRecord{Table: "t", A: "snapshot a", B: "export b", Now: 5, Cuts: []rowkey.Key{[]byte("m")}}},
@@ -122,8 +123,7 @@ func everyEvent() []struct {
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}},
 		{EventUndoing, UndoRecord{Timestamp: 7, Created: 9, Snapshot: "now", From: &RestoredFrom{Snapshot: "before", Created: 3, Discard: true}}},
 		{EventRestoring, RestoringRecord{Undo: &result.Undo{Timestamp: 7, By: "snapshot", Restore: &result.Restore{Removed: 2}}, Nonce: 1<<63 | 1}},
-		{EventRestored, TurnRecord{0, "t"}},
-		{EventTableUndone, TurnRecord{0, "t"}},
+		{EventRestored, TurnRecord{0, "t"}}, {EventTableUndone, TurnRecord{0, "t"}},
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/exportdir"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -226,6 +227,8 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 		return build.RemoveSpill(dir, r.Name)
 	case ResourceSnapshot:
 		return r.snapshot.onCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error { return deleteSnapshot(ctx, hbase, r.snapshot) })
+	case ResourceExport:
+		return removeExport(ctx, c.env, r.Name, r.token)
 	case ResourceOffline:
 		return withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
 			name, err := loader.ParseTableName(r.Table)
@@ -243,6 +246,19 @@ func (c *cleaner) remove(ctx context.Context, dir string, r Resource) error {
 		}, 1)
 	}
 	return nil
+}
+
+// removeExport removes what an export has written to a directory, if that is still its own.
+func removeExport(ctx context.Context, env *cluster.Env, dir, token string) error {
+	fsys, name, err := env.Resolve(dir)
+	if err != nil {
+		return err
+	}
+	d, err := exportdir.Held(ctx, fsys, name, token)
+	if err == nil && d != nil {
+		err = d.Remove(ctx)
+	}
+	return fail.With(fail.HDFS, err)
 }
 
 // decide reports whether a leftover goes, and why or why not.

@@ -20,6 +20,8 @@ const (
 	EventReadSnapshot Event = "read_snapshot"
 	EventComparing    Event = "comparing"
 	EventCompared     Event = "compared"
+	EventExporting    Event = "exporting"
+	EventExported     Event = "exported"
 	EventCluster      Event = "cluster"
 	EventFresh        Event = "fresh"
 	EventPlan         Event = "plan"
@@ -84,6 +86,8 @@ func EventInfos() []EventInfo {
 		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more"},
 		{EventComparing, ComparingRecord{}, true, "before the first range of two tables is compared, and again when one of them is read again: no range counts as compared then"},
 		{EventCompared, ComparedRecord{}, true, "after a range of rows was compared"},
+		{EventExporting, ExportingRecord{}, true, "before a directory is taken for an export, and after the snapshot is open that is read: no region counts as exported then"},
+		{EventExported, ExportedRecord{}, false, "after the rows of a region are in the directory of an export"},
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},

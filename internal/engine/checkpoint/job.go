@@ -123,6 +123,11 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
+	if x := st.Exporting; x != nil && x.Token != "" && !st.Finished {
+		if err := removeExport(ctx, env, x.Dir, x.Token); err != nil {
+			return err
+		}
+	}
 	if err := st.DropAllSnapshots(ctx, env); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type ScanRecord struct {
 const (
 	PlaceCompared = "compared" // of the table that an export replaces
 	PlaceRekeyed  = "rekeyed"  // of the table whose rows get new keys
+	PlaceExported = "exported" // of the table that is exported
 	PlaceA        = "side a"   // of a comparison
 	PlaceB        = "side b"
 	PlaceRestored = "restored" // of the table that an undo has restored, before it is in service

@@ -35,7 +35,8 @@ func (h *History) prepare(token, table string) {
 // nothing says that the job has done nothing that is known here, and has left nothing.
 func (h *History) nothing() bool {
 	return h.Plan == nil && h.Rekey == nil && h.Fresh == nil && h.Undo == nil && !h.Finished && !h.AnyLoading() &&
-		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0 && len(h.Quiet) == 0
+		h.Sorted == nil && h.Built == nil && len(h.Written) == 0 && h.Submission == nil && h.Spill == "" && len(h.Streams) == 0 && len(h.OwnSnapshots) == 0 && len(h.Prepared) == 0 && len(h.Quiet) == 0 &&
+		(h.Exporting == nil || h.Exporting.Token == "") && len(h.Compared) == 0
 }
 
 // DropPrepared has HBase remove the staging directories that attempts of the job have left, and notes it. One with a file in it

@@ -58,6 +58,22 @@ type ComparedRecord struct {
 	Found result.ComparedRange `json:"found"`
 }
 
+// ExportingRecord is what an export reads and writes.
+type ExportingRecord struct {
+	Table string `json:"table"`          // for people
+	Dir   string `json:"directory"`      // a path or URI
+	Token string `json:"token"`          // that the directory has; empty: what was written is removed
+	Asked string `json:"asked"`          // checksum of what is written, and how
+	Read  string `json:"read,omitempty"` // the snapshot's checksum; empty: it is not open yet, or the table is scanned
+	Now   int64  `json:"now,omitempty"`  // by which cells have expired, milliseconds
+}
+
+// ExportedRecord is a region whose rows are in the directory of an export.
+type ExportedRecord struct {
+	Region int                     `json:"region"` // from 0
+	Wrote  manifest.ExportedRegion `json:"wrote"`
+}
+
 // ClusterRecord is a cluster that has the files of a job for several clusters.
 type ClusterRecord struct {
 	Conf   string         `json:"conf"` // directory of its configuration; empty: the command's own

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
@@ -32,26 +33,28 @@ type History struct {
 	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string                        // that follows what is finished
-	Submission   *SubmissionRecord             // the job on YARN whose output is not taken yet; nil: there is none
-	Weights      []int64                       // of the regions, as jobs on YARN were packed by them; nil: there was none
-	Prepared     map[string]string             // HBase's staging directories that may be there, with their tables
-	Snapshot     string                        // that was taken
-	Snapshotting SnapshotRecord                // that was asked for
-	OwnSnapshots map[string]ReadSnapshotRecord // that the job takes for itself and that are not known to be gone, by place
-	Quiet        map[string]QuietRecord        // tables that the job keeps quiet, or may keep so
-	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
-	Comparing    *ComparingRecord              // nil: the job compares nothing, or has not begun to
-	Compared     map[int]result.ComparedRange  // ranges that were compared
-	Clusters     map[string]result.Cluster     // that have the files of a job for several, by the directories of their configurations
-	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
-	Drop         DropRecord                    // of that other table; no table: it is kept
-	tableLoad                                  // of the current table; a job of one table has no other
-	table        int                           // its number, from 0
-	others       map[int]tableLoad             // of the tables before the current one, by number
-	loads        map[int]tableLoad             // those of all tables before an undo; nil: none was begun
-	taken        []Taken                       // regions that have taken files
-	loadedFiles  int                           // by them
+	phase        string                          // that follows what is finished
+	Submission   *SubmissionRecord               // the job on YARN whose output is not taken yet; nil: there is none
+	Weights      []int64                         // of the regions, as jobs on YARN were packed by them; nil: there was none
+	Prepared     map[string]string               // HBase's staging directories that may be there, with their tables
+	Snapshot     string                          // that was taken
+	Snapshotting SnapshotRecord                  // that was asked for
+	OwnSnapshots map[string]ReadSnapshotRecord   // that the job takes for itself and that are not known to be gone, by place
+	Quiet        map[string]QuietRecord          // tables that the job keeps quiet, or may keep so
+	Replace      *result.Replace                 // what the load takes away; nil: nothing, or it is not known yet
+	Exporting    *ExportingRecord                // nil: the job exports nothing, or has not begun to
+	Exported     map[int]manifest.ExportedRegion // regions whose rows are in the directory
+	Comparing    *ComparingRecord                // nil: the job compares nothing, or has not begun to
+	Compared     map[int]result.ComparedRange    // ranges that were compared
+	Clusters     map[string]result.Cluster       // that have the files of a job for several, by the directories of their configurations
+	Fresh        *FreshRecord                    // the table that the job makes to take the place of another; nil: none
+	Drop         DropRecord                      // of that other table; no table: it is kept
+	tableLoad                                    // of the current table; a job of one table has no other
+	table        int                             // its number, from 0
+	others       map[int]tableLoad               // of the tables before the current one, by number
+	loads        map[int]tableLoad               // those of all tables before an undo; nil: none was begun
+	taken        []Taken                         // regions that have taken files
+	loadedFiles  int                             // by them
 	Finished     bool
 	FinishedAt   time.Time
 	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
@@ -200,6 +203,20 @@ func (h *History) apply(r journal.Record) (err error) {
 		}
 		if err == nil {
 			h.Compared[c.Range] = c.Found
+		}
+		return err
+	case EventExporting:
+		x, err := Decode[ExportingRecord](r)
+		h.Exporting, h.Exported = &x, map[int]manifest.ExportedRegion{}
+		h.phase = "export"
+		return err
+	case EventExported:
+		x, err := Decode[ExportedRecord](r)
+		if err == nil && h.Exporting == nil {
+			err = errors.New("the record of what is exported is missing")
+		}
+		if err == nil {
+			h.Exported[x.Region] = x.Wrote
 		}
 		return err
 	case EventSubmitting, EventSubmitted:

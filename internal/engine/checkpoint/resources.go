@@ -15,6 +15,7 @@ type Resource struct {
 
 	snapshot ReadSnapshotRecord
 	quiet    QuietRecord
+	token    string // of an export
 }
 
 // ResourceKind is what a resource is.
@@ -29,6 +30,7 @@ const (
 	ResourceStream   ResourceKind = "stream"   // local copy of a stream
 	ResourceYARN     ResourceKind = "yarn"     // job on YARN whose output is not taken yet
 	ResourceTable    ResourceKind = "table"    // table that the job makes, while it is not done
+	ResourceExport   ResourceKind = "export"   // directory of an export that is not complete
 	ResourceOffline  ResourceKind = "offline"  // table that is out of service, or may be, while an undo restores it
 	ResourceQuiet    ResourceKind = "quiet"    // attributes of a table that are false while the job runs
 )
@@ -47,6 +49,9 @@ func (h *History) Resources() []Resource {
 	}
 	if p := h.Plan; p != nil && (!h.Finished || h.StagingEnd == StagingKept) {
 		add(ResourceStaging, p.Staging, p.Table)
+	}
+	if x := h.Exporting; x != nil && x.Token != "" && !h.Finished {
+		all = append(all, Resource{Kind: ResourceExport, Name: x.Dir, Table: x.Table, token: x.Token})
 	}
 	if h.undoUnderWay() {
 		for i := range len(h.Undo.Tables) + 1 {

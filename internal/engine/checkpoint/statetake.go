@@ -69,6 +69,14 @@ func (s *State) take(h *History) {
 			s.Rows += f.RowsA
 		}
 	}
+	if x := h.Exporting; x != nil {
+		s.Table = x.Table
+		for _, r := range h.Exported {
+			if r.File != nil {
+				s.Rows += r.File.Digest.Rows
+			}
+		}
+	}
 	s.Offline, s.Copied = h.Undo.Offline(), h.Copied
 	if u := h.Undo; u != nil {
 		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result

@@ -111,18 +111,3 @@ func TestChoiceByKeys(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestCompleteExportOfAnotherChoice is not ended in its place.
-func TestCompleteExportOfAnotherChoice(t *testing.T) {
-	s := labCells(t, []hfile.Cell{put("a", "f:q", "1"), put("b", "f:q", "2")})
-	fsys, m := exported(t, s, Options{Format: JSONL, Choice: choice.Asked{StopRow: "b"}})
-	for asked, text := range map[string]string{"b": "", "c": "it has a complete export of stop_row b; asked for now is stop_row c: name another", "": "asked for now is all cells"} {
-		p, err := Compile(Options{Format: JSONL, Choice: choice.Asked{StopRow: asked}})
-		testcheck.Must(t, err)
-		target := &Target{fsys: fsys, dir: "/out", Complete: m}
-		err = target.End(t.Context(), p, m.Table, m.Snapshot)
-		if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {
-			t.Errorf("%q: %v", asked, err)
-		}
-	}
-}

@@ -2,14 +2,11 @@ package export
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"os/exec"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/journal"
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/exportdir"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
@@ -168,7 +165,7 @@ func TestEmptyTables(t *testing.T) {
 		fsys, m := exported(t, labCells(t, nil, "m"), Options{Format: format, Columns: []string{"f:a"}})
 		names := listed(t, fsys, "/out")
 		if files == "" {
-			if len(m.Files) != 0 || !slices.Equal(names, []string{ManifestName}) {
+			if len(m.Files) != 0 || !slices.Equal(names, []string{exportdir.ManifestName}) {
 				t.Errorf("%s: %v %v", format, m.Files, names)
 			}
 			continue
@@ -331,7 +328,7 @@ func TestDirectory(t *testing.T) {
 	}
 	snap := labCells(t, cells, "10", "20", "30")
 	fsys, m := exported(t, snap, Options{Format: CSV, Columns: []string{"f:a"}, Workers: 3})
-	if want := []string{ManifestName, "part-00000.csv", "part-00001.csv", "part-00002.csv", "part-00003.csv"}; !slices.Equal(listed(t, fsys, "/out"), want) {
+	if want := []string{exportdir.ManifestName, "part-00000.csv", "part-00001.csv", "part-00002.csv", "part-00003.csv"}; !slices.Equal(listed(t, fsys, "/out"), want) {
 		t.Errorf("%v", listed(t, fsys, "/out"))
 	}
 	read, err := ReadManifest(t.Context(), fsys, "/out")
@@ -340,17 +337,12 @@ func TestDirectory(t *testing.T) {
 	}
 	p, err := Compile(Options{Format: CSV, Columns: []string{"f:a"}, Workers: 3})
 	testcheck.Must(t, err)
-	if _, err := p.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") || fail.KindOf(err) != fail.Config {
-		t.Error(err)
-	}
-	testcheck.Must(t, fsys.MkdirAll(t.Context(), "/begun/"+writingDir, 0o755))
-	writeText(t, fsys, "/begun/"+writingDir+"/"+claimName, "")
-	if _, err := p.Run(t.Context(), snap, fsys, "/begun"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "another export") {
+	if _, err := p.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, exportdir.ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") || fail.KindOf(err) != fail.Config {
 		t.Error(err)
 	}
 	testcheck.Must(t, fsys.MkdirAll(t.Context(), "/empty", 0o755))
 	for _, dir := range []string{"/empty", "/missing"} {
-		for stop := range 13 { // the directory, the claim, four files and the manifest, each created and renamed
+		for stop := range 13 { // the directory, the token, four files and the manifest, each created and renamed
 			ctx, cancel := context.WithCancelCause(t.Context())
 			broken := &breaking{FS: fsys, after: stop, cancel: cancel}
 			_, err := p.Run(ctx, snap, broken, dir)
@@ -366,121 +358,6 @@ func TestDirectory(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestKilledExport: what an export has left whose process has ended is removed, its snapshot is named, and no other directory is
-// taken over.
-func TestKilledExport(t *testing.T) {
-	self, err := journal.Self(time.Now())
-	testcheck.Must(t, err)
-	ended, elsewhere := self, self
-	ended.PID = endedProcess(t)
-	elsewhere.Host += "-b"
-	snapshots := []Snapshot{{"ns:t", "bulkload-t-1", 7}, {"ns:t", "bulkload-t-2", 8}}
-	killed := Claim{ended, snapshots}
-	text := func(c Claim) string {
-		b, err := json.Marshal(c)
-		testcheck.Must(t, err)
-		return string(b)
-	}
-	for _, c := range []struct {
-		name    string
-		files   map[string]string
-		refused string // empty: taken over
-	}{
-		{"killed", map[string]string{claimName: text(killed), "part-00001.csv": "x", "../part-00000.csv": "x"}, ""},
-		{"killed while it took over", map[string]string{staleName: text(killed), claimName + ".host-1": "{"}, ""},
-		{"killed twice", map[string]string{claimName: text(killed), staleName: text(Claim{Owner: ended})}, ""},
-		{"killed before its claim", map[string]string{claimName + ".host-1": "{"}, ""},
-		{"runs", map[string]string{claimName: text(Claim{Owner: self})}, "another export writes to it (process "},
-		{"other host", map[string]string{claimName: text(Claim{Owner: elsewhere})}, "on host " + elsewhere.Host},
-		{"torn", map[string]string{claimName: text(killed)[:9]}, "then remove it"},
-		{"complete", map[string]string{"../" + ManifestName: "{}", "../x": ""}, "complete export"},
-		{"others' files", map[string]string{"../x": "x"}, "name an empty directory"},
-	} {
-		fsys := hdfsio.NewMemory()
-		testcheck.Must(t, fsys.MkdirAll(t.Context(), "/out/"+writingDir, 0o755))
-		for name, content := range c.files {
-			writeText(t, fsys, path.Join("/out", writingDir, name), content)
-		}
-		if _, ok := c.files["../x"]; ok {
-			testcheck.Must(t, fsys.Remove(t.Context(), "/out/"+writingDir))
-		}
-		left := snapshots
-		if c.files[claimName]+c.files[staleName] == "" {
-			left = nil
-		}
-		before := listed(t, fsys, "/out")
-		target, err := Begin(t.Context(), fsys, "/out", Snapshot{"ns:t", "new", 9})
-		if c.refused != "" {
-			if !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), c.refused) || !slices.Equal(listed(t, fsys, "/out"), before) {
-				t.Errorf("%s: %v, %v is left of %v", c.name, err, listed(t, fsys, "/out"), before)
-			}
-			continue
-		}
-		if err != nil || !slices.Equal(target.Left, left) || !slices.Equal(listed(t, fsys, "/out"), []string{writingDir}) ||
-			slices.Contains(listed(t, fsys, "/out/"+writingDir), staleName) {
-			t.Errorf("%s: %+v, %v, %v", c.name, target, err, listed(t, fsys, "/out"))
-			continue
-		}
-		var is Claim
-		testcheck.Must(t, json.Unmarshal(jobtest.ReadWhole(t, fsys, "/out/"+writingDir+"/"+claimName), &is))
-		if is.Owner.PID != self.PID || !slices.Equal(is.Snapshots, append(left, Snapshot{"ns:t", "new", 9})) {
-			t.Errorf("%s: claim %+v", c.name, is)
-		}
-		testcheck.Must(t, target.Remove(t.Context()))
-		if left := listed(t, fsys, "/out"); len(left) > 0 {
-			t.Errorf("%s: %v is left", c.name, left)
-		}
-	}
-}
-
-// TestCompleteKilledExport: an export that was killed after its last file is ended by the same export, and by no other.
-func TestCompleteKilledExport(t *testing.T) {
-	snap := labCells(t, []hfile.Cell{put("k1", "f:a", "x")})
-	fsys := hdfsio.NewMemory()
-	p, err := Compile(Options{Format: CSV, Columns: []string{"f:a"}})
-	testcheck.Must(t, err)
-	target, err := Begin(t.Context(), fsys, "/out", Snapshot{"t", "own", 7})
-	testcheck.Must(t, err)
-	m, err := p.Write(t.Context(), OfSnapshot(snap), target)
-	testcheck.Must(t, err)
-	if _, err := p.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "another export writes to it") {
-		t.Errorf("of a process that runs: %v", err)
-	}
-	owner, err := journal.Self(time.Now())
-	testcheck.Must(t, err)
-	owner.PID = endedProcess(t)
-	b, err := json.Marshal(Claim{owner, []Snapshot{{"t", "own", 7}}})
-	testcheck.Must(t, err)
-	testcheck.Must(t, fsys.Remove(t.Context(), "/out/"+writingDir+"/"+claimName))
-	writeText(t, fsys, "/out/"+writingDir+"/"+claimName, string(b))
-	other, err := Compile(Options{Format: CSV, Columns: []string{"f:b"}})
-	testcheck.Must(t, err)
-	if _, err := other.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") {
-		t.Errorf("another export: %v", err)
-	}
-	got, err := p.Run(t.Context(), snap, fsys, "/out")
-	if err != nil || got.Digest != m.Digest || slices.Contains(listed(t, fsys, "/out"), writingDir) {
-		t.Errorf("%+v, %v, %v", got, err, listed(t, fsys, "/out"))
-	}
-}
-
-// endedProcess returns the number of a process that has ended.
-func endedProcess(t *testing.T) int {
-	t.Helper()
-	cmd := exec.Command("true")
-	testcheck.Must(t, cmd.Run())
-	return cmd.Process.Pid
-}
-
-func writeText(t *testing.T, fsys hdfsio.FS, name, text string) {
-	t.Helper()
-	w, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
-	testcheck.Must(t, err)
-	_, err = w.Write([]byte(text))
-	testcheck.Must(t, err)
-	testcheck.Must(t, w.Finish())
 }
 
 // breaking fails at one step of writing: by an error, or with an odd number because a signal has come.

@@ -9,12 +9,9 @@ import (
 
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/exportdir"
 	"bulkload/pkg/hdfsio"
 )
-
-// ManifestName is the manifest's name in the directory. Hadoop, Hive, Spark and
-// bulkload pass over names that begin with an underscore.
-const ManifestName = "_manifest.json"
 
 // A Manifest says what an export wrote. It is the last file of its directory.
 type Manifest struct {
@@ -31,20 +28,11 @@ type Manifest struct {
 	// columns in other formats have the same: a sum over rows of the XXH64 of the key
 	// (its length in 2 bytes, little-endian, before it) and of the family, qualifier and
 	// value of each cell (their lengths in 4 bytes). The order of rows does not change it.
-	Digest   manifest.Digest `json:"digest"`
-	Bytes    int64           `json:"bytes"`                    // of all files
-	NoCells  int64           `json:"no_cells,omitempty"`       // rows left out because they have none of the columns
-	LeftOver int64           `json:"cells_left_out,omitempty"` // cells that no column has, of the families that were read
-	Files    []File          `json:"files"`                    // in the order of their rows
-}
-
-// File is one file of an export.
-type File struct {
-	Name   string          `json:"name"`
-	Region string          `json:"region"` // its encoded name in the snapshot; empty without one
-	Digest manifest.Digest `json:"digest"`
-	Bytes  int64           `json:"bytes"`
-	SHA256 string          `json:"sha256"` // of the whole file
+	Digest   manifest.Digest         `json:"digest"`
+	Bytes    int64                   `json:"bytes"`                    // of all files
+	NoCells  int64                   `json:"no_cells,omitempty"`       // rows left out because they have none of the columns
+	LeftOver int64                   `json:"cells_left_out,omitempty"` // cells that no column has, of the families that were read
+	Files    []manifest.ExportedFile `json:"files"`                    // in the order of their rows
 }
 
 // Summary is the manifest without the list of files.
@@ -55,13 +43,13 @@ func (m *Manifest) Summary() *Manifest {
 }
 
 // save writes the manifest below the directory of files that are being written, and renames it.
-func (m *Manifest) save(ctx context.Context, fsys hdfsio.FS, dir string) error {
+func (m *Manifest) save(ctx context.Context, d *exportdir.Dir) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	writing := path.Join(dir, writingDir, ManifestName)
-	w, err := fsys.Create(ctx, writing, hdfsio.CreateOptions{})
+	writing := path.Join(d.Path, exportdir.Writing, exportdir.ManifestName)
+	w, err := d.FS.Create(ctx, writing, hdfsio.CreateOptions{})
 	if err != nil {
 		return err
 	}
@@ -72,12 +60,12 @@ func (m *Manifest) save(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	return fsys.Rename(ctx, writing, path.Join(dir, ManifestName))
+	return d.FS.Rename(ctx, writing, path.Join(d.Path, exportdir.ManifestName))
 }
 
 // ReadManifest reads that of a directory; fs.ErrNotExist says that it has no complete export.
 func ReadManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
-	f, err := fsys.Open(ctx, path.Join(dir, ManifestName))
+	f, err := fsys.Open(ctx, path.Join(dir, exportdir.ManifestName))
 	if err != nil {
 		return nil, err
 	}

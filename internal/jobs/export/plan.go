@@ -1,6 +1,9 @@
 package export
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,8 +49,6 @@ type Options struct {
 	Memory spec.Size
 	// Now is the time by which cells have expired, default that of the call of [Plan.Run].
 	Now time.Time
-	// OnFile is called when a file is complete, by several goroutines. It must not block.
-	OnFile func(File)
 }
 
 func (o Options) withDefaults() Options {
@@ -198,4 +199,20 @@ func (p *Plan) Settings() map[string]any {
 		m["columns"] = p.Columns()
 	}
 	return m
+}
+
+// asked is a checksum of all that decides on what the files have.
+func (p *Plan) asked() string {
+	sum := sha256.New()
+	e := json.NewEncoder(sum)
+	job := spec.Spec{}
+	if p.o.Job != nil {
+		job = p.o.Job.Spec()
+	}
+	for _, part := range []any{p.o.Format, p.Columns(), p.o.Choice, p.Settings(), job.Mapping, job.Key, job.Empty, job.Columns} {
+		if err := e.Encode(part); err != nil {
+			panic(err) // they are texts and numbers
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

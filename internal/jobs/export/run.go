@@ -3,42 +3,58 @@ package export
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/exportdir"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 )
 
-// Run claims a directory, which is empty or does not exist, and writes the rows of a snapshot into it.
+// Run claims a directory, which is empty or does not exist, and writes the rows of a snapshot into it. After an error nothing is left.
 func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (*Manifest, error) {
-	t, err := Begin(ctx, fsys, dir)
+	d, _, err := exportdir.Claim(ctx, fsys, dir, rand.Text())
 	if err != nil {
 		return nil, err
 	}
-	if t.Complete != nil {
-		return t.Complete, t.End(ctx, p, s.Table, s.Name)
-	}
-	m, err := p.Write(ctx, OfSnapshot(s), t)
+	m, err := p.Write(ctx, OfSnapshot(s), d, Attempt{})
 	if err != nil {
-		return nil, errors.Join(err, t.Remove(ctx))
+		return nil, errors.Join(err, d.Remove(ctx))
 	}
-	return m, t.Finish(ctx)
+	return m, d.Finish(ctx)
 }
 
-// Write writes the rows of a table into a target. The caller ends the target by [Target.Finish], or after an error by
-// [Target.Remove].
-func (p *Plan) Write(ctx context.Context, in Input, t *Target) (*Manifest, error) {
-	w := &writing{p: p, in: in, Target: t, done: make([]*part, len(in.Regions)), now: cmp.Or(p.o.Now, time.Now())}
+// Attempt is what an export may have of an earlier attempt, and how it reports to the next one. The zero value is a first attempt.
+type Attempt struct {
+	Now  time.Time                       // by which cells have expired; default: the plan's
+	Done map[int]manifest.ExportedRegion // regions, by number, that have all their rows in the directory
+	// Gate is where work waits before a region. Default: it does not wait.
+	Gate progress.Gate
+	// OnRegion is called when a region is complete, by several goroutines. Its error ends the export. Default: nothing is called.
+	OnRegion func(region int, done manifest.ExportedRegion) error
+}
+
+// Write writes the rows of a table into a directory. The caller ends it by [exportdir.Dir.Finish], or after an error by
+// [exportdir.Dir.Remove].
+func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt) (*Manifest, error) {
+	w := &writing{p: p, in: in, dir: d, attempt: a, done: make([]*manifest.ExportedRegion, len(in.Regions)), now: a.Now}
+	if w.now.IsZero() {
+		w.now = cmp.Or(p.o.Now, time.Now())
+	}
+	for i, r := range a.Done {
+		w.done[i] = &r
+	}
 	for _, name := range p.family {
 		if !slices.Contains(in.Families, name) {
 			return nil, fail.Errorf(fail.Config, "table %s has no family %s", in.Table, name)
@@ -79,8 +95,9 @@ func kindOf(err error) fail.Kind {
 
 // writing is one run.
 type writing struct {
-	*Target
 	p       *Plan
+	dir     *exportdir.Dir
+	attempt Attempt
 	in      Input
 	choice  choice.Choice
 	workers int
@@ -89,13 +106,7 @@ type writing struct {
 	now     time.Time // by which cells have expired
 
 	mu   sync.Mutex
-	done []*part // by region
-}
-
-// part is what became of a region.
-type part struct {
-	file              *File // nil: it has no rows
-	noCells, leftOver int64
+	done []*manifest.ExportedRegion // by region
 }
 
 // What a worker needs at least, in bytes: for each store file what is read ahead
@@ -133,9 +144,15 @@ func (w *writing) share() error {
 	return nil
 }
 
-// region writes the file of a region, unless it has no rows. The first has one
+// region writes the file of a region, unless it has no rows, or is there already. The first has one
 // where only the first file names the columns.
 func (w *writing) region(ctx context.Context, i int, sc Cells) error {
+	if w.done[i] != nil {
+		return nil
+	}
+	if err := progress.Pass(ctx, w.attempt.Gate); err != nil {
+		return err
+	}
 	f := &partFile{w: w, ctx: ctx, region: i}
 	defer f.abort()
 	if i == 0 && w.p.text != nil && w.p.text.header(true) && !w.p.text.header(false) {
@@ -147,20 +164,20 @@ func (w *writing) region(ctx context.Context, i int, sc Cells) error {
 	if err := r.run(ctx, sc); err != nil {
 		return fmt.Errorf("%s: %w", w.in.name(i), err)
 	}
-	done := &part{noCells: r.noCells, leftOver: r.leftOver}
+	done := &manifest.ExportedRegion{NoCells: r.noCells, LeftOver: r.leftOver}
 	if f.enc != nil {
 		file, err := f.finish()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name(), err)
 		}
 		file.Digest = r.digest
-		done.file = file
+		done.File = file
 	}
 	w.mu.Lock()
 	w.done[i] = done
 	w.mu.Unlock()
-	if done.file != nil && w.p.o.OnFile != nil {
-		w.p.o.OnFile(*done.file)
+	if w.attempt.OnRegion != nil {
+		return w.attempt.OnRegion(i, *done)
 	}
 	return nil
 }
@@ -168,19 +185,19 @@ func (w *writing) region(ctx context.Context, i int, sc Cells) error {
 // finish writes the manifest. A table without rows has one file without rows, so that
 // readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
-	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), Choice: w.p.o.Choice, ReadAs: w.p.Settings(), Files: []File{}}
+	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), Choice: w.p.o.Choice, ReadAs: w.p.Settings(), Files: []manifest.ExportedFile{}}
 	for _, d := range w.done {
-		m.NoCells += d.noCells
-		m.LeftOver += d.leftOver
-		if d.file != nil {
-			m.Files = append(m.Files, *d.file)
+		m.NoCells += d.NoCells
+		m.LeftOver += d.LeftOver
+		if d.File != nil {
+			m.Files = append(m.Files, *d.File)
 		}
 	}
 	if len(m.Files) == 0 && w.p.hasHead() {
 		f := &partFile{w: w, ctx: ctx}
 		defer f.abort()
 		err := f.open()
-		var file *File
+		var file *manifest.ExportedFile
 		if err == nil {
 			file, err = f.finish()
 		}
@@ -193,7 +210,7 @@ func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 		m.Digest.Add(f.Digest)
 		m.Bytes += f.Bytes
 	}
-	return m, m.save(ctx, w.fsys, w.dir)
+	return m, m.save(ctx, w.dir)
 }
 
 // partFile is the file of a region, which is made with its first row.
@@ -207,12 +224,14 @@ type partFile struct {
 	enc  encoder
 }
 
-func (f *partFile) name() string { return fmt.Sprintf(partPrefix+"%05d.%s", f.region, f.w.p.o.Format) }
+func (f *partFile) name() string {
+	return fmt.Sprintf(exportdir.PartPrefix+"%05d.%s", f.region, f.w.p.o.Format)
+}
 
-func (f *partFile) writing() string { return path.Join(f.w.dir, writingDir, f.name()) }
+func (f *partFile) writing() string { return path.Join(f.w.dir.Path, exportdir.Writing, f.name()) }
 
 func (f *partFile) open() (err error) {
-	if f.file, err = f.w.fsys.Create(f.ctx, f.writing(), hdfsio.CreateOptions{}); err != nil {
+	if f.file, err = f.w.dir.FS.Create(f.ctx, f.writing(), hdfsio.CreateOptions{}); err != nil {
 		return err
 	}
 	f.out = newOutput(f.file)
@@ -233,23 +252,22 @@ func (f *partFile) row(r *row) (int, error) {
 func (f *partFile) close() error { return f.enc.close() }
 
 // finish gives the whole file its name.
-func (f *partFile) finish() (*File, error) {
+func (f *partFile) finish() (*manifest.ExportedFile, error) {
 	if err := f.close(); err != nil {
 		return nil, err
 	}
 	if err := f.file.Finish(); err != nil {
 		return nil, err
 	}
-	name := path.Join(f.w.dir, f.name())
-	if err := f.w.fsys.Rename(f.ctx, f.writing(), name); err != nil {
+	if err := f.w.dir.FS.Rename(f.ctx, f.writing(), path.Join(f.w.dir.Path, f.name())); err != nil {
 		return nil, err
 	}
-	return &File{Name: strings.TrimPrefix(name, f.w.dir+"/"), Region: f.w.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
+	return &manifest.ExportedFile{Name: f.name(), Region: f.w.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
 }
 
 // abort gives up a file that is not finished.
 func (f *partFile) abort() {
 	if f.file != nil {
-		_ = f.file.Abort() // all of the directory is removed then
+		_ = f.file.Abort() // what stays goes with the directory, or at the next attempt
 	}
 }

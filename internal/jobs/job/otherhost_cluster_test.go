@@ -259,6 +259,11 @@ func TestEveryCommandOnAnotherHost(t *testing.T) {
 	if out := do("", 0, compare...); !strings.Contains(out, "equal") {
 		t.Error(out)
 	}
+	export := []string{"export", h.table, "--to=hdfs:///tmp/" + testcheck.Name(t), "--format=jsonl", "--workers=1"}
+	for _, at := range []string{"exporting:1", "read_snapshot:1", "exporting:1", "exported:1", "done"} {
+		do(at, 128+9, export...)
+	}
+	do("", 0, export...)
 	out := filepath.Join(h.state, "files")
 	testcheck.Must(t, os.RemoveAll(out))
 	build := func(ctx context.Context) *exec.Cmd {

@@ -1,0 +1,294 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/choice"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/exportdir"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// A Request says what is exported, and where to.
+type Request struct {
+	From   tablesource.Ref
+	ReadBy tablesource.ReadBy // of a table; default: the files of a snapshot that is taken for the export
+	To     string             // the directory, a path or URI
+	Plan   *Plan
+}
+
+// JobOptions are those of an export as a job.
+type JobOptions struct {
+	State  checkpoint.Options
+	Gate   progress.Gate // where work waits before a region of a snapshot; default nowhere
+	Events progress.Events
+}
+
+// run is one process's work on an export.
+type run struct {
+	env *cluster.Env
+	req Request
+	o   JobOptions
+	st  *checkpoint.Job
+
+	fsys     hdfsio.FS
+	path     string         // of the directory on fsys
+	dir      *exportdir.Dir // nil before it is the job's
+	source   *tablesource.Source
+	manifest *Manifest
+}
+
+// Do exports as a job. With a state directory the same call after a crash resumes: the regions of a snapshot that have their files are not read
+// again.
+func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_ *Manifest, err error) {
+	j := &run{env: env, req: request, o: o}
+	if j.fsys, j.path, err = env.Resolve(request.To); err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	var c *loader.Cluster // nil: files alone are read
+	if request.From.Snapshot == "" || checkpoint.IsShared(o.State.Dir) {
+		if c, err = env.Dial(ctx); err != nil {
+			return nil, err
+		}
+		defer c.Close()
+	}
+	id, err := j.identity(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if j.st, err = checkpoint.Open(ctx, c, id, o.State, o.Events); err != nil {
+		return nil, err
+	}
+	ctx, end := j.st.Work(ctx)
+	defer func() { end(&err) }()
+	if j.st.Finished {
+		if done, err := j.finished(ctx); done || err != nil {
+			return j.manifest, err
+		}
+	}
+	if j.st.Finished || o.State.Restart {
+		if err := j.st.Restart(ctx, env); err != nil {
+			return nil, err
+		}
+	}
+	err = j.st.Steps(ctx, o.Gate, []checkpoint.Step{
+		{Name: "begin the attempt", Run: j.begin},
+		{Name: "take the directory", Run: j.take, TakeBack: j.giveBack},
+		{Name: "open the table", Gate: true, Run: j.open},
+		{Name: "write the files", Run: j.write},
+		{Name: "end the job", Run: j.end},
+	})
+	return j.manifest, err
+}
+
+// finished ends an export whose process was killed between its end and the removal of what only it needed. If there is none, the job exports the
+// table as it is now, to a directory that must be free again.
+func (j *run) finished(ctx context.Context) (done bool, err error) {
+	if j.dir, err = exportdir.Held(ctx, j.fsys, j.path, j.st.Exporting.Token); err != nil {
+		return false, fail.With(fail.HDFS, err)
+	}
+	if j.dir == nil {
+		return false, exportdir.Free(ctx, j.fsys, j.path)
+	}
+	if j.manifest, err = ReadManifest(ctx, j.fsys, j.path); err != nil {
+		return false, fail.With(fail.HDFS, err)
+	}
+	return true, j.tidy(ctx)
+}
+
+// identity is that of an export of a table or snapshot into a directory, whatever is written.
+func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Identity, error) {
+	place, err := j.env.Place(j.req.To)
+	if err != nil {
+		return checkpoint.Identity{}, err
+	}
+	id := checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.o.State.JobID)
+	if c == nil {
+		return id.On("no cluster"), nil
+	}
+	return id.OnCluster(ctx, c)
+}
+
+// tableName is the table, or has the name of the snapshot.
+func (j *run) tableName() loader.TableName {
+	if j.req.From.Snapshot != "" {
+		return loader.TableName{Namespace: loader.DefaultNamespace, Qualifier: j.req.From.Snapshot}
+	}
+	return j.req.From.Table
+}
+
+func (j *run) begin(context.Context) error {
+	_, err := j.st.Begin(j.o.State.Version)
+	return err
+}
+
+// take makes the directory the job's own, and removes what no record says of it.
+func (j *run) take(ctx context.Context) error {
+	asked := j.req.Plan.asked()
+	x := j.st.Exporting
+	begun := x != nil && x.Token != ""
+	if begun && x.Asked != asked {
+		return fail.With(fail.Config, setting.Errorf("the export to %s was begun with other columns, format or job: give the same command, or discard it with %s", j.req.To, setting.Restart))
+	}
+	if !begun {
+		place, err := j.env.Place(j.req.To)
+		if err != nil {
+			return err
+		}
+		if err := j.record(checkpoint.ExportingRecord{Table: j.tableName().String(), Dir: place, Token: rand.Text(), Asked: asked}); err != nil {
+			return err
+		}
+		x = j.st.Exporting
+	}
+	dir, again, err := exportdir.Claim(ctx, j.fsys, j.path, x.Token)
+	if err != nil {
+		return err
+	}
+	j.dir = dir
+	if !again && len(j.st.Exported) > 0 { // somebody has removed it
+		if err := j.record(*x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record notes what is exported. No region counts as exported then.
+func (j *run) record(x checkpoint.ExportingRecord) error {
+	return j.st.Record(checkpoint.EventExporting, x)
+}
+
+// open opens the table. The regions that earlier attempts have exported count if this one reads the same snapshot.
+func (j *run) open(ctx context.Context) (err error) {
+	o := tablesource.Options{By: j.req.ReadBy}
+	if j.req.From.Snapshot == "" && o.By != tablesource.ByScan {
+		own, err := job.RecordSnapshot(j.st, j.req.From.Table, checkpoint.ReadSnapshotRecord{Place: checkpoint.PlaceExported})
+		if err != nil {
+			return err
+		}
+		o.Name, o.Created, o.Keep = own.Snapshot, own.Created, true
+	}
+	if j.source, err = tablesource.Open(ctx, j.env, j.req.From, o); err != nil {
+		return err
+	}
+	j.source.Report(j.env.Log.Warn)
+	read := ""
+	if s := j.source.Snapshot; s != nil {
+		read = hex.EncodeToString(s.Checksum[:])
+	}
+	if x := *j.st.Exporting; read == "" || x.Read != read {
+		x.Read, x.Now = read, cmp.Or(j.req.Plan.o.Now, time.Now()).UnixMilli()
+		return j.record(x)
+	}
+	return nil
+}
+
+// write writes the files that are missing, and the manifest.
+func (j *run) write(ctx context.Context) (err error) {
+	a := Attempt{Now: time.UnixMilli(j.st.Exporting.Now), Done: map[int]manifest.ExportedRegion{}, OnRegion: func(region int, done manifest.ExportedRegion) error {
+		if f := done.File; f != nil {
+			j.env.Log.Debug("file written", "file", f.Name, "rows", f.Digest.Rows, "bytes", f.Bytes)
+		}
+		return j.st.Record(checkpoint.EventExported, checkpoint.ExportedRecord{Region: region, Wrote: done})
+	}}
+	if j.source.Snapshot != nil {
+		a.Gate = j.o.Gate // a scan that waits would expire
+	}
+	keep := map[string]int64{}
+	for _, r := range j.st.Exported {
+		if r.File != nil {
+			keep[r.File.Name] = r.File.Bytes
+		}
+	}
+	there, err := j.dir.Retain(ctx, keep)
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	for i, r := range j.st.Exported {
+		if r.File == nil || there[r.File.Name] {
+			a.Done[i] = r
+		}
+	}
+	if len(a.Done) > 0 {
+		j.o.Events.Note("regions are exported already", "regions", len(a.Done))
+	}
+	j.manifest, err = j.req.Plan.Write(ctx, j.input(), j.dir, a)
+	return tablesource.ByScans(err)
+}
+
+// input is what is read, a snapshot's files or a table.
+func (j *run) input() Input {
+	s := j.source.Scanned
+	if s == nil {
+		return OfSnapshot(j.source.Snapshot)
+	}
+	return Input{Table: s.Table.String(), Families: s.Families, Created: s.Since(), Regions: make([]string, len(s.Starts)), Room: tablesource.ScanMemory,
+		Splits: s.Starts[1:],
+		Each: func(ctx context.Context, n int, families []string, c choice.Choice, do func(context.Context, int, Cells) error) error {
+			return s.Each(ctx, n, tablesource.RowView{Families: families, Choice: c}, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
+		}}
+}
+
+// end notes that the files are complete, and removes what only the job needs.
+func (j *run) end(ctx context.Context) error {
+	if err := j.st.End(ctx, &result.Result{Schema: 1, Table: j.manifest.Table, Job: j.st.Dir}, nil, false, j.o.Events); err != nil {
+		return err
+	}
+	return errors.Join(j.source.Close(ctx), j.tidy(ctx))
+}
+
+// tidy deletes the job's own snapshot, and then the token in the directory: as long as that is there, the same command continues.
+func (j *run) tidy(ctx context.Context) error {
+	err := j.st.DropAllSnapshots(ctx, j.env)
+	if err == nil {
+		err = j.dir.Finish(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("the files in %s are complete, but %w", j.req.To, err)
+	}
+	return nil
+}
+
+// giveBack removes what was written after an error that comes again, and deletes the snapshot. After any other, what is done stays for the next
+// attempt, if that can continue from it.
+func (j *run) giveBack(ctx context.Context, cause error) error {
+	if j.dir == nil || j.st.Finished {
+		return nil
+	}
+	again := ctx.Err() != nil || fail.KindOf(cause).Retry()
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	var errs []error
+	if j.source != nil {
+		errs = append(errs, j.source.Close(ctx))
+	}
+	if j.st.Log != nil && len(j.st.Exported) > 0 && j.st.Exporting.Read != "" && again {
+		j.o.Events.Warn("files and snapshot stay for the next attempt; bulkload clean removes them with the job", "directory", j.req.To)
+		return errors.Join(errs...)
+	}
+	if err := errors.Join(append(errs, j.dir.Remove(ctx), j.st.DropAllSnapshots(ctx, j.env))...); err != nil {
+		return err
+	}
+	x := *j.st.Exporting
+	x.Token, x.Read, x.Now = "", "", 0
+	return j.record(x)
+}

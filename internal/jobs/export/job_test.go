@@ -1,0 +1,264 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/exportdir"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/race"
+	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testsnapshot"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+)
+
+// exportJob exports a snapshot on local disk, of 40 rows in four regions.
+type exportJob struct {
+	t     *testing.T
+	table *testsnapshot.Table
+	env   *cluster.Env
+	o     JobOptions
+	to    string
+	want  *Manifest // of the whole
+	again int       // regions that an attempt did not read, as it has said
+}
+
+func newExportJob(t *testing.T) *exportJob {
+	t.Helper()
+	j := &exportJob{t: t, env: &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, to: filepath.Join(t.TempDir(), "out")}
+	j.o.State.Dir = t.TempDir()
+	j.o.Events.OnNote = func(msg string, kv ...any) {
+		if msg == "regions are exported already" {
+			j.again, _ = kv[1].(int)
+		}
+	}
+	j.save("x")
+	snap := labSnapshot(t, j.table)
+	j.env.Conf.Set("hbase.rootdir", "file://"+j.table.Root, "test")
+	var err error
+	j.want, err = j.plan(Options{}).Run(t.Context(), snap, hdfsio.NewMemory(), "/out")
+	testcheck.Must(t, err)
+	return j
+}
+
+// save makes the snapshot s, whose cells have a value.
+func (j *exportJob) save(value string) {
+	root := j.t.TempDir()
+	if j.table != nil {
+		root = j.table.Root
+		testcheck.Must(j.t, os.RemoveAll(root))
+	}
+	j.table = testsnapshot.New(j.t, testsnapshot.Options{FS: hdfsio.Local{}, Root: root, Table: "n:t", Snapshot: "s", Families: []string{"f"}, Splits: []string{"10", "20", "30"}})
+	var cells []hfile.Cell
+	for i := range 40 {
+		cells = append(cells, put(fmt.Sprintf("%02d", i), "f:a", value))
+	}
+	j.table.Load(3, cells...)
+	j.table.Save()
+}
+
+// plan is an export of one worker to JSON lines, unless the options have a format.
+func (j *exportJob) plan(o Options) *Plan {
+	j.t.Helper()
+	if o.Format == "" {
+		o.Format = JSONL
+	}
+	p, err := Compile(o)
+	testcheck.Must(j.t, err)
+	return p
+}
+
+func (j *exportJob) do(ctx context.Context, p *Plan) (*Manifest, error) {
+	j.again = 0
+	return Do(ctx, j.env, Request{From: tablesource.Ref{Snapshot: "s"}, To: j.to, Plan: p}, j.o)
+}
+
+// stopped stops the job before the n-th region, from 0.
+func (j *exportJob) stopped(n int) {
+	j.t.Helper()
+	ctx, stop := context.WithCancel(j.t.Context())
+	defer stop()
+	j.o.Gate = gate(func() {
+		if n--; n == -2 { // it is asked once before the snapshot is opened
+			stop()
+		}
+	})
+	defer func() { j.o.Gate = nil }()
+	if _, err := j.do(ctx, j.plan(Options{})); !errors.Is(err, context.Canceled) {
+		j.t.Fatalf("it ended with %v", err)
+	}
+}
+
+// whole holds the directory to the whole export.
+func (j *exportJob) whole(m *Manifest, err error) {
+	j.t.Helper()
+	if err != nil || m.Digest != j.want.Digest || fmt.Sprint(m.Files) != fmt.Sprint(j.want.Files) || !slices.Equal(listed(j.t, hdfsio.Local{}, j.to), []string{exportdir.ManifestName, "part-00000.jsonl", "part-00001.jsonl", "part-00002.jsonl", "part-00003.jsonl"}) {
+		j.t.Fatalf("%+v, want %+v, %v, %v", m, j.want, err, listed(j.t, hdfsio.Local{}, j.to))
+	}
+	for _, f := range m.Files {
+		if got := jobtest.ReadWhole(j.t, hdfsio.Local{}, filepath.Join(j.to, f.Name)); int64(len(got)) != f.Bytes {
+			j.t.Errorf("%s has %d bytes, want %d", f.Name, len(got), f.Bytes)
+		}
+	}
+}
+
+// gate calls a function each time that work asks.
+type gate func()
+
+// Wait lets work pass unless its context has ended.
+func (g gate) Wait(ctx context.Context) error {
+	g()
+	return context.Cause(ctx)
+}
+
+// TestExportResumes: what a stopped export has of the snapshot's regions is not read again, if it is there as it was written. Status shows the
+// directory of one that was stopped.
+func TestExportResumes(t *testing.T) {
+	for regions := range 4 {
+		j := newExportJob(t)
+		j.stopped(regions)
+		if left := listed(t, hdfsio.Local{}, j.to); len(left) != (regions+1)*min(regions, 1) { // those regions, and the place of what is written
+			t.Errorf("after %d regions %v are left", regions, left)
+		}
+		jobs, err := checkpoint.ReadAll(j.o.State.Dir)
+		testcheck.Must(t, err)
+		if regions == 0 { // nothing is left, and no job
+			if len(jobs) > 0 {
+				t.Errorf("status: %+v", jobs[0])
+			}
+		} else if len(jobs) != 1 || jobs[0].State != checkpoint.JobStopped || jobs[0].Rows != int64(10*regions) || len(jobs[0].Resources) != 1 || jobs[0].Resources[0].Kind != checkpoint.ResourceExport || jobs[0].Resources[0].Name != j.to {
+			t.Errorf("status: %+v", jobs[0])
+		}
+		j.whole(j.do(t.Context(), j.plan(Options{})))
+		if j.again != regions {
+			t.Errorf("%d regions are not read again, want %d", j.again, regions)
+		}
+		if jobs, err := checkpoint.ReadAll(j.o.State.Dir); err != nil || jobs[0].State != checkpoint.JobDone || len(jobs[0].Resources) > 0 {
+			t.Errorf("status: %+v, %v", jobs[0], err)
+		}
+	}
+	for what, change := range map[string]func(*exportJob){
+		"a file is missing":        func(j *exportJob) { testcheck.Must(t, os.Remove(filepath.Join(j.to, "part-00001.jsonl"))) },
+		"a file is shorter":        func(j *exportJob) { testcheck.Must(t, os.Truncate(filepath.Join(j.to, "part-00001.jsonl"), 3)) },
+		"the directory is missing": func(j *exportJob) { testcheck.Must(t, os.RemoveAll(j.to)) },
+	} {
+		j := newExportJob(t)
+		j.stopped(2)
+		change(j)
+		j.whole(j.do(t.Context(), j.plan(Options{})))
+		if want := 1 - strings.Count(what, "directory"); j.again != want {
+			t.Errorf("%s: %d regions are not read again, want %d", what, j.again, want)
+		}
+	}
+	j := newExportJob(t)
+	j.stopped(2)
+	j.save("yy") // another one of that name
+	m, err := j.do(t.Context(), j.plan(Options{}))
+	if err != nil || j.again != 0 || m.Digest == j.want.Digest || m.Digest.Rows != 40 {
+		t.Errorf("another snapshot: %d regions are not read again, %+v, %v", j.again, m, err)
+	}
+}
+
+// TestExportOfAnotherKind does not continue what is there, and a complete export is not written over.
+func TestExportOfAnotherKind(t *testing.T) {
+	j := newExportJob(t)
+	j.stopped(2)
+	before := listed(t, hdfsio.Local{}, j.to)
+	csv := j.plan(Options{Format: CSV, Columns: []string{"f:a"}})
+	if _, err := j.do(t.Context(), csv); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "begun with other columns, format or job") {
+		t.Error(err)
+	}
+	if left := listed(t, hdfsio.Local{}, j.to); !slices.Equal(left, before) {
+		t.Errorf("%v are left of %v", left, before)
+	}
+	other := *j
+	other.o.State.Dir = t.TempDir()
+	if _, err := other.do(t.Context(), csv); !errors.Is(err, exportdir.ErrNotEmpty) || !strings.Contains(err.Error(), "give its command again") {
+		t.Error(err)
+	}
+	j.o.State.Restart = true
+	if m, err := j.do(t.Context(), csv); err != nil || m.Format != CSV || slices.Contains(listed(t, hdfsio.Local{}, j.to), "part-00000.jsonl") {
+		t.Errorf("%+v, %v, %v", m, err, listed(t, hdfsio.Local{}, j.to))
+	}
+	for _, restart := range []bool{false, true} {
+		if j.o.State.Restart = restart; !restart {
+			continue
+		}
+		if _, err := j.do(t.Context(), csv); !errors.Is(err, exportdir.ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") {
+			t.Errorf("restart %t: %v", restart, err)
+		}
+	}
+	testcheck.Must(t, os.RemoveAll(j.to))
+	j.o.State.Restart = false
+	j.whole(j.do(t.Context(), j.plan(Options{})))
+}
+
+// TestExportFails: after an error that comes again nothing is left, and the same command begins again.
+func TestExportFails(t *testing.T) {
+	j := newExportJob(t)
+	j.table.Load(4, put("35", "f:b", "a\x10b")) // that a dump cannot have
+	j.table.Save()
+	dump := j.plan(Options{Format: Dump, Columns: []string{"f:a", "f:b"}})
+	if _, err := j.do(t.Context(), dump); fail.KindOf(err).Retry() || err == nil {
+		t.Errorf("%v, %s", err, fail.KindOf(err))
+	}
+	if left := listed(t, hdfsio.Local{}, j.to); left != nil {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// TestExportKilled kills the program at each record of an export, and the same command finishes it, and leaves nothing.
+func TestExportKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts the program, which -short leaves out")
+	}
+	race.Plain(t)
+	j := newExportJob(t)
+	conf := t.TempDir()
+	testcheck.Must(t, os.WriteFile(filepath.Join(conf, "hbase-site.xml"), fmt.Appendf(nil, "<configuration><property><name>hbase.rootdir</name><value>file://%s</value></property></configuration>", j.table.Root), 0o600))
+	program := func(stopAfter string, args ...string) (int, string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, jobtest.Program(t), append(args, "--state="+j.o.State.Dir)...)
+		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+conf, "HBASE_CONF_DIR="+conf, "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
+		text, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(text)
+	}
+	export := []string{"export", "snapshot:s", "--to=" + j.to, "--format=jsonl", "--workers=1"}
+	for _, at := range []string{"attempt", "exporting:1", "exporting", "exported:1", "exported:2", "exported:1", "done"} {
+		if code, out := program(at, export...); code != -1 {
+			t.Fatalf("killed at %s: exit code %d: %s", at, code, out)
+		}
+	}
+	if code, out := program("", export...); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	j.whole(ReadManifest(t.Context(), hdfsio.Local{}, j.to))
+	if code, out := program("", export...); code != fail.Config.ExitCode() || !strings.Contains(out, "complete export") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	testcheck.Must(t, os.RemoveAll(j.to))
+	if code, out := program("exported:1", export...); code != -1 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	jobs, err := checkpoint.ReadAll(j.o.State.Dir)
+	testcheck.Must(t, err)
+	cleaning, err := checkpoint.Clean(t.Context(), j.env, checkpoint.CleanOptions{State: j.o.State.Dir, Job: jobs[0].Job, Remove: true})
+	if left := listed(t, hdfsio.Local{}, j.to); left != nil {
+		t.Errorf("%v are left by clean: %+v, %v", left, cleaning, err)
+	}
+}

@@ -1,0 +1,228 @@
+// Package exportdir is the directory that one export writes to. A directory is taken if it is missing or empty. The job puts a token of its own
+// into it, by which later attempts, and what removes the job, find it again. Files are written below [Writing], and renamed when they are whole.
+package exportdir
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+const (
+	// Writing is the directory, below that of an export, of files that are not whole yet.
+	Writing = "_writing"
+	// ManifestName is the manifest's name in the directory. Hadoop, Hive, Spark and bulkload pass over names that begin with an underscore.
+	ManifestName = "_manifest.json"
+	// PartPrefix begins the names of the files of regions.
+	PartPrefix = "part-"
+
+	claimName = "claim" // a file below Writing, which one job alone can make
+	taken     = "another export writes to it or was killed: give its command again, or remove the directory"
+)
+
+// ErrNotEmpty is wrapped by the refusal of a directory that holds something.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// Dir is a directory that one job has, from [Claim] until Finish or Remove has ended.
+type Dir struct {
+	FS   hdfsio.FS
+	Path string
+
+	made bool // the directory was, for the job
+}
+
+// claim says which job writes an export.
+type claim struct {
+	Token string `json:"token"`
+	Made  bool   `json:"made"` // the directory, which was missing
+}
+
+// Claim makes a directory, which is missing or empty, a job's own. A token stands for the job. One that has it already stays as it is, and is
+// given again.
+func Claim(ctx context.Context, fsys hdfsio.FS, dir, token string) (d *Dir, again bool, err error) {
+	d = &Dir{FS: fsys, Path: dir}
+	again, err = d.take(ctx, token)
+	return d, again, fail.With(fail.HDFS, err)
+}
+
+func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
+	switch c, err := d.read(ctx); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return false, err
+	case c.Token == token:
+		d.made = c.Made
+		return true, nil
+	default:
+		return false, d.refused(taken)
+	}
+	infos, err := d.FS.ReadDir(ctx, d.Path)
+	if d.made = errors.Is(err, fs.ErrNotExist); err != nil && !d.made {
+		return false, err
+	}
+	if err := d.empty(infos); err != nil {
+		return false, err
+	}
+	return false, d.claim(ctx, claim{token, d.made})
+}
+
+// empty refuses a directory that has something other than the place of files that are not whole, before the job puts its token there.
+func (d *Dir) empty(infos []fs.FileInfo) error {
+	others := slices.DeleteFunc(slices.Clone(infos), func(i fs.FileInfo) bool { return i.Name() == Writing })
+	switch {
+	case slices.ContainsFunc(others, func(i fs.FileInfo) bool { return i.Name() == ManifestName }):
+		return d.refused("it has a complete export: name another directory, or remove it")
+	case len(others) > 0:
+		return d.refused("name an empty directory, or one that does not exist")
+	}
+	return nil
+}
+
+// read reads who has the directory; fs.ErrNotExist: nobody.
+func (d *Dir) read(ctx context.Context) (c claim, err error) {
+	f, err := d.FS.Open(ctx, path.Join(d.Path, Writing, claimName))
+	if err != nil {
+		return c, err
+	}
+	b, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err == nil && json.Unmarshal(b, &c) != nil {
+		c = claim{} // of nobody whose job is known
+	}
+	return c, err
+}
+
+// claim writes the token under another name and renames it, so that it is whole when others see it. A name that is there is not replaced.
+func (d *Dir) claim(ctx context.Context, c claim) (err error) {
+	below := path.Join(d.Path, Writing)
+	if err := d.FS.MkdirAll(ctx, below, 0o755); err != nil {
+		return err
+	}
+	name := path.Join(below, claimName+"."+c.Token)
+	defer func() {
+		if err == nil {
+			return
+		}
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		_ = d.FS.Remove(ctx, name)
+		// Directories that hold another's files stay.
+		if d.FS.Remove(ctx, below) == nil && c.Made {
+			_ = d.FS.Remove(ctx, d.Path)
+		}
+	}()
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	_ = d.FS.Remove(ctx, name) // of an attempt that was killed
+	f, err := d.FS.Create(ctx, name, hdfsio.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(b); err == nil {
+		err = f.Finish()
+	}
+	if err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err = d.FS.Rename(ctx, name, path.Join(below, claimName)); errors.Is(err, fs.ErrExist) {
+		return d.refused("another export writes to it")
+	}
+	if err != nil {
+		return err
+	}
+	infos, err := d.FS.ReadDir(ctx, d.Path)
+	if err == nil && d.empty(infos) != nil {
+		err = d.refused("another program has just written to it")
+	}
+	if err != nil {
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		err = errors.Join(err, d.FS.Remove(ctx, path.Join(below, claimName)))
+	}
+	return err
+}
+
+func (d *Dir) refused(why string) error {
+	return fail.Errorf(fail.Config, "%s: %w: %s", d.Path, ErrNotEmpty, why)
+}
+
+// Retain removes the files of regions that keep does not name with their sizes, those that are being written, and a manifest. It returns the
+// names that are there.
+func (d *Dir) Retain(ctx context.Context, keep map[string]int64) (map[string]bool, error) {
+	there := map[string]bool{}
+	for _, dir := range []string{d.Path, path.Join(d.Path, Writing)} {
+		infos, err := d.FS.ReadDir(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range infos {
+			if i.IsDir() || !strings.HasPrefix(i.Name(), PartPrefix) && i.Name() != ManifestName {
+				continue
+			}
+			if size, ok := keep[i.Name()]; ok && dir == d.Path && size == i.Size() {
+				there[i.Name()] = true
+			} else if err := d.FS.Remove(ctx, path.Join(dir, i.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return there, nil
+}
+
+// Finish ends a directory whose files are complete.
+func (d *Dir) Finish(ctx context.Context) error {
+	return fail.With(fail.HDFS, d.FS.RemoveAll(ctx, path.Join(d.Path, Writing)))
+}
+
+// Remove removes all that was written, also after ctx has ended; the directory too, if the job made it.
+func (d *Dir) Remove(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	_, err := d.Retain(ctx, nil)
+	if err == nil {
+		err = d.Finish(ctx) // the token last
+	}
+	if err == nil && d.made {
+		err = d.FS.Remove(ctx, d.Path)
+	}
+	if err != nil {
+		return setting.Errorf("failed to remove the files in %s: %w; remove them by hand", d.Path, err)
+	}
+	return nil
+}
+
+// Held gives the directory if it has the token of a job; nil: it has not.
+func Held(ctx context.Context, fsys hdfsio.FS, dir, token string) (*Dir, error) {
+	d := &Dir{FS: fsys, Path: dir}
+	c, err := d.read(ctx)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && c.Token != token {
+		return nil, nil
+	}
+	d.made = c.Made
+	return d, err
+}
+
+// Free refuses a directory that is there and not empty.
+func Free(ctx context.Context, fsys hdfsio.FS, dir string) error {
+	d := &Dir{FS: fsys, Path: dir}
+	infos, err := fsys.ReadDir(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(infos) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = cmp.Or(d.empty(infos), d.refused(taken))
+	}
+	return fail.With(fail.HDFS, err)
+}
