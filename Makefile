@@ -60,7 +60,7 @@ test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, an
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m ./internal/test/secured
 
 test-yarn: ## tests on a real YARN, with and without Kerberos (needs a JDK, Maven and a KDC)
-	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/test/testcluster ./internal/hadoop/yarn ./internal/test/onyarn
+	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/test/testcluster ./internal/hadoop/yarn ./internal/test/onyarn ./internal/test/faults
 
 test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.0, one after the other; up to 20 minutes: VERSIONS=2.4.18,2.6.4@3.3.6,…
 	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/test/versions
@@ -100,8 +100,8 @@ soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1 
 	go run ./internal/test/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED) --kinds $(KINDS) $(if $(JSON),--json $(abspath $(JSON)))
 
 KILLS ?= 200
-test-kills: ## each command killed at random, with splits, merges, compactions and restarts of servers in between: KILLS=200 SEED=1
-	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 120m -run '^TestKilledCommands$$' ./internal/test/faults
+test-kills: ## each command, and shares, killed at random, with splits, merges, compactions and restarts of servers in between: KILLS=200 SEED=1
+	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 180m -run '^TestKilled(Commands|Shares)$$' ./internal/test/faults
 
 test-short: ## the tests that need no cluster
 	go test -short ./...

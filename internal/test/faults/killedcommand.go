@@ -1,16 +1,13 @@
 package faults
 
 import (
-	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -22,6 +19,8 @@ type killedCommand struct {
 	prepare func(ctx context.Context, r *KillRound) ([]string, error)
 	// once says that store files hold each cell of the tables once, so that their number can be compared.
 	once bool
+	// shared says that several processes build the files too: shares, and tasks on YARN.
+	shared bool
 	// mayRefuse says that a refusal with exit code 3 is right when a compaction has run, if the table is as it was before.
 	mayRefuse bool
 }
@@ -29,15 +28,15 @@ type killedCommand struct {
 // killedCommands are the commands that change a table or write files, one of each kind.
 func killedCommands() []killedCommand {
 	return []killedCommand{
-		{name: "run", prepare: prepareRun, once: true},
-		{name: "tables", prepare: prepareTables, once: true},
-		{name: "replace", prepare: prepareReplace},
-		{name: "into", prepare: prepareInto},
-		{name: "rekey", prepare: prepareRekey, once: true},
+		{name: "run", prepare: prepareRun, once: true, shared: true},
+		{name: "tables", prepare: prepareTables, once: true, shared: true},
+		{name: "replace", prepare: prepareReplace, shared: true},
+		{name: "into", prepare: prepareInto, shared: true},
+		{name: "rekey", prepare: prepareRekey, once: true, shared: true},
 		{name: "undo", prepare: prepareUndo, mayRefuse: true},
 		{name: "export", prepare: prepareExport},
 		{name: "load", prepare: prepareLoad, once: true},
-		{name: "table", prepare: prepareTable, once: true},
+		{name: "table", prepare: prepareTable, once: true, shared: true},
 		{name: "compare", prepare: prepareCompare},
 		{name: "restore", prepare: prepareRestore},
 	}
@@ -46,8 +45,8 @@ func killedCommands() []killedCommand {
 // killRecord is one line of an export with the columns id, k and v.
 type killRecord struct{ id, k, v string }
 
-// records draws records with ids that no two have.
-func (r *KillRound) records(n int) []killRecord {
+// drawRecords draws records with ids that no two have.
+func (r *KillRound) drawRecords(n int) []killRecord {
 	ids := map[string]bool{}
 	var all []killRecord
 	for len(all) < n {
@@ -83,7 +82,7 @@ func (r *KillRound) changed(old []killRecord) []killRecord {
 			all = append(all, rec)
 		}
 	}
-	for _, rec := range r.records(1 + len(old)/4) {
+	for _, rec := range r.drawRecords(1 + len(old)/4) {
 		if !taken[rec.id] {
 			all = append(all, rec)
 		}
@@ -110,6 +109,9 @@ func (r *KillRound) writeInput(name string, records []killRecord) (string, error
 	for _, rec := range records {
 		fmt.Fprintf(&b, "%s,%s,%s\n", rec.id, rec.k, rec.v)
 	}
+	if r.Engine == YARN {
+		return r.shared + "/" + name, r.put(name, b.String())
+	}
 	file := filepath.Join(r.dir, name)
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
 }
@@ -123,7 +125,7 @@ func (r *KillRound) loadArgs(input string, more ...string) []string {
 
 // loaded makes the table with some records in it.
 func (r *KillRound) loaded(ctx context.Context) ([]killRecord, error) {
-	old := r.records(r.size)
+	old := r.drawRecords(r.size)
 	input, err := r.writeInput("old.csv", old)
 	if err != nil {
 		return nil, err
@@ -136,7 +138,7 @@ func (r *KillRound) loaded(ctx context.Context) ([]killRecord, error) {
 }
 
 func prepareRun(ctx context.Context, r *KillRound) ([]string, error) {
-	records := r.records(r.size)
+	records := r.drawRecords(r.size)
 	input, err := r.writeInput("in.csv", records)
 	if err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ tables:
     covers: [k]
 `, r.table, family, byK, byV)
 	file := filepath.Join(r.dir, "job.yaml")
-	records := r.records(r.size)
+	records := r.drawRecords(r.size)
 	input, err := r.writeInput("in.csv", records)
 	if err := errors.Join(err, os.WriteFile(file, []byte(job), 0o644)); err != nil {
 		return nil, err
@@ -268,7 +270,7 @@ func prepareExport(ctx context.Context, r *KillRound) ([]string, error) {
 }
 
 func prepareLoad(ctx context.Context, r *KillRound) ([]string, error) {
-	records := r.records(r.size)
+	records := r.drawRecords(r.size)
 	input, err := r.writeInput("in.csv", records)
 	if err != nil {
 		return nil, err
@@ -315,41 +317,6 @@ func prepareCompare(ctx context.Context, r *KillRound) ([]string, error) {
 	r.expect(other, plainRows(old, byID))
 	_, err = r.give(ctx, r.loadArgs(input, "--verify=off", "--table="+other)...)
 	return []string{"compare", r.table, other, "--output=json", "--repair-b", "--state=" + r.state, "--staging=" + r.stage, "--memory=64MiB"}, err
-}
-
-// judgeExport compares the files of an export with the records of the table.
-func (r *KillRound) judgeExport() error {
-	if r.exported == "" {
-		return nil
-	}
-	names, err := filepath.Glob(filepath.Join(r.exported, "part-*"))
-	if err != nil {
-		return err
-	}
-	var got []killRecord
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		lines, err := csv.NewReader(f).ReadAll()
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		for _, l := range lines[1:] {
-			got = append(got, killRecord{l[len(l)-3], l[len(l)-2], l[len(l)-1]})
-		}
-	}
-	order := func(a, b killRecord) int { return cmp.Compare(a.id, b.id) }
-	want := slices.SortedFunc(slices.Values(r.want), order)
-	slices.SortFunc(got, order)
-	if !slices.Equal(got, want) {
-		r.problem("the export has %d records, not the %d of the table, or others", len(got), len(want))
-	}
-	if left, _ := filepath.Glob(filepath.Join(r.exported, "_writing*")); len(left) > 0 {
-		r.problem("left in the export: %v", left)
-	}
-	return nil
 }
 
 // drawUpheaval draws what happens to the table or the cluster between two attempts.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,16 +16,19 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// KillRound kills one command at random moments, changes the table's regions or files in between, gives the same command again
-// until it ends by itself, and judges the tables by HBase's Java client. Make one by [Lab.KillRound].
+// KillRound kills one command, or each of those that do its work by shares, at random moments and records, changes the table's
+// regions or files in between, gives the same command again until it ends by itself, and judges the tables by HBase's Java client.
+// Make one by [Lab.KillRound].
 type KillRound struct {
 	Seed     uint64
 	Command  string
+	Engine   Engine
 	Problems []string // promises that were broken
 	Refused  bool     // the last word is a refusal, which is right
 	Exits    []int
 	Errors   []string
 	Between  []string // what happened between two attempts
+	Kills    []string // the command that each kill has hit, and where
 	Empty    int      // directories without a file that are left in HBase's staging directory
 	Took     time.Duration
 	Hosts    bool // each attempt has a host of its own, and the state is in a table that all hosts reach
@@ -36,6 +37,7 @@ type KillRound struct {
 	command  killedCommand
 	rand     *rand.Rand
 	dir      string
+	shared   string // directory of shares, of inputs on HDFS
 	state    string
 	host     string // directory of the attempt's host
 	table    string
@@ -45,8 +47,9 @@ type KillRound struct {
 	tables   []string
 	digests  map[string]string
 	cells    map[string]int64
-	before   string // digest of the table that a refusal leaves
-	exported string // directory of an export
+	before   string          // digest of the table that a refusal leaves
+	exported string          // directory of an export
+	earlier  map[string]bool // containers of YARN that were there before the round
 	want     []killRecord
 }
 
@@ -66,8 +69,8 @@ func (r *KillRound) String() string {
 	if r.Hosts {
 		hosts = "hosts"
 	}
-	return fmt.Sprintf("seed %d | %s, %s, %d records, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, hosts, r.size, r.Between, r.Exits, r.Empty,
-		r.Took.Seconds(), verdict)
+	return fmt.Sprintf("seed %d | %s by %s, %s, %d records, killed %q, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, r.Engine, hosts, r.size,
+		r.Kills, r.Between, r.Exits, r.Empty, r.Took.Seconds(), verdict)
 }
 
 func (r *KillRound) problem(format string, args ...any) {
@@ -83,24 +86,32 @@ const hbaseStaging = "/hbase/staging"
 // mostUnkilled is how often the command is given without a kill.
 const mostUnkilled = 3
 
-// KillRound does the round of a seed, of the command of a name, or of the one that the seed draws if that is empty. typical has
-// how long commands take by themselves; the round draws its moments from it and keeps it up to date. The error says that the
+// otherState is the exit code of a program built for tests whose history is not that of its journal.
+const otherState = 97
+
+// KillRound does the round of a seed, of an engine's command of a name, or of the one that the seed draws if that is empty. The error says that the
 // round could not be done.
-func (l *Lab) KillRound(ctx context.Context, seed uint64, command string, typical map[string]time.Duration) (*KillRound, error) {
-	all := killedCommands()
-	r := &KillRound{lab: l, Seed: seed, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
+func (l *Lab) KillRound(ctx context.Context, seed uint64, engine Engine, command string) (*KillRound, error) {
+	all := killedBy(engine)
+	r := &KillRound{lab: l, Seed: seed, Engine: engine, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
 	r.command = all[seed%uint64(len(all))]
 	if i := slices.IndexFunc(all, func(c killedCommand) bool { return c.name == command }); i >= 0 {
 		r.command = all[i]
 	}
 	r.Command, r.size, r.compacts, r.Hosts = r.command.name, 100+r.rand.IntN(3000), r.rand.IntN(2) == 0, r.rand.IntN(3) == 0
+	if engine == Shares {
+		r.size *= 8 // so that processes write for a while
+	}
 	name := fmt.Sprintf("k%d-%x", seed, time.Now().UnixMilli())
 	r.table, r.stage, r.dir = "faults:"+name, killsRoot+"/"+name, filepath.Join(l.Dir, name)
 	if r.state = filepath.Join(r.dir, "state"); r.Hosts {
 		r.state = "hbase:faults:states"
 	}
+	if r.shared = filepath.Join(r.dir, "shared"); engine == YARN || r.rand.IntN(2) == 0 {
+		r.shared = "hdfs://" + r.stage + "-built"
+	}
 	started := time.Now()
-	err := r.do(ctx, typical)
+	err := r.do(ctx)
 	r.Took = time.Since(started)
 	if err == nil && r.OK() {
 		for _, table := range r.tables {
@@ -112,7 +123,7 @@ func (l *Lab) KillRound(ctx context.Context, seed uint64, command string, typica
 	return r, err
 }
 
-func (r *KillRound) do(ctx context.Context, typical map[string]time.Duration) error {
+func (r *KillRound) do(ctx context.Context) error {
 	if err := errors.Join(r.nextHost(), r.lab.Heal(ctx)); err != nil {
 		return err
 	}
@@ -120,31 +131,42 @@ func (r *KillRound) do(ctx context.Context, typical map[string]time.Duration) er
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	span := typical[r.Command]
-	if span == 0 {
-		span = 2 * time.Second
+	steps, err := r.steps(ctx, args)
+	if err != nil {
+		return fmt.Errorf("prepare: %w", err)
 	}
-	for range 1 + r.rand.IntN(3) {
-		ended, err := r.attempt(ctx, args, time.Duration(r.rand.Int64N(int64(span))))
-		if err != nil || ended {
-			return errors.Join(err, r.judge(ctx))
-		}
-		if err := r.upheaval(ctx); err != nil {
+	kills := r.drawKills(steps)
+	for i, s := range steps {
+		if ended, err := r.take(ctx, s, kills[i]); err != nil {
 			return err
-		}
-	}
-	for range mostUnkilled {
-		started := time.Now()
-		ended, err := r.attempt(ctx, args, 0)
-		if err != nil {
-			return err
-		}
-		if ended {
-			typical[r.Command] = time.Since(started)
+		} else if !ended {
 			break
 		}
 	}
 	return r.judge(ctx)
+}
+
+// take gives a command, kills it so often, and gives it until it ends by itself. It reports whether it has.
+func (r *KillRound) take(ctx context.Context, s killStep, kills int) (ended bool, err error) {
+	for range kills {
+		if ended, err := r.attempt(ctx, s, r.drawKilling(s)); err != nil || ended {
+			return ended, err
+		}
+		if err := r.upheaval(ctx); err != nil {
+			return false, err
+		}
+	}
+	for range mostUnkilled {
+		started := time.Now()
+		if ended, err = r.attempt(ctx, s, nil); err != nil {
+			return false, err
+		}
+		if ended {
+			r.lab.learn(r.name(s), time.Since(started), r.records(s))
+			break
+		}
+	}
+	return ended, nil
 }
 
 // nextHost makes the directory of the next attempt's host, and removes that of the one before, if each attempt has its own.
@@ -160,23 +182,26 @@ func (r *KillRound) nextHost() error {
 // spill is the directory of sorted rows of the attempt's host.
 func (r *KillRound) spill() string { return filepath.Join(r.host, "spill") }
 
-// attempt gives the command, and kills it after a while if that is not 0. It reports whether the command has ended with 0, or by
+// attempt gives a command, and kills it or what works for it, if k is not nil. It reports whether the command has ended with 0, or by
 // a refusal that may be right.
-func (r *KillRound) attempt(ctx context.Context, args []string, after time.Duration) (ended bool, err error) {
+func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended bool, err error) {
 	if err := r.nextHost(); err != nil {
 		return false, err
 	}
-	p, err := r.launch(args)
+	var environ []string
+	if k != nil && k.record != "" {
+		environ = append(environ, "BULKLOAD_TEST_STOP_AFTER="+k.record)
+	}
+	before := r.begun(ctx, s)
+	p, err := r.launch(s.args, environ...)
 	if err != nil {
 		return false, err
 	}
 	stop := r.lab.watch.begin(ctx, r.lab)
 	defer stop()
-	if after > 0 {
-		select {
-		case <-p.done:
-		case <-time.After(after):
-			p.signal(syscall.SIGKILL)
+	if k != nil {
+		if err := r.kill(ctx, p, s, k, before); err != nil {
+			return false, err
 		}
 	}
 	if err := p.wait(ctx); err != nil {
@@ -184,7 +209,13 @@ func (r *KillRound) attempt(ctx context.Context, args []string, after time.Durat
 	}
 	r.Exits = append(r.Exits, p.exit)
 	if p.exit != 0 {
-		r.Errors = append(r.Errors, p.lastError())
+		r.Errors = append(r.Errors, r.name(s)+": "+p.lastError())
+	}
+	if p.exit == otherState {
+		r.problem("what the process knows is not what its journal says: %s", p.lastError())
+	}
+	if p.exit == 128+int(syscall.SIGKILL) {
+		r.Kills = append(r.Kills, r.landed(ctx, s, k, before))
 	}
 	file := filepath.Join(r.dir, fmt.Sprintf("attempt%d.err", len(r.Exits)))
 	if err := os.WriteFile(file, p.stderr.Bytes(), 0o644); err != nil {
@@ -196,9 +227,12 @@ func (r *KillRound) attempt(ctx context.Context, args []string, after time.Durat
 	return p.exit == 0 || r.Refused, ctx.Err()
 }
 
-func (r *KillRound) launch(args []string) (*process, error) {
+func (r *KillRound) launch(args []string, more ...string) (*process, error) {
 	env := r.lab.environment("HADOOP_USER_NAME=hbase", "XDG_CACHE_HOME="+filepath.Join(r.host, "cache"), "BULKLOAD_SPILL_DIR="+r.spill())
-	return launch(append([]string{r.lab.Program}, args...), env, r.lab.root)
+	if r.Engine == YARN {
+		env = append(env, "HADOOP_HOME="+r.lab.cluster.HadoopHome(), "TMPDIR="+r.host)
+	}
+	return launch(append([]string{r.lab.Program}, args...), append(env, more...), r.lab.root)
 }
 
 // give gives a command that must end with 0, and returns what it prints.
@@ -272,89 +306,4 @@ func (r *KillRound) upheaval(ctx context.Context) error {
 		r.Between = append(r.Between, what)
 	}
 	return nil
-}
-
-func (r *KillRound) judge(ctx context.Context) error {
-	if err := r.lab.Heal(ctx); err != nil {
-		return err
-	}
-	last := len(r.Exits) - 1
-	if r.Exits[last] != 0 && !r.Refused {
-		r.problem("no way on by the same command: exit code %d: %s", r.Exits[last], r.Errors[len(r.Errors)-1])
-	}
-	for _, table := range r.tables {
-		got, err := r.lab.admin(ctx, "digest", table)
-		if err != nil {
-			return fmt.Errorf("digest of %s: %w", table, err)
-		}
-		want := r.digests[table]
-		if r.Refused && r.before != "" {
-			want = r.before
-		}
-		if got != want {
-			r.problem("%s has %s, want %s", table, got, want)
-		}
-		if r.command.once && !r.compacts {
-			if err := r.judgeCells(ctx, table); err != nil {
-				return err
-			}
-		}
-	}
-	return errors.Join(r.judgeExport(), r.judgeLeft(ctx))
-}
-
-// judgeCells compares the number of cells in the store files of a table.
-func (r *KillRound) judgeCells(ctx context.Context, table string) error {
-	files, err := r.lab.storeFiles(ctx, table)
-	if err != nil {
-		return err
-	}
-	var have int64
-	for _, f := range files {
-		have += f.cells
-	}
-	if have != r.cells[table] {
-		r.problem("the store files of %s hold %d cells, want %d", table, have, r.cells[table])
-	}
-	return nil
-}
-
-// judgeLeft looks for what the command should have removed.
-func (r *KillRound) judgeLeft(ctx context.Context) error {
-	fsys, _, err := r.lab.env.Resolve("hdfs:///")
-	if err != nil {
-		return err
-	}
-	qualifier := strings.TrimPrefix(r.table, "faults:") // names of snapshots have no namespace
-	for dir, of := range map[string]string{
-		"/hbase/.hbase-snapshot": qualifier, hbaseStaging: qualifier, killsRoot: path.Base(r.stage), r.stage: "",
-	} {
-		infos, err := fsys.ReadDir(ctx, dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, info := range infos {
-			built := strings.HasSuffix(info.Name(), "-built") || info.Name() == path.Base(r.stage) && dir == killsRoot
-			name := strings.NewReplacer(":", "_", "-", "_").Replace(info.Name())
-			if built || !strings.Contains(name, strings.NewReplacer(":", "_", "-", "_").Replace(of)) {
-				continue
-			}
-			if dir == hbaseStaging {
-				// HBase chooses the name of its directory, and a process that is killed before the answer does not know it.
-				if files, err := filesBelow(ctx, fsys, path.Join(dir, info.Name())); err != nil || len(files) == 0 {
-					r.Empty++
-					continue
-				}
-			}
-			r.problem("left: %s/%s", dir, info.Name())
-		}
-	}
-	spilled, err := os.ReadDir(r.spill())
-	if err == nil && len(spilled) > 0 {
-		r.problem("%d entries are left in the spill directory", len(spilled))
-	}
-	return err
 }

@@ -1,26 +1,46 @@
 package faults
 
 import (
+	"bulkload/internal/test/testcluster"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
-	"time"
 )
 
-// TestKilledCommands kills each command that changes a table or writes files at random moments, with splits, merges,
+// TestKilledCommands kills each command that changes a table or writes files at random moments and records, with splits, merges,
 // compactions and restarts of servers in between. BULKLOAD_KILLS is the number of rounds, BULKLOAD_KILLS_SEED the first seed,
 // BULKLOAD_KILLS_COMMAND a command.
 func TestKilledCommands(t *testing.T) {
 	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
+	killRounds(t, Alone, len(killedCommands()))
+}
+
+// TestKilledShares does the same with the processes that build the files together and load them. A few rounds take seconds.
+func TestKilledShares(t *testing.T) { killRounds(t, Shares, 2) }
+
+// TestKilledOnYARN does the same with commands whose files YARN builds, and with their tasks, their JVMs and their ApplicationMasters.
+func TestKilledOnYARN(t *testing.T) {
+	testcluster.NeedsYARN(t)
+	killRounds(t, YARN, len(killedBy(YARN)))
+}
+
+// killRounds does rounds of an engine, and lists where their kills have hit.
+func killRounds(t *testing.T, engine Engine, otherwise int) {
 	l := sharedLab(t)
-	rounds, seed := number(t, "BULKLOAD_KILLS", len(killedCommands())), number(t, "BULKLOAD_KILLS_SEED", 1)
-	typical := map[string]time.Duration{}
+	rounds, seed := number(t, "BULKLOAD_KILLS", otherwise), number(t, "BULKLOAD_KILLS_SEED", 1)
+	kills, hits := map[string]int{}, 0
 	wrong := 0
 	for i := range rounds {
-		r, err := l.KillRound(t.Context(), uint64(seed+i), os.Getenv("BULKLOAD_KILLS_COMMAND"), typical)
+		r, err := l.KillRound(t.Context(), uint64(seed+i), engine, os.Getenv("BULKLOAD_KILLS_COMMAND"))
 		t.Log(r)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed+i, err)
+		}
+		for _, k := range r.Kills {
+			kills[r.Command+": "+k]++
+			hits++
 		}
 		if !r.OK() {
 			wrong++
@@ -29,6 +49,10 @@ func TestKilledCommands(t *testing.T) {
 			}
 		}
 	}
+	for _, where := range slices.Sorted(maps.Keys(kills)) {
+		t.Logf("%3d × %s", kills[where], where)
+	}
+	t.Logf("%d rounds, %d kills", rounds, hits)
 	if wrong > 0 {
 		t.Errorf("%d of %d rounds broke a promise", wrong, rounds)
 	}

@@ -38,6 +38,8 @@ type Lab struct {
 	Dir string
 	// Log gets what happens. Required.
 	Log *slog.Logger
+	// YARN has the cluster run YARN too.
+	YARN bool
 	// Program is the path of a built program, with the tag stopafter. Default: it is built.
 	Program string
 
@@ -48,6 +50,7 @@ type Lab struct {
 	tina    *cluster.Env // of the user that runs the program
 	help    string       // all about bulkload run
 	watch   supervisor
+	known   map[string]habit // of commands that rounds kill
 }
 
 // Open builds the program and starts a cluster of its own. Close it, also after an error.
@@ -84,7 +87,7 @@ func (l *Lab) command(ctx context.Context, argv ...string) error {
 // are on serverHost, so that every client of meta goes through a proxy.
 func (l *Lab) start(ctx context.Context) (err error) {
 	options := testcluster.Options{
-		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 8 * time.Minute, Log: l.Log,
+		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 8 * time.Minute, Log: l.Log, YARN: l.YARN,
 		HeapMB: map[testcluster.Role]int{testcluster.RegionServer: 640},
 		HBaseSite: map[string]string{
 			"hbase.regionserver.hostname": serverHost, "hbase.regionserver.ipc.address": "127.0.0.1",

@@ -34,7 +34,7 @@ func sharedLab(t *testing.T) *Lab {
 		var dir string
 		if dir, shared.err = os.MkdirTemp("", "bulkload-faults-"); shared.err == nil {
 			// Not the test's context: the cluster outlives the test.
-			shared.lab = &Lab{Dir: dir, Program: program, Log: slog.New(slog.DiscardHandler)}
+			shared.lab = &Lab{Dir: dir, Program: program, YARN: os.Getenv("BULKLOAD_YARN") != "", Log: slog.New(slog.DiscardHandler)}
 			shared.err = shared.lab.Open(context.Background())
 		}
 	}

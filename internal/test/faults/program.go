@@ -256,7 +256,12 @@ func events(state string) ([]string, error) {
 	if err != nil || len(names) != 1 {
 		return nil, errors.Join(err, fmt.Errorf("%d journals below %s, want 1", len(names), state))
 	}
-	b, err := os.ReadFile(names[0])
+	return eventsOf(names[0])
+}
+
+// eventsOf are the events of a journal, in order.
+func eventsOf(name string) ([]string, error) {
+	b, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +269,7 @@ func events(state string) ([]string, error) {
 	for line := range bytes.Lines(b) {
 		var record struct{ Event string }
 		if err := json.Unmarshal(line, &record); err != nil {
-			return all, fmt.Errorf("%s: %w", names[0], err)
+			return all, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, record.Event)
 	}

@@ -1,0 +1,190 @@
+package faults
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"bulkload/internal/test/testcluster"
+)
+
+// killing is one kill: of the command after a record, of the command or of what works for it on YARN after a while.
+type killing struct {
+	record string        // EVENT:N, at which the program kills itself
+	victim string        // kind of a process in a container; empty: the command
+	writes bool          // the command has begun a file of the shares
+	after  time.Duration // since the command began or writes, or since the victim was seen
+	hit    bool          // the victim was killed
+}
+
+// The processes in containers.
+const (
+	mapper  = "map"
+	reducer = "reduce"
+	taskJVM = "YarnChild"
+	master  = "MRAppMaster"
+)
+
+// habit is what a command does by itself: how long it takes, and which records it writes.
+type habit struct {
+	span    time.Duration
+	records []string
+}
+
+// learn notes what a command does by itself. A command that goes on after a kill writes fewer records.
+func (l *Lab) learn(name string, span time.Duration, records []string) {
+	if l.known == nil {
+		l.known = map[string]habit{}
+	}
+	h := l.known[name]
+	h.span = span
+	if len(records) > len(h.records) {
+		h.records = records
+	}
+	l.known[name] = h
+}
+
+// drawKills draws how often each command is killed: as often of each kind.
+func (r *KillRound) drawKills(steps []killStep) []int {
+	of := map[string][]int{}
+	var kinds []string
+	for i, s := range steps {
+		if of[s.kind] == nil {
+			kinds = append(kinds, s.kind)
+		}
+		of[s.kind] = append(of[s.kind], i)
+	}
+	kills := make([]int, len(steps))
+	for range len(kinds)/2 + 1 + r.rand.IntN(3) {
+		kills[oneOf(r.rand, of[oneOf(r.rand, kinds...)]...)]++
+	}
+	return kills
+}
+
+// drawKilling draws a kill of a command.
+func (r *KillRound) drawKilling(s killStep) *killing {
+	if r.Engine == YARN {
+		if victim := oneOf(r.rand, "", "", mapper, reducer, taskJVM, master); victim != "" {
+			return &killing{victim: victim, after: time.Duration(r.rand.IntN(1500)) * time.Millisecond}
+		}
+	}
+	known := r.lab.known[r.name(s)]
+	if s.journal && r.rand.IntN(2) == 0 {
+		records := known.records
+		if records == nil {
+			records = []string{"plan", "loading", "loaded"}
+		}
+		i := r.rand.IntN(len(records))
+		return &killing{record: fmt.Sprintf("%s:%d", records[i], count(records[:i+1], records[i]))}
+	}
+	span := cmp.Or(known.span, 2*time.Second)
+	k := &killing{writes: r.Engine == Shares && !s.journal && r.rand.IntN(2) == 0}
+	if k.writes {
+		span = min(span, 60*time.Millisecond)
+	}
+	k.after = 1 + time.Duration(r.rand.Int64N(int64(span)))
+	return k
+}
+
+// kill waits for the moment, unless the program kills itself. What becomes of the command is seen by its exit code.
+func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing, before []string) error {
+	switch {
+	case k.record != "":
+		return nil
+	case k.victim == "":
+		for k.writes && p.running() && slices.Equal(before, r.begun(ctx, s)) {
+			if err := pause(ctx, journalPoll); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-p.done:
+		case <-time.After(k.after):
+			p.signal(syscall.SIGKILL)
+		}
+		return nil
+	}
+	if err := r.killContainer(ctx, p, k); err != nil || !k.hit {
+		return err
+	}
+	r.Kills = append(r.Kills, "on YARN, "+k.victim)
+	return r.upheaval(ctx)
+}
+
+// killContainer kills a victim of the round's jobs, which may have ended before; then another is looked for.
+func (r *KillRound) killContainer(ctx context.Context, p *process, k *killing) error {
+	for p.running() {
+		all, err := r.lab.cluster.Containers()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(c testcluster.Process) bool { return !r.earlier[c.Container] && k.meets(c.Command) })
+		if i >= 0 {
+			select {
+			case <-p.done:
+				return nil
+			case <-time.After(k.after):
+			}
+			if k.hit = all[i].Signal(syscall.SIGKILL) == nil; k.hit {
+				return nil
+			}
+			k.after = 0
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meets reports whether a process is of the victim's kind.
+func (k *killing) meets(command []string) bool {
+	if k.victim == mapper || k.victim == reducer {
+		return len(command) == 3 && filepath.Base(command[0]) == "bulkload" && command[1] == "task" && command[2] == k.victim
+	}
+	return filepath.Base(command[0]) == "java" && strings.Contains(strings.Join(command, " "), k.victim)
+}
+
+// records are those of the journal that was written to last, in a directory.
+func (r *KillRound) records(s killStep) []string {
+	if !s.journal || r.Hosts {
+		return nil
+	}
+	names, _ := filepath.Glob(filepath.Join(r.state, "*", "journal.jsonl"))
+	last := slices.MaxFunc(append(names, ""), func(a, b string) int { return written(a).Compare(written(b)) })
+	all, _ := eventsOf(last) // the last one may be torn
+	return all
+}
+
+// written is when a file was written, a time before all others if it is not there.
+func written(name string) time.Time {
+	info, err := os.Stat(name)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// landed says where a kill has hit a command.
+func (r *KillRound) landed(ctx context.Context, s killStep, k *killing, before []string) string {
+	where := "at a moment"
+	records := r.records(s)
+	switch {
+	case k != nil && k.record != "":
+		event, _, _ := strings.Cut(k.record, ":")
+		where = "at record " + event
+	case len(records) > 0:
+		where = "after " + records[len(records)-1]
+	case !s.journal && r.Engine == Shares && slices.Equal(before, r.begun(ctx, s)):
+		where = "before its files"
+	case !s.journal && r.Engine == Shares:
+		where = "with files begun"
+	}
+	return s.kind + " " + where
+}
