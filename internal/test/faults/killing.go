@@ -37,7 +37,7 @@ type habit struct {
 	records []string
 }
 
-// learn notes what a command does by itself. A command that goes on after a kill writes fewer records.
+// learn notes what a command does by itself. A command that resumes after a kill writes fewer records.
 func (l *Lab) learn(name string, span time.Duration, records []string) {
 	if l.known == nil {
 		l.known = map[string]habit{}

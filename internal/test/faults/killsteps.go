@@ -127,7 +127,7 @@ func (r *KillRound) snapshotName() string {
 	return "before" + strings.NewReplacer(":", "", "-", "").Replace(r.table)
 }
 
-// snapshot takes a snapshot, as whoever gives it to shares does.
+// snapshot takes the snapshot that shares read.
 func (r *KillRound) snapshot(ctx context.Context, table string) error {
 	name, err := loader.ParseTableName(table)
 	if err != nil {
