@@ -69,10 +69,8 @@ func (r *KillRound) drawKills(steps []killStep) []int {
 
 // drawKilling draws a kill of a command.
 func (r *KillRound) drawKilling(s killStep) *killing {
-	if r.Engine == YARN {
-		if victim := oneOf(r.rand, "", "", mapper, reducer, taskJVM, master); victim != "" {
-			return &killing{victim: victim, after: time.Duration(r.rand.IntN(1500)) * time.Millisecond}
-		}
+	if r.Engine == YARN && r.rand.IntN(3) > 0 {
+		return r.drawVictim()
 	}
 	known := r.lab.known[r.name(s)]
 	if s.journal && r.rand.IntN(2) == 0 {
@@ -90,6 +88,11 @@ func (r *KillRound) drawKilling(s killStep) *killing {
 	}
 	k.after = 1 + time.Duration(r.rand.Int64N(int64(span)))
 	return k
+}
+
+// drawVictim draws a kill of what works for the command in a container.
+func (r *KillRound) drawVictim() *killing {
+	return &killing{victim: oneOf(r.rand, mapper, reducer, taskJVM, master), after: time.Duration(r.rand.IntN(1500)) * time.Millisecond}
 }
 
 // kill waits for the moment, unless the program kills itself. What becomes of the command is seen by its exit code.
@@ -114,7 +117,15 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 		return err
 	}
 	r.Kills = append(r.Kills, "on YARN, "+k.victim)
-	return r.upheaval(ctx)
+	if err := r.upheaval(ctx); err != nil || r.rand.IntN(3) == 0 {
+		return err
+	}
+	// The command has not been touched: it, or another, may be next.
+	next := r.drawVictim()
+	if r.rand.IntN(3) == 0 {
+		next = &killing{after: 10 * next.after}
+	}
+	return r.kill(ctx, p, s, next, before)
 }
 
 // killContainer kills a victim of the round's jobs, which may have ended before; then another is looked for.
