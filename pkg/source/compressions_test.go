@@ -7,16 +7,21 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ulikunitz/xz"
+
+	"bulkload/internal/formats/compression"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
-
-	"github.com/ulikunitz/xz"
 )
 
-const packedDir = "testdata/packed"
+const (
+	packedDir = "testdata/packed"
+	hadoopLZ4 = "hadoop-lz4"
+)
 
 // packedSample is a file that another program packed.
 func packedSample(t testing.TB, name string) []byte {
@@ -35,7 +40,7 @@ func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string
 	o.AllowEmpty = true
 	o = o.withDefaults()
 	f := &inputFile{fs: m, name: m.name, path: m.name, info: m}
-	_, f.compression = cutCompression(name)
+	_, f.compression = compression.Cut(name)
 	if err := f.probePacked(t.Context(), &o); err != nil {
 		return nil, f.compression, err
 	}
@@ -69,7 +74,7 @@ func TestPackedByOthers(t *testing.T) {
 			t.Errorf("%s: %d bytes of %s, %v", name, len(got), compression, err)
 		}
 		inputs := []string{name}
-		if compressionOf(how).magic != nil {
+		if !slices.Contains([]string{"snappy", "deflate", hadoopLZ4}, how) {
 			inputs = append(inputs, "part-00000")
 		}
 		for _, as := range inputs {
@@ -293,7 +298,7 @@ func FuzzPacked(f *testing.F) {
 		m := &memFile{"/x." + endings[int(which)%len(endings)], data}
 		o := Options{Memory: 32 << 20, ChunkSize: 4096}.withDefaults()
 		file := &inputFile{fs: m, name: m.name, path: m.name, info: m}
-		_, file.compression = cutCompression(m.name)
+		_, file.compression = compression.Cut(m.name)
 		if file.probePacked(t.Context(), &o) != nil {
 			return
 		}

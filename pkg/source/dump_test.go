@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/test/testcheck"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"bulkload/internal/formats/compression"
+	"bulkload/internal/test/testcheck"
 )
 
 func TestDump(t *testing.T) {
@@ -93,7 +94,7 @@ func TestSplitsOfDump(t *testing.T) {
 		data := rapid.OneOf(rapid.SliceOfN(rapid.SampledFrom(seps), 0, 60), rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom(seps)), 0, 300)).Draw(t, "data")
 		o := Options{Format: FormatDump, FieldSep: SepOf(seps[0]), RecordSep: SepOf(seps[1]), Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "cols")],
 			SplitSize: int64(rapid.IntRange(1, len(data)+1).Draw(t, "split")), ChunkSize: rapid.IntRange(1, 100).Draw(t, "chunk")}
-		if packed(data) != "" {
+		if compression.Begins(data) != "" {
 			return // the first bytes say that it is a packed file
 		}
 		got := read(t, "x", data, o)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/compression"
 	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
@@ -29,7 +30,7 @@ type inputFile struct {
 	kind        format   // nil: not known yet
 	facts       facts    // of it
 	content     content  // what it has found
-	compression string   // "" or the name of one of compressions
+	compression string   // "" or the name of a [compression.Codec]
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
 	constants   []constant
@@ -124,7 +125,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 			return nil, err
 		}
 	}
-	name, f.compression = cutCompression(name)
+	name, f.compression = compression.Cut(name)
 	if f.kind == nil {
 		if err := f.foreignName(name); err != nil {
 			return nil, err
@@ -149,7 +150,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 			}
 		}
 	}
-	if inner := packed(head); f.compression != "" && inner != "" {
+	if inner := compression.Begins(head); f.compression != "" && inner != "" {
 		return nil, refuse("%s is packed twice, as %s within %s: unpack it once", f.path, inner, f.compression)
 	}
 	if !f.facts.raw {
@@ -160,15 +161,15 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 
 // packedAs is the compression that the first bytes of a file report.
 func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err error) {
-	if !lz4Skippable(head) {
-		return packed(head), nil
+	if !compression.Skippable(head) {
+		return compression.Begins(head), nil
 	}
 	file, raw, err := f.open(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return behindSkippable(raw, f.info.Size())
+	return compression.Behind(raw, f.info.Size())
 }
 
 // howToRead says what a file can be that has no separator of records.

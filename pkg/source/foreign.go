@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"bulkload/internal/formats/compression"
 )
 
 // A foreign format is one that cannot be read here.
@@ -46,7 +48,7 @@ var foreigns = []foreign{
 	{"packed with Brotli", []string{".br"}, nil, "pack it as gzip (brotli -dc FILE | gzip)"},
 	{"packed with LZMA alone", []string{".lzma"}, nil, "pack it as xz (unlzma -c FILE | xz)"},
 	{"packed with compress", []string{".z"}, headMagic("\x1f\x9d"), "pack it as gzip (gzip -dc FILE | gzip)"},
-	{"packed with lz4's legacy frame", nil, headMagic(lz4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
+	{"packed with lz4's legacy frame", nil, headMagic(compression.LZ4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
 }
 
 // statements is what a file of SQL is whose content does not name its writer.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"bulkload/internal/formats/compression"
 )
 
 // FS is what is needed of a file system; those of hdfsio are such. Names are absolute and have slashes. Its methods are
@@ -161,7 +163,7 @@ func (in *Input) ReaderMemory() int64 {
 		m := 4 * int64(in.opts.ChunkSize) // the chunk, its spans, values that were unquoted
 		m += f.content.memory(&in.opts)
 		if f.sequential() {
-			m += readAheadMemory + f.window
+			m += compression.AheadMemory + f.window
 		}
 		if a, ok := f.fs.(aheadFS); ok {
 			m += a.ReadAheadMemory()

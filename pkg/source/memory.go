@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/klauspost/compress/zstd"
+	"bulkload/internal/formats/compression"
 )
 
 // MemoryError is that reading an input takes more memory than [Options.Memory].
@@ -19,13 +19,10 @@ type MemoryError struct {
 
 func (e *MemoryError) Error() string {
 	if e.Need == 0 {
-		return fmt.Sprintf("%s needs more than the %s of memory that a reader has", e.What, mebibytes(e.Have))
+		return fmt.Sprintf("%s needs more than the %s of memory that a reader has", e.What, compression.Mebibytes(e.Have))
 	}
-	return fmt.Sprintf("%s needs %s of memory, and a reader has %s", e.What, mebibytes(e.Need), mebibytes(e.Have))
+	return fmt.Sprintf("%s needs %s of memory, and a reader has %s", e.What, compression.Mebibytes(e.Need), compression.Mebibytes(e.Have))
 }
-
-// mebibytes prints a size, rounded up.
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
 // memory is the limit of a reader's buffers.
 func (o *Options) memory() int64 {
@@ -37,7 +34,7 @@ func (o *Options) memory() int64 {
 
 // textMemory is what a reader of text needs besides a window: the chunk, its spans, values that were unquoted, and text
 // that is unpacked ahead.
-func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + readAheadMemory }
+func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression.AheadMemory }
 
 // probePacked finds which of the compressions with one ending a file has, and how much of its text it refers back to, all of
 // which its reader has to hold. What is beyond the memory of a reader is refused before any of it is allocated.
@@ -51,52 +48,32 @@ func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
 	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
 		return fmt.Errorf("read %s: %w", f.path, err)
 	}
-	f.compression = refined(f.compression, head)
-	c := compressionOf(f.compression)
-	if c.need == nil {
+	f.compression = compression.Refine(f.compression, head)
+	c := compression.Named(f.compression)
+	if c.Need == nil {
 		return nil
 	}
-	if f.window, err = c.need(raw, f.info.Size()); err != nil {
+	if f.window, err = c.Need(raw, f.info.Size()); err != nil {
 		return fmt.Errorf("read %s: %w", f.path, err)
 	}
 	if have := o.memory(); f.window > have-o.textMemory() {
-		return fmt.Errorf("%s: %w", f.path, &MemoryError{"its " + c.holds + " of " + mebibytes(f.window), f.window + o.textMemory(), have})
+		return fmt.Errorf("%s: %w", f.path, &MemoryError{"its " + c.Holds + " of " + compression.Mebibytes(f.window), f.window + o.textMemory(), have})
 	}
-	// Frames after the first may have larger windows. What they take beyond the first's is not accounted for.
-	f.mostWindow = uint64(max(f.window, min(o.memory()/8, zstd.MaxWindowSize), zstd.MinWindowSize))
+	f.mostWindow = compression.MostWindow(f.window, o.memory())
 	return nil
 }
 
-// mostSkipped is how many skippable frames may stand before the first with data.
-const mostSkipped = 16
-
-// firstWindow is the window of a file's first frame; 0 when there is none, which its reader finds too.
-func firstWindow(raw io.ReaderAt, size int64) (int64, error) {
-	var at int64
-	for range mostSkipped {
-		head := make([]byte, min(zstd.HeaderMaxSize, max(size-at, 0)))
-		if _, err := raw.ReadAt(head, at); err != nil && err != io.EOF {
-			return 0, err
-		}
-		var h zstd.Header
-		if h.Decode(head) != nil {
-			return 0, nil
-		}
-		if !h.Skippable {
-			window := h.WindowSize
-			if h.SingleSegment {
-				window = h.FrameContentSize
-			}
-			return int64(min(window, math.MaxInt64/2)), nil
-		}
-		at += 8 + int64(h.SkippableSize)
-	}
-	return 0, nil
+// limits are those of the file's unpacker.
+func (f *inputFile) limits() compression.Limits {
+	return compression.Limits{Size: f.info.Size(), Window: f.mostWindow, Exceeded: exceeded}
 }
+
+// exceeded is the error of what needs more memory than a reader has.
+func exceeded(what string, need, have int64) error { return &MemoryError{what, need, have} }
 
 // windowError turns the unpacker's refusal of a window into one that says what to do.
 func (f *inputFile) windowError(err error) error {
-	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	if compression.TooWide(err) {
 		return &MemoryError{What: "the zstd window of a frame after the first", Have: int64(f.mostWindow)}
 	}
 	if e, ok := errors.AsType[*MemoryError](err); ok {

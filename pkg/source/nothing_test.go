@@ -53,12 +53,10 @@ func TestNothing(t *testing.T) {
 
 // TestNoBytes: a file of 0 bytes is empty, whatever compression its name says.
 func TestNoBytes(t *testing.T) {
-	for _, c := range compressions {
-		for _, ending := range c.endings {
-			got, err := loadBytes(t, Options{IfEmpty: []string{"k"}}, "x.csv"+ending, nil)
-			if err != nil || len(got) > 0 {
-				t.Errorf("%s: %d records, %v", ending, len(got), err)
-			}
+	for _, ending := range []string{".gz", ".gzip", ".zst", ".zstd", ".bz2", ".bz", ".xz", ".lz4", ".sz", ".snappy", ".deflate", ".zlib"} {
+		got, err := loadBytes(t, Options{IfEmpty: []string{"k"}}, "x.csv"+ending, nil)
+		if err != nil || len(got) > 0 {
+			t.Errorf("%s: %d records, %v", ending, len(got), err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type rowReader interface {
 
 // limit is how much memory a reader may use.
 func (o *Options) limit() parquet.Limit {
-	return parquet.Limit{Bytes: o.memory(), Exceeded: func(what string, need, have int64) error { return &MemoryError{what, need, have} }}
+	return parquet.Limit{Bytes: o.memory(), Exceeded: exceeded}
 }
 
 // probeGroups reads the footer of a file, of a format with a name.

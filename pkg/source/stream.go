@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"bulkload/internal/formats/charset"
+	"bulkload/internal/formats/compression"
 	"bulkload/pkg/setting"
 )
 
@@ -111,7 +112,7 @@ func (s *textStream) unpack() error {
 	} else if s.file.compression == "" || s.file.info.Size() == 0 {
 		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
 	} else {
-		z, end, err := compressionOf(s.file.compression).open(rawReader{s}, s.file)
+		z, end, err := compression.Named(s.file.compression).Open(rawReader{s}, s.file.limits())
 		if err != nil {
 			return s.unpackError(err)
 		}
@@ -125,7 +126,7 @@ func (s *textStream) unpack() error {
 	if d := s.file.dialect; d != nil && d.SkipEnd > 0 {
 		text = &withoutLastLines{r: text, n: d.SkipEnd}
 	}
-	ahead := startReadAhead(text)
+	ahead := compression.ReadAhead(text)
 	s.text = unpackReader{s, ahead}
 	s.close = func() {
 		ahead.Stop()
@@ -194,7 +195,7 @@ func (e rawError) Unwrap() error { return e.error }
 // unpackReader gives the unpacked text to the parser.
 type unpackReader struct {
 	s     *textStream
-	ahead *readAhead
+	ahead *compression.Ahead
 }
 
 func (r unpackReader) Read(p []byte) (int, error) {
@@ -203,4 +204,20 @@ func (r unpackReader) Read(p []byte) (int, error) {
 		return n, err
 	}
 	return n, r.s.unpackError(err)
+}
+
+// aheadFS is a file system whose files read ahead, and hold so much for it.
+type aheadFS interface{ ReadAheadMemory() int64 }
+
+// aheadFile is a file that takes some time to give its first byte, and can be asked before.
+type aheadFile interface {
+	// Within says that the bytes from start to end will be read in their order, and of what follows few.
+	Within(start, end int64)
+}
+
+// within says which bytes of the file will be read.
+func (s *textStream) within(start, end int64) {
+	if f, ok := s.f.(aheadFile); ok {
+		f.Within(start, end)
+	}
 }

@@ -22,7 +22,7 @@ var floors = []string{
 	"pkg/hdfsio",
 	"pkg/hfile",
 	"pkg/partition",
-	"internal/formats", // text, JSON lines, Avro, Parquet, ORC, reject files, character sets, values
+	"internal/formats", // compressions, text, JSON lines, Avro, Parquet, ORC, reject files, character sets, values
 	"pkg/source/dialect",
 	"pkg/source/span",
 	"pkg/keygen",

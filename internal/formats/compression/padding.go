@@ -1,4 +1,4 @@
-package source
+package compression
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ type gzipMembers struct {
 	open  bool // within a member
 }
 
-func openGzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+func openGzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	g := &gzipMembers{r: bufio.NewReaderSize(r, unpackBuffer), first: true}
 	if err := g.next(); err != nil {
 		return nil, nil, err
@@ -82,7 +82,7 @@ type bzipStreams struct {
 const errBehindStream = bzip2.StructuralError("bad magic value in continuation file")
 
 // openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.
-func openBzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+func openBzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	b := &bzipStreams{r: lastTwo{Reader: bufio.NewReaderSize(r, unpackBuffer)}}
 	b.z = bzip2.NewReader(&b.r)
 	return b, nil, nil

@@ -1,4 +1,4 @@
-package source
+package compression
 
 import (
 	"bytes"
@@ -21,8 +21,7 @@ import (
 type hadoopBlocks struct {
 	r      io.Reader
 	decode decodeBlock
-	size   int64 // of the file
-	most   int64 // bytes that a chunk and its text may take
+	limits Limits
 
 	left   int64 // of the block's text
 	packed bytes.Buffer
@@ -51,9 +50,9 @@ var (
 	errBlockLength = errors.New("the length of a block or chunk cannot be")
 )
 
-func openHadoop(decode decodeBlock) func(io.Reader, *inputFile) (io.Reader, func(), error) {
-	return func(r io.Reader, f *inputFile) (io.Reader, func(), error) {
-		return &hadoopBlocks{r: r, decode: decode, size: f.info.Size(), most: int64(f.mostWindow)}, nil, nil
+func openHadoop(decode decodeBlock) func(io.Reader, Limits) (io.Reader, func(), error) {
+	return func(r io.Reader, l Limits) (io.Reader, func(), error) {
+		return &hadoopBlocks{r: r, decode: decode, limits: l}, nil, nil
 	}
 }
 
@@ -102,12 +101,12 @@ func (h *hadoopBlocks) next() error {
 	switch {
 	case err != nil:
 		return noEOF(err)
-	case chunk > h.size && chunk > mostChunk:
+	case chunk > h.limits.Size && chunk > mostChunk:
 		return errBlockLength
-	case chunk > h.size:
+	case chunk > h.limits.Size:
 		return io.ErrUnexpectedEOF
-	case chunk+min(h.left, chunk*h.decode.ratio) > max(h.most, 1<<20):
-		return &MemoryError{What: "a packed block of it", Need: chunk + min(h.left, chunk*h.decode.ratio), Have: h.most}
+	case chunk+min(h.left, chunk*h.decode.ratio) > max(int64(h.limits.Window), 1<<20):
+		return h.limits.Exceeded("a packed block of it", chunk+min(h.left, chunk*h.decode.ratio), int64(h.limits.Window))
 	}
 	h.packed.Reset()
 	if _, err := io.CopyN(&h.packed, h.r, chunk); err != nil {

@@ -1,4 +1,4 @@
-package source
+package compression
 
 import (
 	"bufio"
@@ -13,8 +13,8 @@ import (
 // dictionary before the unpacker has seen the header that asks for it. It also distinguishes a file's end from one between two
 // streams. Checksums and all else are left to the unpacker.
 type xzGuard struct {
-	r    *bufio.Reader
-	most int64 // bytes of a dictionary
+	r      *bufio.Reader
+	limits Limits
 
 	state func(*xzGuard) error // reads what comes next into ahead
 	ahead []byte               // was looked at, and is still to be given
@@ -113,8 +113,8 @@ func (g *xzGuard) blockHeader() error {
 	if err != nil {
 		return err
 	}
-	if size > g.most {
-		return &MemoryError{What: "an xz dictionary of " + mebibytes(size), Need: size, Have: g.most}
+	if size > int64(g.limits.Window) {
+		return g.limits.Exceeded("an xz dictionary of "+Mebibytes(size), size, int64(g.limits.Window))
 	}
 	g.state = (*xzGuard).chunk
 	return nil

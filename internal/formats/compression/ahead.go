@@ -1,4 +1,4 @@
-package source
+package compression
 
 import (
 	"io"
@@ -8,12 +8,12 @@ import (
 const (
 	readAheadBlock  = 256 << 10
 	readAheadBlocks = 3
-	// readAheadMemory is what reading a packed file ahead takes, the unpacker's window included.
-	readAheadMemory = readAheadBlock*readAheadBlocks + 8<<20
+	// AheadMemory is what reading a packed file ahead takes, the unpacker's window included.
+	AheadMemory = readAheadBlock*readAheadBlocks + 8<<20
 )
 
-// readAhead reads a stream in a goroutine of its own, so that making its bytes and using them overlap.
-type readAhead struct {
+// Ahead reads a stream in a goroutine of its own, so that making its bytes and using them overlap.
+type Ahead struct {
 	full  chan block
 	empty chan []byte
 	stop  chan struct{}
@@ -28,8 +28,9 @@ type block struct {
 	err  error // after data
 }
 
-func startReadAhead(r io.Reader) *readAhead {
-	a := &readAhead{full: make(chan block, readAheadBlocks), empty: make(chan []byte, readAheadBlocks), stop: make(chan struct{})}
+// ReadAhead begins to read r. Stop ends it.
+func ReadAhead(r io.Reader) *Ahead {
+	a := &Ahead{full: make(chan block, readAheadBlocks), empty: make(chan []byte, readAheadBlocks), stop: make(chan struct{})}
 	for range readAheadBlocks {
 		a.empty <- make([]byte, readAheadBlock)
 	}
@@ -37,7 +38,7 @@ func startReadAhead(r io.Reader) *readAhead {
 	return a
 }
 
-func (a *readAhead) run(r io.Reader) {
+func (a *Ahead) run(r io.Reader) {
 	for {
 		var buf []byte
 		select {
@@ -59,7 +60,7 @@ func (a *readAhead) run(r io.Reader) {
 }
 
 // Read implements [io.Reader].
-func (a *readAhead) Read(p []byte) (int, error) {
+func (a *Ahead) Read(p []byte) (int, error) {
 	for a.off == len(a.at.data) {
 		if a.at.err != nil {
 			return 0, a.at.err
@@ -75,23 +76,7 @@ func (a *readAhead) Read(p []byte) (int, error) {
 }
 
 // Stop ends the goroutine and waits for it. What is being read is read to its end.
-func (a *readAhead) Stop() {
+func (a *Ahead) Stop() {
 	close(a.stop)
 	a.done.Wait()
-}
-
-// aheadFS is a file system whose files read ahead, and hold so much for it.
-type aheadFS interface{ ReadAheadMemory() int64 }
-
-// aheadFile is a file that takes some time to give its first byte, and can be asked before.
-type aheadFile interface {
-	// Within says that the bytes from start to end will be read in their order, and of what follows few.
-	Within(start, end int64)
-}
-
-// within says which bytes of the file will be read.
-func (s *textStream) within(start, end int64) {
-	if f, ok := s.f.(aheadFile); ok {
-		f.Within(start, end)
-	}
 }

@@ -1,4 +1,4 @@
-package source
+package compression
 
 import (
 	"bufio"
@@ -14,32 +14,32 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// A compression is a way in which text is packed. All are read to the end of the file: as many members, frames or streams as
+// A Codec is a way in which text is packed. All are read to the end of the file: as many members, frames or streams as
 // it has.
-type compression struct {
+type Codec struct {
 	name    string
 	endings []string // of names, in lower case
 	// magic says that a file begins as its own do; nil: its files begin in no way of their own.
 	magic func(head []byte) bool
-	// holds is what an unpacker has to keep beyond what [readAheadMemory] allows for, as messages call it, and need how many
+	// Holds is what an unpacker has to keep beyond what [AheadMemory] allows for, as messages call it, and Need how many
 	// bytes that is of the file's first part; both are of few compressions.
-	holds string
-	need  func(raw io.ReaderAt, size int64) (int64, error)
-	// open unpacks what r has. stop, if there is one, ends that.
-	open func(r io.Reader, f *inputFile) (text io.Reader, stop func(), err error)
+	Holds string
+	Need  func(raw io.ReaderAt, size int64) (int64, error)
+	// Open unpacks what r has. stop, if there is one, ends that.
+	Open func(r io.Reader, l Limits) (text io.Reader, stop func(), err error)
 }
 
-// compressions are those that can be read.
-var compressions = []*compression{
-	{name: "gz", endings: []string{".gz", ".gzip"}, magic: begins("\x1f\x8b"), open: openGzip},
-	{name: "zst", endings: []string{".zst", ".zstd"}, magic: begins("\x28\xb5\x2f\xfd"), holds: "zstd window", need: firstWindow, open: openZstd},
-	{name: "bz2", endings: []string{".bz2", ".bz"}, magic: bzipMagic, open: openBzip},
-	{name: "xz", endings: []string{".xz"}, magic: begins(xzMagic), holds: "xz dictionary", need: firstDictionary, open: openXZ},
-	{name: "lz4", endings: []string{".lz4"}, magic: begins(lz4Magic), holds: "lz4 block", need: lz4Block, open: openLZ4},
-	{name: "sz", endings: []string{".sz"}, magic: begins("\xff\x06\x00\x00sNaPpY"), open: openSnappy},
-	{name: "snappy", endings: []string{".snappy"}, holds: "snappy block", need: hadoopBlock(snappyRatio), open: openHadoop(decodeSnappy)},
-	{name: "deflate", endings: []string{".deflate", ".zlib"}, open: openZlib},
-	{name: hadoopLZ4, holds: "lz4 block", need: hadoopBlock(lz4Ratio), open: openHadoop(decodeLZ4)},
+// codecs are those that can be read.
+var codecs = []*Codec{
+	{name: "gz", endings: []string{".gz", ".gzip"}, magic: begins("\x1f\x8b"), Open: openGzip},
+	{name: "zst", endings: []string{".zst", ".zstd"}, magic: begins("\x28\xb5\x2f\xfd"), Holds: "zstd window", Need: firstWindow, Open: openZstd},
+	{name: "bz2", endings: []string{".bz2", ".bz"}, magic: bzipMagic, Open: openBzip},
+	{name: "xz", endings: []string{".xz"}, magic: begins(xzMagic), Holds: "xz dictionary", Need: firstDictionary, Open: openXZ},
+	{name: "lz4", endings: []string{".lz4"}, magic: begins(lz4Magic), Holds: "lz4 block", Need: lz4Block, Open: openLZ4},
+	{name: "sz", endings: []string{".sz"}, magic: begins("\xff\x06\x00\x00sNaPpY"), Open: openSnappy},
+	{name: "snappy", endings: []string{".snappy"}, Holds: "snappy block", Need: hadoopBlock(snappyRatio), Open: openHadoop(decodeSnappy)},
+	{name: "deflate", endings: []string{".deflate", ".zlib"}, Open: openZlib},
+	{name: hadoopLZ4, Holds: "lz4 block", Need: hadoopBlock(lz4Ratio), Open: openHadoop(decodeLZ4)},
 }
 
 // hadoopLZ4 is what Hadoop's Lz4Codec writes, whose files have the ending of lz4's own frames.
@@ -60,9 +60,9 @@ func bzipMagic(head []byte) bool {
 		(string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17\x72\x45\x38\x50\x90")
 }
 
-// compressionOf is a compression by its name.
-func compressionOf(name string) *compression {
-	for _, c := range compressions {
+// Named is a compression by its name.
+func Named(name string) *Codec {
+	for _, c := range codecs {
 		if c.name == name {
 			return c
 		}
@@ -70,9 +70,9 @@ func compressionOf(name string) *compression {
 	return nil
 }
 
-// cutCompression takes the ending of a packed file off its name, which is in lower case.
-func cutCompression(name string) (base, compression string) {
-	for _, c := range compressions {
+// Cut takes the ending of a packed file off its name, which is in lower case.
+func Cut(name string) (base, compression string) {
+	for _, c := range codecs {
 		for _, ending := range c.endings {
 			if base, ok := strings.CutSuffix(name, ending); ok {
 				return base, c.name
@@ -82,9 +82,9 @@ func cutCompression(name string) (base, compression string) {
 	return name, ""
 }
 
-// packed is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
-func packed(head []byte) string {
-	for _, c := range compressions {
+// Begins is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
+func Begins(head []byte) string {
+	for _, c := range codecs {
 		if c.magic != nil && c.magic(head) {
 			return c.name
 		}
@@ -92,57 +92,57 @@ func packed(head []byte) string {
 	return ""
 }
 
-// behindSkippable is the compression that the first frame with data reports, where frames of zstd or lz4 without any stand before it.
-func behindSkippable(raw io.ReaderAt, size int64) (string, error) {
+// Behind is the compression that the first frame with data reports, where frames of zstd or lz4 without any stand before it.
+func Behind(raw io.ReaderAt, size int64) (string, error) {
 	for at := int64(0); at < size; {
 		head := make([]byte, 8)
 		if _, err := raw.ReadAt(head, at); err != nil && err != io.EOF {
 			return "", err
 		}
-		if !lz4Skippable(head) {
-			return packed(head), nil
+		if !Skippable(head) {
+			return Begins(head), nil
 		}
 		at += 8 + int64(binary.LittleEndian.Uint32(head[4:]))
 	}
 	return "zst", nil // nothing to unpack
 }
 
-// refined is the compression of a file with an ending that several have.
-func refined(compression string, head []byte) string {
+// Refine is the compression of a file with an ending that several have.
+func Refine(compression string, head []byte) string {
 	switch {
-	case compression == "snappy" && packed(head) == "sz":
+	case compression == "snappy" && Begins(head) == "sz":
 		return "sz"
-	case compression == "lz4" && packed(head) == "" && !lz4Skippable(head) && !bytes.HasPrefix(head, []byte(lz4Legacy)):
+	case compression == "lz4" && Begins(head) == "" && !Skippable(head) && !bytes.HasPrefix(head, []byte(LZ4Legacy)):
 		return hadoopLZ4
 	}
 	return compression
 }
 
-func openZstd(r io.Reader, f *inputFile) (io.Reader, func(), error) {
+func openZstd(r io.Reader, l Limits) (io.Reader, func(), error) {
 	// One goroutine unpacks while another parses; more would take more than one worker's share.
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(f.mostWindow))
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(l.Window))
 	if err != nil {
 		return nil, nil, err
 	}
 	return z, z.Close, nil
 }
 
-func openXZ(r io.Reader, f *inputFile) (io.Reader, func(), error) {
-	z, err := xz.NewReader(&xzGuard{r: bufio.NewReaderSize(r, unpackBuffer), most: int64(f.mostWindow)})
+func openXZ(r io.Reader, l Limits) (io.Reader, func(), error) {
+	z, err := xz.NewReader(&xzGuard{r: bufio.NewReaderSize(r, unpackBuffer), limits: l})
 	return z, nil, err
 }
 
-func openSnappy(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+func openSnappy(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	s := &snappyFrames{r: r}
 	s.z = snappy.NewReader(readerFunc(s.readRaw))
 	return s, nil, nil
 }
 
-func openLZ4(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+func openLZ4(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	return &lz4Frames{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
 }
 
-func openZlib(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+func openZlib(r io.Reader, _ Limits) (io.Reader, func(), error) {
 	return &zlibStreams{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
 }
 
@@ -208,10 +208,10 @@ type lz4Frames struct {
 	z *lz4.Reader // nil: between two frames
 }
 
-// lz4Legacy begins a form of lz4 that has no end and no checksums.
-const lz4Legacy = "\x02\x21\x4c\x18"
+// LZ4Legacy begins a form of lz4 that has no end and no checksums.
+const LZ4Legacy = "\x02\x21\x4c\x18"
 
-func lz4Skippable(head []byte) bool {
+func Skippable(head []byte) bool {
 	return len(head) >= 4 && head[0]&0xf0 == 0x50 && string(head[1:4]) == "\x2a\x4d\x18"
 }
 
@@ -239,7 +239,7 @@ func (s *lz4Frames) next() error {
 		switch {
 		case len(head) == 0:
 			return err
-		case !lz4Skippable(head):
+		case !Skippable(head):
 			if len(head) >= 4 && string(head[:4]) != lz4Magic {
 				return lz4.ErrInvalidFrame
 			}
