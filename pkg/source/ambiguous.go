@@ -20,11 +20,11 @@ func (f *inputFile) ambiguous(head []byte, whole bool, o *Options) error {
 	}
 	if sep, ok := otherSep(head, comma); ok {
 		return setting.Errorf("%s: its first lines have one column, with %s as often in each: is %s %s right? (%s csv: one column)",
-			f.path, sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
+			f.Path, sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
 	}
 	if record, column := bareNull(head, comma); record > 0 {
 		return setting.Errorf(`%s: record %d, column %d is \N: exporters write that for NULL, and CSV has it as a text: %s says which: '\N' is NULL, none: a text (%s names the exporter)`,
-			f.path, record, column, setting.Name("null_value"), setting.Name("dialect"))
+			f.Path, record, column, setting.Name("null_value"), setting.Name("dialect"))
 	}
 	return nil
 }

@@ -63,31 +63,31 @@ func (o *Options) avroBlock() int64 { return min(o.memory()/avroShare, 1<<30) }
 func (a *avroFile) probe(ctx context.Context, o *Options) (err error) {
 	f := a.f
 	if f.compression != "" {
-		return fmt.Errorf("%s: a packed Avro file cannot be read: unpack it first", f.path)
+		return fmt.Errorf("%s: a packed Avro file cannot be read: unpack it first", f.Path)
 	}
-	h, raw, err := f.open(ctx)
+	h, raw, err := f.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	header, err := avro.ReadHeader(raw, f.info.Size())
+	header, err := avro.ReadHeader(raw, f.Info.Size())
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	head := make([]byte, header.Data)
 	if _, err := io.ReadFull(io.NewSectionReader(raw, 0, header.Data), head); err != nil {
-		return fmt.Errorf("read %s: %w", f.path, err)
+		return fmt.Errorf("read %s: %w", f.Path, err)
 	}
 	header.Meta = nil // a schema may be long, and files many
 	a.header, f.headSum, f.dataStart = header, addSum(0, head), header.Data
 	if err := a.columns(o); err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	blocks := avro.NewBlocks(max(o.avroBlock(), 1))
 	blocks.Open(header, raw, 0, header.Data) // the first
 	buf, block, err := blocks.Next(nil)
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
-		return fmt.Errorf("%s: %w", f.path, avroMemory(e, o))
+		return fmt.Errorf("%s: %w", f.Path, avroMemory(e, o))
 	}
 	a.holds = 2 * (block.Size + int64(len(buf))) // damage is for the reader to find
 	return nil

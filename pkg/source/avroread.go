@@ -23,7 +23,7 @@ func (avroFormat) reader(r *Reader) splitReader {
 // read reads the blocks of a split. Batches do not reach beyond a block.
 func (a *avroReader) read(s Split) (err error) {
 	r, file := a.r, a.r.file.content.(*avroFile)
-	h, raw, err := r.file.open(r.ctx)
+	h, raw, err := r.file.Open(r.ctx)
 	if err != nil {
 		return err
 	}
@@ -98,5 +98,5 @@ func (a *avroReader) fail(err error) error {
 	if e, ok := errors.AsType[*avro.SizeError](err); ok {
 		err = avroMemory(e, &a.r.in.opts)
 	}
-	return fmt.Errorf("%s: %w", a.r.file.path, err)
+	return fmt.Errorf("%s: %w", a.r.file.Path, err)
 }

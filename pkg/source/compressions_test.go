@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/formats/compression"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source/listing"
 )
 
 const (
@@ -39,7 +40,7 @@ func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string
 	m := &memFile{"/" + name, data}
 	o.AllowEmpty = true
 	o = o.withDefaults()
-	f := &inputFile{fs: m, name: m.name, path: m.name, info: m}
+	f := &inputFile{File: listing.File{FS: m, Name: m.name, Path: m.name, Info: m}}
 	_, f.compression = compression.Cut(name)
 	if err := f.probePacked(t.Context(), &o); err != nil {
 		return nil, f.compression, err
@@ -297,7 +298,7 @@ func FuzzPacked(f *testing.F) {
 		}
 		m := &memFile{"/x." + endings[int(which)%len(endings)], data}
 		o := Options{Memory: 32 << 20, ChunkSize: 4096}.withDefaults()
-		file := &inputFile{fs: m, name: m.name, path: m.name, info: m}
+		file := &inputFile{File: listing.File{FS: m, Name: m.name, Path: m.name, Info: m}}
 		_, file.compression = compression.Cut(m.name)
 		if file.probePacked(t.Context(), &o) != nil {
 			return

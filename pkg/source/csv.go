@@ -73,7 +73,7 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 			// The last record ends with the file. A line feed fits into the slack.
 			r.buf[n] = '\n'
 			if start, err = r.scanCSV(start, n+1); err == nil && start < n {
-				err = fmt.Errorf("%s: at byte %d: the end of the last record is not found", r.file.path, r.off+int64(start))
+				err = fmt.Errorf("%s: at byte %d: the end of the last record is not found", r.file.Path, r.off+int64(start))
 			}
 		default:
 			return start, r.flush(r.kept, start)

@@ -7,10 +7,10 @@ import (
 	"io"
 	"runtime"
 
+	"golang.org/x/sync/errgroup"
+
 	"bulkload/internal/formats/rfc4180"
 	"bulkload/internal/formats/swar"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // planCSV finds where splits of a CSV file can begin, without parsing it. It returns the beginnings of all splits and,
@@ -118,7 +118,7 @@ func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int
 		more := int(min(2, f.size()-at-int64(n)))
 		src.at = at - int64(lead)
 		if _, err := io.ReadFull(src, buf[1-lead:1+n+more]); err != nil {
-			return b, fmt.Errorf("find the records of %s: %w", f.path, err)
+			return b, fmt.Errorf("find the records of %s: %w", f.Path, err)
 		}
 		if lead == 0 {
 			buf[0] = '\n' // a field may begin

@@ -75,7 +75,7 @@ func (csvText) strays(s *strays, o *Options) {
 // probeCSV finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 	if c := o.FieldSep.or(','); noComma(c) {
-		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
+		return fmt.Errorf("%s: %s cannot separate CSV fields", f.Path, SepOf(c))
 	}
 	for size := int64(detectSize); ; size *= 4 {
 		data, err := f.beginning(ctx, size)
@@ -93,7 +93,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		ok := o.Header == HeaderNone
 		if !ok && !only {
 			if ok, err = f.header(data, last, o); err != nil {
-				return fmt.Errorf("%s: header: %w", f.path, err)
+				return fmt.Errorf("%s: header: %w", f.Path, err)
 			}
 			if ok {
 				only, more = rfc4180.CROnly(data[f.dataStart:], comma, last)
@@ -101,7 +101,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		}
 		switch {
 		case only && (!more || size >= int64(o.MaxRecord)):
-			return fmt.Errorf("%s: %w", f.path, errCROnly)
+			return fmt.Errorf("%s: %w", f.Path, errCROnly)
 		case only:
 		case ok:
 			return nil
@@ -109,7 +109,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(data)) // nothing but blank lines
 			return nil
 		case size >= int64(o.MaxRecord):
-			return fmt.Errorf("%s: header: it is longer than %s: most likely a quote is not closed", f.path, setting.Count(size, "byte"))
+			return fmt.Errorf("%s: header: it is longer than %s: most likely a quote is not closed", f.Path, setting.Count(size, "byte"))
 		}
 	}
 }

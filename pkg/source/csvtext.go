@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 )
 
@@ -24,14 +25,14 @@ var (
 func (f *inputFile) checkText(head []byte, o *Options) error {
 	asked := o.Format == f.format && f.facts.raw // all bytes are data
 	if !asked && bytes.HasPrefix(head, []byte(rejects.Magic)) {
-		return fmt.Errorf("%s: %w", f.path, errRejects)
+		return fmt.Errorf("%s: %w", f.Path, errRejects)
 	}
 	if f.facts.charset != nil && f.facts.charset(o) != "" {
 		return nil
 	}
 	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !f.facts.raw && wide(head) || mark && !asked {
-		return fmt.Errorf("%s: %w", f.path, errUTF16)
+		return fmt.Errorf("%s: %w", f.Path, errUTF16)
 	}
 	return nil
 }
@@ -55,7 +56,7 @@ func checkHeader(names []string) error {
 	if err := checkTextHeader(names); err != nil {
 		return err
 	}
-	return checkNames(names)
+	return valuetext.CheckNames(names)
 }
 
 // checkTextHeader is checkHeader for text, where the schema judges columns without a name.

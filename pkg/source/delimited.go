@@ -193,7 +193,7 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 			f.dataStart, f.blank = int64(len(data)), true // nothing but lines that are no records
 			return nil
 		case size >= int64(o.MaxRecord):
-			return fmt.Errorf("%s: header: it is longer than %s: most likely a separator or a closing quote is missing", f.path, setting.Count(size, "byte"))
+			return fmt.Errorf("%s: header: it is longer than %s: most likely a separator or a closing quote is missing", f.Path, setting.Count(size, "byte"))
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	}
 	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
 	if bad != nil {
-		return false, fmt.Errorf("%s: header: column %d, byte %d: %s", f.path, bad.Column+1, at+bad.At, bad.Reason)
+		return false, fmt.Errorf("%s: header: column %d, byte %d: %s", f.Path, bad.Column+1, at+bad.At, bad.Reason)
 	}
 	if names == nil {
 		return false, nil
@@ -236,7 +236,7 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 		err = checkTextHeader(names)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: header: %w", f.path, err)
+		return false, fmt.Errorf("%s: header: %w", f.Path, err)
 	}
 	f.columns, f.dataStart, f.headed = names, int64(at+next), true
 	f.headSum = addSum(0, data[:f.dataStart])
@@ -258,7 +258,7 @@ func (f *inputFile) decodeAs(name string) error {
 	}
 	set, err := charset.Lookup(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	f.charset, f.transcoded = set, set.Safe() == 0
 	return nil
@@ -279,7 +279,7 @@ func (f *inputFile) sequential() bool { return f.compression != "" || f.transcod
 func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
 	if bad == nil && len(o.Columns) > 1 && alike(names, o.Columns) {
-		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
+		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.Path, setting.Header)
 	}
 	if bad == nil {
 		f.shorten(len(names), o)
@@ -295,7 +295,7 @@ func (f *inputFile) shorten(found int, o *Options) {
 		return
 	}
 	columns := slices.DeleteFunc(slices.Clone(o.Columns), func(name string) bool {
-		return slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name })
+		return slices.ContainsFunc(f.Partitions, func(c Partition) bool { return c.Name == name })
 	})
 	if f.short = found < len(columns); f.short {
 		f.columns = columns[:found]

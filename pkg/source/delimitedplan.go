@@ -67,7 +67,7 @@ func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int
 		buf := make([]byte, end-first)
 		src.at = first
 		if _, err := io.ReadFull(src, buf); err != nil {
-			return 0, fmt.Errorf("find the records of %s: %w", f.path, err)
+			return 0, fmt.Errorf("find the records of %s: %w", f.Path, err)
 		}
 		if next := begin(buf, int(at-first)); next >= 0 {
 			return first + int64(next), nil

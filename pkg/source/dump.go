@@ -45,8 +45,8 @@ type dumpText struct{ textFile }
 func (dumpText) lines() bool { return false }
 
 func (d dumpText) splits(_ context.Context, o *Options, add func(start, end int64, group int)) error {
-	for start := int64(0); start < d.f.info.Size(); start += o.SplitSize {
-		add(start, min(start+o.SplitSize, d.f.info.Size()), 0)
+	for start := int64(0); start < d.f.Info.Size(); start += o.SplitSize {
+		add(start, min(start+o.SplitSize, d.f.Info.Size()), 0)
 	}
 	return nil
 }

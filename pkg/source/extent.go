@@ -70,7 +70,7 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	e.Exact = false
 	var size, from, to int64
 	for _, f := range packed {
-		size += f.info.Size()
+		size += f.Info.Size()
 	}
 	sampled := min(roughFiles, len(packed))
 	for i := range sampled {
@@ -79,7 +79,7 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 		if err != nil {
 			return e, err
 		}
-		from, to = from+f.info.Size(), to+n
+		from, to = from+f.Info.Size(), to+n
 	}
 	if from > 0 {
 		e.Text += int64(float64(size) * float64(to) / float64(from))
@@ -101,7 +101,7 @@ func (f *inputFile) unpackedSize(ctx context.Context, chunk int, most int64) (n 
 	if n < most || s.at == 0 {
 		return n, true, nil
 	}
-	return int64(float64(n) * float64(f.info.Size()) / float64(s.at)), false, nil
+	return int64(float64(n) * float64(f.Info.Size()) / float64(s.at)), false, nil
 }
 
 func ignoreEOF(err error) error {

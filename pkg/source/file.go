@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"path"
 	"strings"
@@ -16,15 +15,12 @@ import (
 	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/listing"
 )
 
 // inputFile is one file and what was determined about it when the input was opened.
 type inputFile struct {
-	fs    FS
-	name  string // in fs
-	path  string // in messages
-	input int    // ordinal of the input that led to it
-	info  fs.FileInfo
+	listing.File
 
 	format      Format
 	kind        format   // nil: not known yet
@@ -33,7 +29,6 @@ type inputFile struct {
 	compression string   // "" or the name of a [compression.Codec]
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
-	constants   []constant
 	order       []int            // for each column of the schema its place in the file, or that it has none; nil: the same
 	missing     []string         // columns of the schema that it lacks
 	ignored     []string         // its columns that are not in the schema
@@ -64,8 +59,8 @@ var bom = []byte("\ufeff")
 
 // probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
-	if f.info.IsDir() {
-		return fmt.Errorf("%s: it is a directory", f.path)
+	if f.Info.IsDir() {
+		return fmt.Errorf("%s: it is a directory", f.Path)
 	}
 	if f.table() != nil {
 		f.become(o.formatOf(FormatTable))
@@ -101,7 +96,7 @@ func (f *inputFile) examine(ctx context.Context, head []byte, o *Options) error 
 		if k, err := f.begins(ctx, head, o); err != nil {
 			return err
 		} else if k != nil && k.facts().ending != nil && !f.facts.raw {
-			return setting.Errorf("%s begins and ends as a file of %s: give %s %s", f.path, strings.ToUpper(string(k.name)), setting.Format, k.name)
+			return setting.Errorf("%s begins and ends as a file of %s: give %s %s", f.Path, strings.ToUpper(string(k.name)), setting.Format, k.name)
 		}
 	}
 	return f.found(f.kind.probe(ctx, f, head, o))
@@ -119,7 +114,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 	if k := o.formatOf(o.Format); k != nil {
 		f.become(k)
 	}
-	name := strings.ToLower(path.Base(f.name))
+	name := strings.ToLower(path.Base(f.Name))
 	if f.kind == nil {
 		if err := f.foreignName(name); err != nil {
 			return nil, err
@@ -151,7 +146,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 		}
 	}
 	if inner := compression.Begins(head); f.compression != "" && inner != "" {
-		return nil, refuse("%s is packed twice, as %s within %s: unpack it once", f.path, inner, f.compression)
+		return nil, listing.Refuse("%s is packed twice, as %s within %s: unpack it once", f.Path, inner, f.compression)
 	}
 	if !f.facts.raw {
 		err = f.foreignContent(name, head)
@@ -164,12 +159,12 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 	if !compression.Skippable(head) {
 		return compression.Begins(head), nil
 	}
-	file, raw, err := f.open(ctx)
+	file, raw, err := f.Open(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return compression.Behind(raw, f.info.Size())
+	return compression.Behind(raw, f.Info.Size())
 }
 
 // howToRead says what a file can be that has no separator of records.
@@ -231,11 +226,11 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	}
 	switch {
 	case o.Format == FormatAuto && (seen == sepNone || seen == sepLineFeed):
-		return setting.Errorf("%s: it has %s between columns, and %s after no record: %s", f.path, SepOf(field), SepOf(record), howToRead())
+		return setting.Errorf("%s: it has %s between columns, and %s after no record: %s", f.Path, SepOf(field), SepOf(record), howToRead())
 	case len(o.Columns) == 0:
-		return fmt.Errorf("%s: %w", f.path, errNoColumns)
+		return fmt.Errorf("%s: %w", f.Path, errNoColumns)
 	case seen == sepLineFeed:
-		return setting.Errorf("%s: %s is after no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead())
+		return setting.Errorf("%s: %s is after no record, and it ends with a line feed: %s", f.Path, SepOf(record), howToRead())
 	}
 	return nil
 }
@@ -252,7 +247,7 @@ func (f *inputFile) textEnd() int64 {
 }
 
 // size is the length of a file that is not packed, without what is left out at its end.
-func (f *inputFile) size() int64 { return f.info.Size() - f.left }
+func (f *inputFile) size() int64 { return f.Info.Size() - f.left }
 
 // columnName is the name of a column by its place in the file, "" when there is none.
 func (f *inputFile) columnName(i int) string {

@@ -46,7 +46,7 @@ func (k fixedFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Optio
 	for range f.dialect.SkipLines {
 		i := bytes.IndexByte(head[f.dataStart:], '\n')
 		if i < 0 {
-			return nil, fmt.Errorf("%s: it has fewer lines than are to be skipped, or longer ones than %s", f.path, setting.Count(len(head), "byte"))
+			return nil, fmt.Errorf("%s: it has fewer lines than are to be skipped, or longer ones than %s", f.Path, setting.Count(len(head), "byte"))
 		}
 		f.dataStart += int64(i) + 1
 	}
@@ -62,9 +62,9 @@ func (f *inputFile) decodeFixed() error {
 	switch {
 	case f.charset == nil || f.charset.Safe() > 0:
 	case !f.charset.Single():
-		return fmt.Errorf("%s: positions in UTF-16 are not supported: convert the file to UTF-8", f.path)
+		return fmt.Errorf("%s: positions in UTF-16 are not supported: convert the file to UTF-8", f.Path)
 	case d.RecordSep == "" && !d.Unseparated:
-		return setting.Errorf("%s: a record of %s ends with no LF: give %s, none or its bytes in the file", f.path, f.charset.Name(), setting.RecordSep)
+		return setting.Errorf("%s: a record of %s ends with no LF: give %s, none or its bytes in the file", f.Path, f.charset.Name(), setting.RecordSep)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/compression"
+	"bulkload/pkg/source/listing"
 )
 
 // A foreign format is one that cannot be read here.
@@ -73,14 +74,14 @@ func tarMagic(head []byte) bool {
 }
 
 func (k *foreign) refuse(name string) error {
-	return refuse("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
+	return listing.Refuse("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
 }
 
 // foreignName refuses a file whose ending says that it cannot be read.
 func (f *inputFile) foreignName(name string) error {
 	for i := range foreigns {
 		if foreigns[i].ends(name) {
-			return foreigns[i].refuse(f.path)
+			return foreigns[i].refuse(f.Path)
 		}
 	}
 	return nil
@@ -96,26 +97,26 @@ func (k *foreign) ends(name string) bool {
 func (f *inputFile) foreignContent(name string, head []byte) error {
 	for i := range foreigns {
 		if m := foreigns[i].magic; m != nil && m(head) {
-			return foreigns[i].refuse(f.path)
+			return foreigns[i].refuse(f.Path)
 		}
 	}
 	if f.format == FormatAuto && statements.ends(name) {
-		return statements.refuse(f.path)
+		return statements.refuse(f.Path)
 	}
 	return nil
 }
 
 // tail is the last four bytes of a file that is not packed.
 func (f *inputFile) tail(ctx context.Context) (_ []byte, err error) {
-	if f.compression != "" || f.info.Size() < 4 {
+	if f.compression != "" || f.Info.Size() < 4 {
 		return nil, nil
 	}
-	file, raw, err := f.open(ctx)
+	file, raw, err := f.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	tail := make([]byte, 4)
-	_, err = raw.ReadAt(tail, f.info.Size()-4)
+	_, err = raw.ReadAt(tail, f.Info.Size()-4)
 	return tail, ignoreEOF(err)
 }

@@ -3,32 +3,15 @@ package source
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"bulkload/internal/formats/compression"
+	"bulkload/pkg/source/listing"
 )
-
-// FS is what is needed of a file system; those of hdfsio are such. Names are absolute and have slashes. Its methods are
-// called by several goroutines. Errors about names that do not exist match [fs.ErrNotExist].
-type FS interface {
-	// Open opens a file, which must also be an [io.ReaderAt]. The context bounds the life of the file.
-	Open(ctx context.Context, name string) (fs.File, error)
-	// Stat describes a file or a directory; of a link, what it leads to.
-	Stat(ctx context.Context, name string) (fs.FileInfo, error)
-	// ReadDir lists a directory, in any order.
-	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
-}
-
-// Resolve finds the file system of an input, and its absolute name there. Patterns go through it too, so it must leave
-// *, ?, [, ], {, } and \ as they are.
-type Resolve func(path string) (fsys FS, name string, err error)
 
 // Input is a set of files, all with the same columns, cut into splits. It does not change; any number of goroutines may
 // use it.
@@ -103,15 +86,18 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 		return nil, err
 	}
 	in := &Input{opts: opts.withDefaults(), resolve: resolve, inputs: inputs}
-	list, err := expand(ctx, resolve, inputs, &in.opts)
+	files, left, err := listing.List(ctx, resolve, inputs, in.opts.listing())
 	if err != nil {
 		return nil, err
 	}
-	in.files, in.left = list.files, list.left
+	in.left = left
+	for _, f := range files {
+		in.files = append(in.files, &inputFile{File: *f})
+	}
 	if len(in.files) > 0 {
 		in.files[0].first = true
 	}
-	if err := each(ctx, in.files, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
+	if err := listing.Each(ctx, in.files, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(in.rejectOptions(), in.schema()); err != nil {
@@ -149,9 +135,9 @@ func (in *Input) Files() []FileInfo {
 
 // describe is the file as far as it is known.
 func (f *inputFile) describe() FileInfo {
-	id := identityOf(f.info)
-	return FileInfo{Partitions: constantNames(f.constants), Missing: f.missing, Ignored: f.ignored,
-		Path: f.path, Name: f.name, Input: f.input, Size: id.size, ModTime: id.modified, FileID: id.file, ChangeTime: id.changed,
+	id := listing.IdentityOf(f.Info)
+	return FileInfo{Partitions: listing.Names(f.Partitions), Missing: f.missing, Ignored: f.ignored,
+		Path: f.Path, Name: f.Name, Input: f.Input, Size: id.Size, ModTime: id.Modified, FileID: id.File, ChangeTime: id.Changed,
 		Format: f.format, Compression: f.compression}
 }
 
@@ -165,44 +151,12 @@ func (in *Input) ReaderMemory() int64 {
 		if f.sequential() {
 			m += compression.AheadMemory + f.window
 		}
-		if a, ok := f.fs.(aheadFS); ok {
+		if a, ok := f.FS.(aheadFS); ok {
 			m += a.ReadAheadMemory()
 		}
 		most = max(most, m)
 	}
 	return most
-}
-
-// probeParallel is how many files are looked at together: enough to hide a network's delay.
-const probeParallel = 8
-
-// each calls do for every file, several at a time, and returns the error of the first file that has one.
-func each(ctx context.Context, files []*inputFile, do func(context.Context, *inputFile) error) error {
-	errs := make([]error, len(files))
-	var g errgroup.Group
-	g.SetLimit(probeParallel)
-	var failed atomic.Bool
-	for i, f := range files {
-		if failed.Load() {
-			break // all before this one are under way: the first error is among them
-		}
-		g.Go(func() error {
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = do(ctx, f)
-			}
-			if errs[i] != nil {
-				failed.Store(true)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // errs has them, by file
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // plan cuts the files into splits.
@@ -212,7 +166,7 @@ func (in *Input) plan(ctx context.Context) error {
 	}
 	for i, f := range in.files {
 		add := func(start, end int64, group int) {
-			in.splits = append(in.splits, Split{File: i, Path: f.path, Start: start, End: end, RowGroup: group})
+			in.splits = append(in.splits, Split{File: i, Path: f.Path, Start: start, End: end, RowGroup: group})
 		}
 		f.firstSplit = len(in.splits)
 		switch {

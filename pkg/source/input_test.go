@@ -8,11 +8,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -280,30 +278,6 @@ func TestChangedFile(t *testing.T) {
 	_, err = readAll(t.Context(), in)
 	if e, ok := errors.AsType[*RowError](err); !ok || e.Path != "/x.csv" || e.Record != 2 || e.Offset != 8 {
 		t.Errorf("a file that was cut within a record: %v", err)
-	}
-}
-
-// TestEachEndsWithTheFirstError of the files in their order, and begins with no others after it.
-func TestEachEndsWithTheFirstError(t *testing.T) {
-	files := make([]*inputFile, 1000)
-	for i := range files {
-		files[i] = &inputFile{input: i}
-	}
-	var asked atomic.Int64
-	bad := errors.New("bad")
-	err := each(t.Context(), files, func(_ context.Context, f *inputFile) error {
-		asked.Add(1)
-		switch {
-		case f.input < 10:
-			return nil
-		case f.input == 10:
-			runtime.Gosched()
-			return bad
-		}
-		return errors.New("later")
-	})
-	if err != bad || asked.Load() > 10+2*probeParallel {
-		t.Errorf("%v after %d files", err, asked.Load())
 	}
 }
 

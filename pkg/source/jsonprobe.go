@@ -91,7 +91,7 @@ func (j *jsonText) probe(ctx context.Context, o *Options) error {
 		lines, err := firstPaths(data[f.dataStart:], last, f.decoder())
 		switch {
 		case errors.Is(err, jsonlines.ErrWholeFile), err != nil && len(o.Columns) == 0:
-			return fmt.Errorf("%s: %w", f.path, err)
+			return fmt.Errorf("%s: %w", f.Path, err)
 		case lines != nil || err != nil || last || size >= int64(o.MaxRecord):
 			if j.seen = lines; len(o.Columns) == 0 {
 				f.columns = lines
@@ -130,7 +130,7 @@ func (j *jsonText) offer(wanted []string, first string, o *Options) error {
 	f.columns = nil
 	looked, found := 0, false
 	for _, name := range wanted {
-		if slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name }) {
+		if slices.ContainsFunc(f.Partitions, func(c Partition) bool { return c.Name == name }) {
 			continue
 		}
 		looked++

@@ -142,7 +142,7 @@ func (r *Reader) rejectLine(start, end int, decoded bool, err error) error {
 	}
 	fault, ok := errors.AsType[*jsonlines.Error](err)
 	if !ok {
-		return fmt.Errorf("%s: at byte %d: %w", r.file.path, r.off+int64(start), err)
+		return fmt.Errorf("%s: at byte %d: %w", r.file.Path, r.off+int64(start), err)
 	}
 	reason := fault.Reason
 	if errors.Is(fault, jsonlines.ErrWholeFile) {

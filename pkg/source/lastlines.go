@@ -35,16 +35,16 @@ func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
 	if n == 0 || f.sequential() {
 		return nil
 	}
-	file, raw, err := f.open(ctx)
+	file, raw, err := f.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	for window := int64(4 << 10); ; window *= 8 {
-		from := max(0, f.info.Size()-window)
-		data := make([]byte, f.info.Size()-from)
+		from := max(0, f.Info.Size()-window)
+		data := make([]byte, f.Info.Size()-from)
 		if _, err := raw.ReadAt(data, from); err != nil && err != io.EOF {
-			return fmt.Errorf("read %s at byte %d: %w", f.path, from, err)
+			return fmt.Errorf("read %s at byte %d: %w", f.Path, from, err)
 		}
 		if at := lastLines(data, n, from == 0); at >= 0 {
 			f.left = int64(len(data) - at)

@@ -39,25 +39,25 @@ func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression
 // probePacked finds which of the compressions with one ending a file has, and how much of its text it refers back to, all of
 // which its reader has to hold. What is beyond the memory of a reader is refused before any of it is allocated.
 func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
-	file, raw, err := f.open(ctx)
+	file, raw, err := f.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	head := make([]byte, min(f.info.Size(), 16))
+	head := make([]byte, min(f.Info.Size(), 16))
 	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
-		return fmt.Errorf("read %s: %w", f.path, err)
+		return fmt.Errorf("read %s: %w", f.Path, err)
 	}
 	f.compression = compression.Refine(f.compression, head)
 	c := compression.Named(f.compression)
 	if c.Need == nil {
 		return nil
 	}
-	if f.window, err = c.Need(raw, f.info.Size()); err != nil {
-		return fmt.Errorf("read %s: %w", f.path, err)
+	if f.window, err = c.Need(raw, f.Info.Size()); err != nil {
+		return fmt.Errorf("read %s: %w", f.Path, err)
 	}
 	if have := o.memory(); f.window > have-o.textMemory() {
-		return fmt.Errorf("%s: %w", f.path, &MemoryError{"its " + c.Holds + " of " + compression.Mebibytes(f.window), f.window + o.textMemory(), have})
+		return fmt.Errorf("%s: %w", f.Path, &MemoryError{"its " + c.Holds + " of " + compression.Mebibytes(f.window), f.window + o.textMemory(), have})
 	}
 	f.mostWindow = compression.MostWindow(f.window, o.memory())
 	return nil
@@ -65,7 +65,7 @@ func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
 
 // limits are those of the file's unpacker.
 func (f *inputFile) limits() compression.Limits {
-	return compression.Limits{Size: f.info.Size(), Window: f.mostWindow, Exceeded: exceeded}
+	return compression.Limits{Size: f.Info.Size(), Window: f.mostWindow, Exceeded: exceeded}
 }
 
 // exceeded is the error of what needs more memory than a reader has.

@@ -17,7 +17,7 @@ type metColumns struct {
 func (m *metColumns) begin(columns int, files []*inputFile) {
 	m.has = make([]bool, columns)
 	for _, f := range files {
-		if f.info.Size() == 0 && f.table() == nil {
+		if f.Info.Size() == 0 && f.table() == nil {
 			continue
 		}
 		for i := range m.has {

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/listing"
 )
 
 // Format is the form of an input file, without its compression.
@@ -171,10 +172,10 @@ func (o Options) Validate() error {
 	if f, r := o.dumpSeps(); f == r {
 		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))
 	}
-	if err := o.checkPartitions(); err != nil {
+	if err := o.listing().Check(); err != nil {
 		return err
 	}
-	if err := checkNames(o.Columns); err != nil {
+	if err := valuetext.CheckNames(o.Columns); err != nil {
 		return err
 	}
 	if o.Header != HeaderFirst && o.Header != HeaderNone {
@@ -237,17 +238,7 @@ func (o *Options) seenSeps(text []byte) (field, record bool) {
 	return control(f) && bytes.IndexByte(text, f) >= 0, bytes.IndexByte(text, r) >= 0
 }
 
-// checkNames finds empty and repeated column names.
-func checkNames(names []string) error {
-	seen := make(map[string]int, len(names))
-	for i, n := range names {
-		if n == "" {
-			return fmt.Errorf("column %d has no name", i+1)
-		}
-		if j, ok := seen[n]; ok {
-			return fmt.Errorf("column name %s stands twice: columns %d and %d", valuetext.Name(n), j, i+1)
-		}
-		seen[n] = i + 1
-	}
-	return nil
+// listing are the options that say which files are taken.
+func (o *Options) listing() *listing.Options {
+	return &listing.Options{Partitions: o.Partitions, Where: o.Where, AllowEmpty: o.AllowEmpty, Described: o.Format.Traits().Described}
 }

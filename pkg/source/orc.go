@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/formats/orc"
 	"bulkload/internal/formats/parquet"
+	"bulkload/pkg/source/listing"
 )
 
 // orcFormat is ORC, as internal/formats/orc reads it.
@@ -23,7 +24,7 @@ func (orcFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) 
 	return probeGroups(ctx, f, o, "ORC", func(raw io.ReaderAt, size int64, limit parquet.Limit) (rowFile, error) {
 		m, err := orc.Open(raw, size, limit)
 		if err == nil && slices.Equal(m.Names(), []string{"operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row"}) {
-			err = acidTable.refuse(path.Dir(f.path))
+			err = listing.RefuseTransactional(path.Dir(f.Path))
 		}
 		return m, err
 	})

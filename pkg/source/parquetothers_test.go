@@ -157,7 +157,7 @@ func TestParquetConstants(t *testing.T) {
 		want[i]["dt"], want[i]["none"], want[i]["gone"] = "2026-03-05", nil, nil
 	}
 	columns = append([]string{"dt", "none"}, append(columns, "gone", "dt2")...)
-	in, err := openWith(t, path, Options{Columns: columns, Missing: MissingNull}, []constant{{name: "none", null: true}, {name: "dt2", value: []byte("第二")}, {name: "dt", value: []byte("2026-03-05")}})
+	in, err := openWith(t, path, Options{Columns: columns, Missing: MissingNull}, []Partition{{Name: "none", Null: true}, {Name: "dt2", Value: "第二"}, {Name: "dt", Value: "2026-03-05"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestParquetConstants(t *testing.T) {
 }
 
 // openWith opens a file that has constants by its path.
-func openWith(t *testing.T, path string, o Options, constants []constant) (*Input, error) {
+func openWith(t *testing.T, path string, o Options, constants []Partition) (*Input, error) {
 	t.Helper()
 	in, err := Open(t.Context(), disk, []string{path}, Options{})
 	if err != nil {
@@ -183,6 +183,6 @@ func openWith(t *testing.T, path string, o Options, constants []constant) (*Inpu
 	if err := f.found(f.kind.probe(t.Context(), f, nil, &in.opts)); err != nil {
 		return nil, err
 	}
-	f.constants = constants
+	f.Partitions = constants
 	return in, in.schema()
 }

@@ -3,6 +3,9 @@ package source
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"bulkload/pkg/source/listing"
 )
 
 // A Head is the beginning of a file, to find out what it is before it is read. It belongs to one goroutine.
@@ -11,24 +14,18 @@ type Head struct {
 	opts Options
 }
 
-// Partition is a column that a file has by its path.
-type Partition struct {
-	Name, Value string
-	Null        bool
-}
-
 // Heads lists the files of one input, as [Open] does, and opens none.
 func Heads(ctx context.Context, resolve Resolve, input string, o Options) ([]*Head, []LeftOut, error) {
 	o = o.withDefaults()
-	list, err := expand(ctx, resolve, []string{input}, &o)
+	files, left, err := listing.List(ctx, resolve, []string{input}, o.listing())
 	if err != nil {
 		return nil, nil, err
 	}
-	heads := make([]*Head, len(list.files))
-	for i, f := range list.files {
-		heads[i] = &Head{f, o}
+	heads := make([]*Head, len(files))
+	for i, f := range files {
+		heads[i] = &Head{&inputFile{File: *f}, o}
 	}
-	return heads, list.left, nil
+	return heads, left, nil
 }
 
 // Info is what is known of the file: of format and compression, what Look has found.
@@ -36,11 +33,7 @@ func (h *Head) Info() FileInfo { return h.file.describe() }
 
 // Partitions are the columns that the file has by its path.
 func (h *Head) Partitions() []Partition {
-	var list []Partition
-	for _, c := range h.file.constants {
-		list = append(list, Partition{c.name, string(c.value), c.null})
-	}
-	return list
+	return slices.Clone(h.file.Partitions)
 }
 
 // Look determines the compression, and the format where the name or the first bytes say it. Text that is cut at separators is
@@ -48,7 +41,7 @@ func (h *Head) Partitions() []Partition {
 func (h *Head) Look(ctx context.Context) error {
 	f, o := h.file, &h.opts
 	if f.table() != nil {
-		return fmt.Errorf("%s is a part of a table, which does not say what columns its rows have: name them in a job file", f.path)
+		return fmt.Errorf("%s is a part of a table, which does not say what columns its rows have: name them in a job file", f.Path)
 	}
 	head, err := f.identify(ctx, o)
 	if err != nil {

@@ -34,14 +34,14 @@ func (in *Input) planned(ctx context.Context, splits []Split) error {
 			switch {
 			case f.facts.Rows:
 				if !hasGroup(groups, s) {
-					return fmt.Errorf("%s has no rows %d to %d in a row group %d: the splits are those of another file", f.path, s.Start, s.End, s.RowGroup)
+					return fmt.Errorf("%s has no rows %d to %d in a row group %d: the splits are those of another file", f.Path, s.Start, s.End, s.RowGroup)
 				}
 				continue
 			case f.sequential():
 				end = math.MaxInt64
 			}
 			if s.Start < before || s.End <= s.Start || s.End > end {
-				return fmt.Errorf("%s has no bytes %d to %d: the splits are those of another file", f.path, s.Start, s.End)
+				return fmt.Errorf("%s has no bytes %d to %d: the splits are those of another file", f.Path, s.Start, s.End)
 			}
 			before = s.End
 		}
@@ -51,7 +51,7 @@ func (in *Input) planned(ctx context.Context, splits []Split) error {
 	}
 	in.splits = splits
 	for i := range splits {
-		in.splits[i].Path = in.files[splits[i].File].path
+		in.splits[i].Path = in.files[splits[i].File].Path
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (f *inputFile) quotedBlock(ctx context.Context, src *textStream, s *delimit
 		src.at = at - lead
 		text := buf[:lead+n+more+delimited.Slack]
 		if _, err := io.ReadFull(src, text[:lead+n+more]); err != nil {
-			return q, fmt.Errorf("find the records of %s: %w", f.path, err)
+			return q, fmt.Errorf("find the records of %s: %w", f.Path, err)
 		}
 		b := s.Block(text, int(lead+n+more), int(lead), int(lead+n), at-lead == f.dataStart, at+n+more == f.size())
 		for h, now := range q.inside {

@@ -139,7 +139,7 @@ func (r *Reader) give(fields []Span, offsets []int64, end int, b Batch) error {
 	if b.Data == nil {
 		b.Data = r.buf[:max(r.extra, end)]
 	}
-	b.Split, b.Path, b.Fields, b.Offsets, b.First, b.reader = r.split, r.file.path, fields, offsets, r.records+1, r
+	b.Split, b.Path, b.Fields, b.Offsets, b.First, b.reader = r.split, r.file.Path, fields, offsets, r.records+1, r
 	r.batch = b
 	r.records += int64(b.Rows)
 	if r.quiet {
@@ -222,18 +222,18 @@ func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 }
 
 // place puts values of a path at a place of the buffer, and returns the one after them.
-func (r *Reader) place(constants []constant, at int) int {
+func (r *Reader) place(constants []Partition, at int) int {
 	r.constants = r.constants[:0]
 	for _, c := range constants {
-		if c.null {
+		if c.Null {
 			r.constants = append(r.constants, span.Null())
 			continue
 		}
-		if at+len(c.value) > len(r.buf) {
-			r.growBuf(at + len(c.value))
+		if at+len(c.Value) > len(r.buf) {
+			r.growBuf(at + len(c.Value))
 		}
-		r.constants = append(r.constants, Span{Off: uint32(at), Len: uint32(copy(r.buf[at:], c.value))})
-		at += len(c.value)
+		r.constants = append(r.constants, Span{Off: uint32(at), Len: uint32(copy(r.buf[at:], c.Value))})
+		at += len(c.Value)
 		r.extra = at
 	}
 	return at

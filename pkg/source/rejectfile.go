@@ -78,8 +78,8 @@ func (f *RejectFile) RemoveTemp() error { return f.file.RemoveTemp() }
 // notInput is an error if a file is one of the inputs, under whatever name.
 func (in *Input) notInput(info fs.FileInfo, name setting.Name) error {
 	for _, f := range in.files {
-		if os.SameFile(f.info, info) {
-			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.path, name)
+		if os.SameFile(f.Info, info) {
+			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.Path, name)
 		}
 	}
 	return nil

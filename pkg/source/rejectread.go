@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/pkg/source/listing"
 )
 
 // rejectFormat is that of reject files. Their records are in another format.
@@ -23,12 +24,12 @@ func (rejectFormat) reader(*Reader) splitReader { return nil }
 
 // probe reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
 func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options) (_ content, err error) {
-	h, raw, err := f.open(ctx)
+	h, raw, err := f.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	r := f.rejectReader(io.NewSectionReader(raw, 0, f.info.Size()), o)
+	r := f.rejectReader(io.NewSectionReader(raw, 0, f.Info.Size()), o)
 	form, err := r.Form()
 	if err != nil {
 		return nil, err
@@ -62,14 +63,14 @@ func (o *Options) textual(form *rejects.Form) textual {
 
 // rejectReader reads the file as the text of its records.
 func (f *inputFile) rejectReader(in io.Reader, o *Options) *rejects.Reader {
-	return rejects.NewReader(f.path, in, o.MaxRecord, func(form *rejects.Form) (rejects.Marks, error) { return f.marksOf(form, o) })
+	return rejects.NewReader(f.Path, in, o.MaxRecord, func(form *rejects.Form) (rejects.Marks, error) { return f.marksOf(form, o) })
 }
 
 // marksOf checks a form, and is how its records are put together.
 func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks, err error) {
 	k := o.textual(form)
 	described := k != nil && k.facts().Text && k.facts().Dialect == "" // by a dialect alone
-	partitions := constantsOf(form.Partitions)
+	partitions := listing.ParsePartitions(form.Partitions)
 	switch {
 	case k == nil, described && form.Dialect == nil:
 		return none, errors.New("it names no format whose records have text")
@@ -83,7 +84,7 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 			return none, fmt.Errorf("dialect: %w", err)
 		}
 	}
-	if err := checkTextHeader(append(constantNames(partitions), form.Columns...)); err != nil {
+	if err := checkTextHeader(append(listing.Names(partitions), form.Columns...)); err != nil {
 		return none, err
 	}
 	field, err := ParseSep(form.FieldSep)
@@ -94,7 +95,7 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 	if err != nil {
 		return none, err
 	}
-	of := inputFile{path: f.path, dialect: form.Dialect}
+	of := inputFile{File: listing.File{Path: f.Path}, dialect: form.Dialect}
 	if of.dialect != nil {
 		err = of.decode()
 	}
@@ -109,7 +110,7 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejects.Form {
 		return &rejects.Form{Version: 1, Format: string(FormatText), Columns: schema, Dialect: rejects.ValuesDialect()}
 	}
 	form := text.rejectForm(o)
-	form.Partitions = partitionTexts(f.constants)
+	form.Partitions = listing.Texts(f.Partitions)
 	return form
 }
 
@@ -127,7 +128,7 @@ func (in *Input) rejectOptions() error {
 			first = f
 		}
 		if a, b := first.rejects, f.rejects; !a.SameText(b) {
-			return fmt.Errorf("%s: its records were read in another way than those of %s (%s, separators %s %s, not %s, %s %s): read one after the other", f.path, first.path,
+			return fmt.Errorf("%s: its records were read in another way than those of %s (%s, separators %s %s, not %s, %s %s): read one after the other", f.Path, first.Path,
 				b.Format, b.FieldSep, b.RecordSep, a.Format, a.FieldSep, a.RecordSep)
 		}
 	}
@@ -139,7 +140,7 @@ func (in *Input) rejectOptions() error {
 		in.opts.RecordSep, err = ParseSep(first.rejects.RecordSep)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: first line: %w", first.path, err)
+		return fmt.Errorf("%s: first line: %w", first.Path, err)
 	}
 	return nil
 }

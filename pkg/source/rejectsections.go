@@ -6,18 +6,19 @@ import (
 	"sort"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/pkg/source/listing"
 )
 
 // rejectSection is records of a reject file that have the same values by the path that they had.
 type rejectSection struct {
 	at        int64 // where they begin in the text of all records
-	constants []constant
+	constants []Partition
 	form      *rejects.Form // of those that are bad again
 }
 
 // probeSections finds the sections of a reject file whose records had columns by their path, which takes reading it.
 func (f *inputFile) probeSections(r *rejects.Reader, o *Options) error {
-	where, err := parseWhere(o.Where)
+	where, err := listing.ParseWhere(o.Where)
 	if err != nil {
 		return err
 	}
@@ -26,28 +27,28 @@ func (f *inputFile) probeSections(r *rejects.Reader, o *Options) error {
 			return err
 		}
 		for _, s := range r.Sections() {
-			f.sections = append(f.sections, rejectSection{at: s.At, constants: constantsOf(s.Partitions)})
+			f.sections = append(f.sections, rejectSection{at: s.At, constants: listing.ParsePartitions(s.Partitions)})
 		}
-		f.constants = f.sections[0].constants
+		f.Partitions = f.sections[0].constants
 	}
 	for i := range where {
 		c := &where[i]
-		if at := constantAt(f.constants, c.name); at >= 0 {
+		if at := constantAt(f.Partitions, c.Name); at >= 0 {
 			for _, s := range f.sections {
-				if !c.admits(s.constants[at]) {
-					return fmt.Errorf("%s: it has records that where %s leaves out: make a file of its own of those that are to be loaded, or load all without it", f.path, c.text)
+				if !c.Admits(s.constants[at]) {
+					return fmt.Errorf("%s: it has records that where %s leaves out: make a file of its own of those that are to be loaded, or load all without it", f.Path, c.Text)
 				}
 			}
 			continue
 		}
-		return fmt.Errorf("where %s: the records of %s have no partition column of that name; they have %s", c.text, f.path, nameList(constantNames(f.constants)))
+		return fmt.Errorf("where %s: the records of %s have no partition column of that name; they have %s", c.Text, f.Path, listing.NameList(listing.Names(f.Partitions)))
 	}
 	return nil
 }
 
-func constantAt(list []constant, name string) int {
+func constantAt(list []Partition, name string) int {
 	for i, c := range list {
-		if c.name == name {
+		if c.Name == name {
 			return i
 		}
 	}
@@ -58,7 +59,7 @@ func constantAt(list []constant, name string) int {
 func (f *inputFile) formSections() {
 	for i := range f.sections {
 		form := *f.form
-		form.Partitions = partitionTexts(f.sections[i].constants)
+		form.Partitions = listing.Texts(f.sections[i].constants)
 		f.sections[i].form = &form
 	}
 }
@@ -77,9 +78,9 @@ func (f *inputFile) formAt(offset int64) *rejects.Form {
 }
 
 // constantsAt are the values that the first of records have by their path, and how many of them have the same.
-func (f *inputFile) constantsAt(offsets []int64) (constants []constant, rows int) {
+func (f *inputFile) constantsAt(offsets []int64) (constants []Partition, rows int) {
 	if len(f.sections) == 0 {
-		return f.constants, len(offsets)
+		return f.Partitions, len(offsets)
 	}
 	s := f.sectionAt(offsets[0])
 	rows = len(offsets)

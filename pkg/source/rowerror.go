@@ -83,7 +83,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // rowError begins an error about a record of the current split. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
-	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.facts.Rows || r.file.facts.Table, split: r.split, form: r.file.formAt(offset)}
+	e := RowError{Path: r.file.Path, Offset: offset, Record: number, Raw: raw, rows: r.file.facts.Rows || r.file.facts.Table, split: r.split, form: r.file.formAt(offset)}
 	if t, ok := r.file.content.(textForm); ok && t.spans() {
 		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
 	}
@@ -100,5 +100,5 @@ func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
 
 // blockError begins an error about a record of the current split that has the given number in the block at a byte.
 func (r *Reader) blockError(block, number int64, raw []byte) RowError {
-	return RowError{Path: r.file.path, Offset: block, Record: number, Since: block, Raw: raw, block: true, split: r.split, form: r.file.form}
+	return RowError{Path: r.file.Path, Offset: block, Record: number, Since: block, Raw: raw, block: true, split: r.split, form: r.file.form}
 }

@@ -39,22 +39,22 @@ func (o *Options) limit() parquet.Limit {
 // probeGroups reads the footer of a file, of a format with a name.
 func probeGroups(ctx context.Context, f *inputFile, o *Options, name string, open func(io.ReaderAt, int64, parquet.Limit) (rowFile, error)) (_ content, err error) {
 	if f.compression != "" {
-		return nil, fmt.Errorf("%s: a packed %s file cannot be read: unpack it first", f.path, name)
+		return nil, fmt.Errorf("%s: a packed %s file cannot be read: unpack it first", f.Path, name)
 	}
-	h, raw, err := f.open(ctx)
+	h, raw, err := f.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
 	p := &groupFile{f: f}
-	if p.rowFile, err = open(raw, f.info.Size(), o.limit()); err == nil {
+	if p.rowFile, err = open(raw, f.Info.Size(), o.limit()); err == nil {
 		err = p.choose(o)
 	}
 	if err == nil {
-		err = checkNames(f.columns)
+		err = valuetext.CheckNames(f.columns)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return p, nil
 }
@@ -105,8 +105,8 @@ func (p *groupFile) plan(schema []string, o *Options) error {
 		case from == placeNull:
 			columns[i] = parquet.Column{Null: true}
 		default:
-			c := f.constants[placeNull-1-from]
-			columns[i] = parquet.Column{Null: c.null, Fixed: true, Value: c.value}
+			c := f.Partitions[placeNull-1-from]
+			columns[i] = parquet.Column{Null: c.Null, Fixed: true, Value: []byte(c.Value)}
 		}
 	}
 	if err := p.Plan(columns, o.Location); err != nil {
@@ -139,7 +139,7 @@ type groupReader struct {
 
 func (p *groupReader) read(s Split) (err error) {
 	r := p.r
-	h, raw, err := r.file.open(r.ctx)
+	h, raw, err := r.file.Open(r.ctx)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (p *groupReader) read(s Split) (err error) {
 	if len(r.fields) < most*cols {
 		r.fields = make([]Span, most*cols)
 	}
-	named := func(err error) error { return fmt.Errorf("%s: %w", r.file.path, err) }
+	named := func(err error) error { return fmt.Errorf("%s: %w", r.file.Path, err) }
 	if err := p.begin(r.file.content.(*groupFile).rowFile, raw, s.RowGroup, r.fields[:most*cols]); err != nil {
 		return named(err)
 	}

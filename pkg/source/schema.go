@@ -25,21 +25,14 @@ const (
 	MissingNull Missing = "null"
 )
 
-// A constant is a column that a file has by its path.
-type constant struct {
-	name  string
-	value []byte
-	null  bool
-}
-
 // Places of columns that no record of a file has.
 const placeNull = -1 // constants are below: -2 the first, -3 the second
 
 // names are the columns of a file: those of its records and those of its path.
 func (f *inputFile) names() []string {
 	names := slices.Clone(f.columns)
-	for _, c := range f.constants {
-		names = append(names, c.name)
+	for _, c := range f.Partitions {
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -54,7 +47,7 @@ func (in *Input) schema() error {
 		}
 		switch {
 		case len(in.columns) == 0:
-			in.columns, first = f.names(), f.path
+			in.columns, first = f.names(), f.Path
 		case len(in.opts.Columns) == 0 && in.opts.Missing == MissingNull && in.extra(f) == ExtraFail:
 			in.columns = union(in.columns, f.names())
 		}
@@ -62,23 +55,23 @@ func (in *Input) schema() error {
 	if len(in.columns) == 0 {
 		for _, f := range in.files {
 			if f.facts.headed() && !f.blank {
-				return fmt.Errorf("%s: %w", f.path, ErrNoHeader)
+				return fmt.Errorf("%s: %w", f.Path, ErrNoHeader)
 			}
 		}
 		in.columns, in.nothing = slices.Clone(in.opts.IfEmpty), true
 	}
 	for _, f := range in.files {
 		if err := f.content.offer(in.columns, first, &in.opts); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
+			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 		if f.columns == nil && !f.unnamed() {
 			f.columns = in.columns // a file without anything
 		}
 		if err := in.fit(f, first); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
+			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 		if err := f.content.plan(in.columns, &in.opts); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
+			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 		f.passOver(f.others)
 		f.cols = len(f.columns)
@@ -89,7 +82,7 @@ func (in *Input) schema() error {
 }
 
 // unnamed says that a file's records do not name their columns: they have those that were given, without those of its path.
-func (f *inputFile) unnamed() bool { return f.columns == nil && len(f.constants) > 0 }
+func (f *inputFile) unnamed() bool { return f.columns == nil && len(f.Partitions) > 0 }
 
 // union has the names of both, those of the first before.
 func union(a, b []string) []string {
@@ -149,7 +142,7 @@ func (f *inputFile) chooseColumns() {
 func (in *Input) fit(f *inputFile, first string) error {
 	if f.unnamed() {
 		for _, name := range in.columns {
-			if !slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name }) {
+			if !slices.ContainsFunc(f.Partitions, func(c Partition) bool { return c.Name == name }) {
 				f.columns = append(f.columns, name)
 			}
 		}
@@ -157,7 +150,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 	if err := f.clash(f.columns); err != nil {
 		return err
 	}
-	if len(f.columns) == 0 && !f.facts.Open && len(f.constants) > 0 && len(in.columns) > 0 {
+	if len(f.columns) == 0 && !f.facts.Open && len(f.Partitions) > 0 && len(in.columns) > 0 {
 		return errors.New("its records have no column: all that are named are those of its path")
 	}
 	if i := slices.Index(f.columns, ""); i >= 0 && f.facts.cut && (len(in.opts.Columns) == 0 || in.extra(f) != ExtraIgnore) {
@@ -174,7 +167,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 	if err != nil {
 		return fmt.Errorf("%w compared with %s", err, first)
 	}
-	if slices.IsSorted(f.order) && len(f.order) == len(f.columns) && !slices.Contains(f.order, placeNull) && len(f.constants) == 0 {
+	if slices.IsSorted(f.order) && len(f.order) == len(f.columns) && !slices.Contains(f.order, placeNull) && len(f.Partitions) == 0 {
 		f.order = nil
 	}
 	return nil
@@ -182,9 +175,9 @@ func (in *Input) fit(f *inputFile, first string) error {
 
 // clash finds a column of the records that is one of the path too.
 func (f *inputFile) clash(names []string) error {
-	for _, c := range f.constants {
-		if slices.Contains(names, c.name) {
-			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", valuetext.Name(c.name))
+	for _, c := range f.Partitions {
+		if slices.Contains(names, c.Name) {
+			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", valuetext.Name(c.Name))
 		}
 	}
 	return nil
@@ -197,8 +190,8 @@ func (in *Input) places(f *inputFile, proven bool) error {
 	for i, name := range f.columns {
 		at[name] = i
 	}
-	for i, c := range f.constants {
-		at[c.name] = placeNull - 1 - i
+	for i, c := range f.Partitions {
+		at[c.Name] = placeNull - 1 - i
 	}
 	f.order, f.missing, f.ignored = make([]int, len(in.columns)), nil, nil
 	for i, name := range in.columns {
@@ -229,15 +222,15 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			return &columnsError{fmt.Sprintf("unknown column %s", valuetext.Name(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
 		}
 	}
-	for _, c := range f.constants {
-		if _, left := at[c.name]; !left {
+	for _, c := range f.Partitions {
+		if _, left := at[c.Name]; !left {
 			continue
 		}
 		if in.extra(f) == ExtraIgnore {
-			f.ignored = append(f.ignored, c.name)
+			f.ignored = append(f.ignored, c.Name)
 			continue
 		}
-		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", valuetext.Name(c.name)),
+		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", valuetext.Name(c.Name)),
 			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over columns the job does not list", setting.Extra)}
 	}
 	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {

@@ -25,7 +25,7 @@ type textStream struct {
 
 // openText opens the text from byte start on. chunk is how many bytes are read at a time.
 func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *textStream, err error) {
-	file, raw, err := f.open(ctx)
+	file, raw, err := f.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *te
 		return s, nil
 	}
 	s.at = 0
-	s.within(0, f.info.Size())
+	s.within(0, f.Info.Size())
 	if err := s.unpack(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -42,27 +42,6 @@ func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *te
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-// open opens the file as it is. A file of the same name that is not the one that was listed is an error: it is opened
-// once for each split.
-func (f *inputFile) open(ctx context.Context) (fs.File, io.ReaderAt, error) {
-	file, err := f.fs.Open(ctx, f.name)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := file.Stat()
-	if err == nil {
-		err = f.same(info)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	raw, ok := file.(io.ReaderAt)
-	if !ok {
-		return nil, nil, errors.Join(fmt.Errorf("%s: the file system cannot read from the middle of a file", f.path), file.Close())
-	}
-	return file, raw, nil
 }
 
 // Read implements [io.Reader].
@@ -76,7 +55,7 @@ func (s *textStream) Read(p []byte) (int, error) {
 // readRaw reads the file's own bytes. The end of the file is where it was when it was listed: what was appended since is
 // not read, and what was cut off is missed.
 func (s *textStream) readRaw(p []byte) (int, error) {
-	size := s.file.info.Size()
+	size := s.file.Info.Size()
 	if !s.file.sequential() {
 		size = s.file.size()
 	}
@@ -89,9 +68,9 @@ func (s *textStream) readRaw(p []byte) (int, error) {
 	case n > 0 && (err == nil || err == io.EOF):
 		return n, nil
 	case err == io.EOF || err == nil:
-		return 0, fmt.Errorf("%s: it ends at byte %d and had %s when it was listed: %w", s.file.path, s.at, setting.Count(size, "byte"), io.ErrUnexpectedEOF)
+		return 0, fmt.Errorf("%s: it ends at byte %d and had %s when it was listed: %w", s.file.Path, s.at, setting.Count(size, "byte"), io.ErrUnexpectedEOF)
 	default:
-		return n, fmt.Errorf("read %s at byte %d: %w", s.file.path, s.at, err)
+		return n, fmt.Errorf("read %s at byte %d: %w", s.file.Path, s.at, err)
 	}
 }
 
@@ -109,7 +88,7 @@ func (s *textStream) unpack() error {
 	stop := func() {}
 	if s.file.compression == packedRejects {
 		text = rawErrors{s.file.rejectReader(rawReader{s}, s.file.opts)}
-	} else if s.file.compression == "" || s.file.info.Size() == 0 {
+	} else if s.file.compression == "" || s.file.Info.Size() == 0 {
 		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
 	} else {
 		z, end, err := compression.Named(s.file.compression).Open(rawReader{s}, s.file.limits())
@@ -146,12 +125,12 @@ func (s *textStream) unpackError(err error) error {
 // packError says where in a packed file unpacking ended.
 func (s *textStream) packError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%s: the packed data end at byte %d, before they are whole: the file is truncated: %w", s.file.path, s.at, io.ErrUnexpectedEOF)
+		return fmt.Errorf("%s: the packed data end at byte %d, before they are whole: the file is truncated: %w", s.file.Path, s.at, io.ErrUnexpectedEOF)
 	}
 	if e := s.file.windowError(err); e != nil {
-		return fmt.Errorf("%s: before byte %d: %w", s.file.path, s.at, e)
+		return fmt.Errorf("%s: before byte %d: %w", s.file.Path, s.at, e)
 	}
-	return fmt.Errorf("%s: the %s data are damaged before byte %d: %w", s.file.path, s.file.compression, s.at, err)
+	return fmt.Errorf("%s: the %s data are damaged before byte %d: %w", s.file.Path, s.file.compression, s.at, err)
 }
 
 // rawReader gives a packed file's bytes to the unpacker.

@@ -54,7 +54,7 @@ func addSum(sum uint32, b []byte) uint32 {
 func (r *Reader) finishSum() error {
 	if !r.in.sums.set(r.split, r.sum) {
 		s := r.in.splits[r.split]
-		return &ChangedError{s.Path, fmt.Sprintf("the part that begins at %d was read twice and had another checksum", s.Start)}
+		return &ChangedError{Path: s.Path, What: fmt.Sprintf("the part that begins at %d was read twice and had another checksum", s.Start)}
 	}
 	return nil
 }

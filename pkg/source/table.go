@@ -54,30 +54,30 @@ func (tableParts) check(*Options) error { return nil }
 func (tableParts) probe(_ context.Context, f *inputFile, _ []byte, o *Options) (content, error) {
 	p := tablePart{f}
 	if o.Format != FormatAuto {
-		return nil, setting.Errorf("%s is a part of a table: it has no %s %s", f.path, setting.Format, o.Format)
+		return nil, setting.Errorf("%s is a part of a table: it has no %s %s", f.Path, setting.Format, o.Format)
 	}
 	f.columns = slices.Clone(o.Columns)
 	if len(f.columns) == 0 {
 		f.columns = slices.Clone(o.Named)
 	}
-	for _, c := range f.constants {
-		f.columns = slices.DeleteFunc(f.columns, func(name string) bool { return name == c.name })
+	for _, c := range f.Partitions {
+		f.columns = slices.DeleteFunc(f.columns, func(name string) bool { return name == c.Name })
 	}
 	if len(f.columns) == 0 {
-		return nil, setting.Errorf("%s: a table does not say which columns its rows have: name those to read with %s, or each of them in the mapping", f.path, setting.Columns)
+		return nil, setting.Errorf("%s: a table does not say which columns its rows have: name those to read with %s, or each of them in the mapping", f.Path, setting.Columns)
 	}
-	if err := f.table().Check(f.info, f.columns); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+	if err := f.table().Check(f.Info, f.columns); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	if need := p.memory(o) + 4*int64(o.ChunkSize); need > o.memory() {
-		return nil, fmt.Errorf("%s: %w", f.path, &MemoryError{What: "the files of a region, which are read together,", Need: need, Have: o.memory()})
+		return nil, fmt.Errorf("%s: %w", f.Path, &MemoryError{What: "the files of a region, which are read together,", Need: need, Have: o.memory()})
 	}
 	return p, nil
 }
 
 // table is the file system, nil for any other.
 func (f *inputFile) table() Table {
-	t, _ := f.fs.(Table)
+	t, _ := f.FS.(Table)
 	return t
 }
 
@@ -86,7 +86,7 @@ type tablePart struct{ f *inputFile }
 
 func (tablePart) offer([]string, string, *Options) error { return nil }
 func (tablePart) plan([]string, *Options) error          { return nil }
-func (p tablePart) memory(*Options) int64                { return p.f.table().Memory(p.f.info) }
+func (p tablePart) memory(*Options) int64                { return p.f.table().Memory(p.f.Info) }
 
 func (p tablePart) splits(_ context.Context, _ *Options, add func(start, end int64, group int)) error {
 	add(0, p.f.size(), 0)
@@ -103,9 +103,9 @@ func (tableParts) reader(r *Reader) splitReader { return &tableReader{r: r} }
 
 func (t *tableReader) read(s Split) (err error) {
 	r := t.r
-	rows, err := r.file.table().Rows(r.ctx, r.file.info, r.file.columns)
+	rows, err := r.file.table().Rows(r.ctx, r.file.Info, r.file.columns)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", r.file.path, err)
+		return fmt.Errorf("read %s: %w", r.file.Path, err)
 	}
 	defer func() { err = firstError(err, rows.Close()) }()
 	cols := r.file.cols
@@ -126,11 +126,11 @@ func (t *tableReader) read(s Split) (err error) {
 			}
 			number := r.records + int64(len(r.offsets))
 			if err != nil {
-				return fmt.Errorf("%s: after row %d: %w", r.file.path, number, err)
+				return fmt.Errorf("%s: after row %d: %w", r.file.Path, number, err)
 			}
 			r.buf, r.extra = buf[:cap(buf)], len(buf)
 			if len(buf)-from > r.in.opts.MaxRecord {
-				return fmt.Errorf("%s: row %d: its values have %s, and a record has at most %d", r.file.path, number+1, setting.Count(len(buf)-from, "byte"), r.in.opts.MaxRecord)
+				return fmt.Errorf("%s: row %d: its values have %s, and a record has at most %d", r.file.Path, number+1, setting.Count(len(buf)-from, "byte"), r.in.opts.MaxRecord)
 			}
 			t.sum(r.fields[k:k+cols], buf[from:])
 			r.offsets = append(r.offsets, number)

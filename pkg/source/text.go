@@ -111,7 +111,7 @@ func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 // unbalanced is the error of a split whose last record does not end where the next split begins. It means that records
 // were not found where the plan has seen them.
 func (r *Reader) unbalanced(s Split) error {
-	return &ChangedError{r.file.path, fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
+	return &ChangedError{Path: r.file.Path, What: fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
 }
 
 // firstError is the first of two errors that is one, as it is: what a callback returned must come out the same.

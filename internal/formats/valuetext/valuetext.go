@@ -6,6 +6,7 @@ package valuetext
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -130,4 +131,19 @@ func Name(name string) string {
 		return strconv.Quote(name[:most]) + "…"
 	}
 	return strconv.Quote(name)
+}
+
+// CheckNames finds empty and repeated column names.
+func CheckNames(names []string) error {
+	seen := make(map[string]int, len(names))
+	for i, n := range names {
+		if n == "" {
+			return fmt.Errorf("column %d has no name", i+1)
+		}
+		if j, ok := seen[n]; ok {
+			return fmt.Errorf("column name %s stands twice: columns %d and %d", Name(n), j, i+1)
+		}
+		seen[n] = i + 1
+	}
+	return nil
 }

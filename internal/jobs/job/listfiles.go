@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/source"
+	"bulkload/pkg/source/listing"
 )
 
 // ListHFiles opens every file of every family. A file that is not an HFile, or
@@ -65,7 +65,7 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 	case strings.HasPrefix(name, "."):
 		return true, nil
 	case !entry.IsDir():
-		kind := source.HiddenKind(name)
+		kind := listing.HiddenKind(name)
 		return name == manifest.FileName || name == staging.JournalName || kind != "" && kind != "_*", nil
 	case name == build.WritingDir:
 		return false, fail.Errorf(fail.Input, "%s has %s: the build was not finished; build again", dir, name)

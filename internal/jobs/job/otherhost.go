@@ -61,20 +61,20 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	return nil
 }
 
-// listing is the directory in which jobs have their files, which is read while the cluster is asked for the table: so the
+// jobFiles is the directory in which jobs have their files, which is read while the cluster is asked for the table: so the
 // NameNode is dialled at the same time as HBase's servers.
-type listing struct {
+type jobFiles struct {
 	done chan struct{}
 	list []fs.FileInfo
 	err  error
 }
 
 // listOthers begins to list where the files of a job that begins will be. A job that resumes, or starts over, needs no list.
-func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) *listing {
+func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) *jobFiles {
 	if st.Log == nil || st.History.Plan != nil || o.State.Restart {
 		return nil
 	}
-	l := &listing{done: make(chan struct{})}
+	l := &jobFiles{done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		base, err := staging.Base(ctx, env, o.Staging)
@@ -93,7 +93,7 @@ func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o Run
 }
 
 // wait gives what the directory holds.
-func (l *listing) wait() ([]fs.FileInfo, error) {
+func (l *jobFiles) wait() ([]fs.FileInfo, error) {
 	<-l.done
 	return l.list, l.err
 }

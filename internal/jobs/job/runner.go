@@ -48,7 +48,7 @@ type run struct {
 	tablesOver bool // tables are not read again, and there is no input
 	proven     bool // the files of an earlier attempt, which are all that there are
 
-	others    *listing      // nil: none is needed
+	others    *jobFiles     // nil: none is needed
 	preflight *preflightRun // runs during the build; nil: it is over, or there is none
 	newBase   bool          // a preflight has made the directory above the staging directory
 

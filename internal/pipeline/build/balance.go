@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
+	"bulkload/pkg/source/listing"
 )
 
 // regionCounts say what became of the records of a region, or of all.
@@ -80,12 +81,12 @@ func someRecords(records, rejected, filtered int64, o Options) error {
 	case records > rejected+filtered || o.AllowEmpty:
 		return nil
 	case records == 0:
-		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint())
+		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", listing.AllowEmptyHint())
 	}
 	if filtered > 0 {
-		return fail.Errorf(fail.Input, "the filter leaves out all records of the input (%d of %d, the others are bad); nothing was loaded (%s)", filtered, records, source.AllowEmptyHint())
+		return fail.Errorf(fail.Input, "the filter leaves out all records of the input (%d of %d, the others are bad); nothing was loaded (%s)", filtered, records, listing.AllowEmptyHint())
 	}
-	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
+	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, listing.AllowEmptyHint())
 }
 
 // someRows is the same for a build.
@@ -96,7 +97,7 @@ func someRows(m *manifest.Manifest, o Options) error {
 	if err := someRecords(m.Records, m.Rejected, m.Filtered, o); err != nil {
 		return err
 	}
-	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
+	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, listing.AllowEmptyHint())
 }
 
 // AllColumns refuses an input if no record has a chosen column, such as a member of JSON lines whose name is mistyped: it would be

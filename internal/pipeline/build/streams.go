@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
+	"bulkload/pkg/source/listing"
 )
 
 // mostStreams bounds the streams of a job: they are copied side by side, each with buffers of its own.
@@ -82,7 +83,7 @@ func FindStreams(ctx context.Context, open source.Resolve, inputs []string, stdi
 		_, was := known[place]
 		switch {
 		case err == nil && info.Mode()&fs.ModeNamedPipe != 0:
-			if err := source.CheckName(input); err != nil {
+			if err := listing.CheckName(input); err != nil {
 				return nil, fail.With(fail.Input, fmt.Errorf("input %s: %w", input, err))
 			}
 			one.begin = func(ctx context.Context) (io.ReadCloser, error) { return spool.OpenPipe(ctx, name) }

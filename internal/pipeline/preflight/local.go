@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
+	"bulkload/pkg/source/listing"
 
 	"golang.org/x/sys/unix"
 )
@@ -137,7 +138,7 @@ func checkInputs(in inputFacts) Check {
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
 		return Doubtful(name, "check the path", "the inputs are empty")
 	case in.files == 0 || in.bytes == 0:
-		return bad(name, setting.Textf("check that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs are empty")
+		return bad(name, setting.Textf("check that the path is right and the export complete; %s", listing.AllowEmptyHint()), "the inputs are empty")
 	}
 	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
 }

@@ -18,6 +18,7 @@ var floors = []string{
 	"internal/hbase",    // a cluster, its tables, snapshots and staging directories as a job sees them
 	"internal/model",    // what is asked for, what is made, how it ends
 	"pkg/source",
+	"pkg/source/listing", // files that inputs name
 	"pkg/loader",
 	"pkg/hdfsio",
 	"pkg/hfile",

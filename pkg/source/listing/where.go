@@ -1,7 +1,6 @@
-package source
+package listing
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 )
@@ -9,20 +8,20 @@ import (
 // A condition compares the value of a partition column with another, as text: by bytes, so that dates as 2026-11-01 are in
 // order, and numbers are not (9 is after 10). NULL, written as its directory is, is only equal to itself, and neither unequal
 // nor before or after anything, as in SQL.
-type condition struct {
-	text  string
-	name  string
+type Condition struct {
+	Text  string
+	Name  string
 	op    string
-	value []byte
+	value string
 	null  bool
 }
 
 // operators, each before those that it begins with.
 var operators = []string{"<=", ">=", "!=", "<>", "==", "=", "<", ">"}
 
-// parseWhere reads conditions such as dt>=2026-11-01.
-func parseWhere(texts []string) ([]condition, error) {
-	var list []condition
+// ParseWhere reads conditions such as dt>=2026-11-01.
+func ParseWhere(texts []string) ([]Condition, error) {
+	var list []Condition
 	for _, text := range texts {
 		c, ok := parseCondition(text)
 		if !ok {
@@ -33,30 +32,30 @@ func parseWhere(texts []string) ([]condition, error) {
 	return list, nil
 }
 
-func parseCondition(text string) (condition, bool) {
+func parseCondition(text string) (Condition, bool) {
 	at := strings.IndexAny(text, "<>=!")
 	if at < 0 {
-		return condition{}, false
+		return Condition{}, false
 	}
-	c := condition{text: text, name: strings.TrimSpace(text[:at])}
+	c := Condition{Text: text, Name: strings.TrimSpace(text[:at])}
 	for _, op := range operators {
 		if value, ok := strings.CutPrefix(text[at:], op); ok {
 			value = strings.TrimSpace(value)
-			c.op, c.value, c.null = op, []byte(value), value == nullPartition
-			return c, c.name != "" && (!c.null || c.op != "<" && c.op != ">" && c.op != "<=" && c.op != ">=")
+			c.op, c.value, c.null = op, value, value == nullPartition
+			return c, c.Name != "" && (!c.null || c.op != "<" && c.op != ">" && c.op != "<=" && c.op != ">=")
 		}
 	}
-	return condition{}, false
+	return Condition{}, false
 }
 
-// admits reports whether the condition holds of a value.
-func (c *condition) admits(v constant) bool {
-	order := bytes.Compare(v.value, c.value)
+// Admits reports whether the condition holds of a value.
+func (c *Condition) Admits(v Partition) bool {
+	order := strings.Compare(v.Value, c.value)
 	equal := c.op == "=" || c.op == "=="
 	switch {
 	case c.null:
-		return v.null == equal
-	case v.null:
+		return v.Null == equal
+	case v.Null:
 		return false
 	case equal:
 		return order == 0
@@ -79,12 +78,12 @@ func (e *expansion) pruned(element string) bool {
 	if len(e.where) == 0 {
 		return false
 	}
-	v, ok := parsePartition(element)
+	v, ok := ParsePartition(element)
 	if !ok {
 		return false
 	}
 	for i := range e.where {
-		if c := &e.where[i]; c.name == v.name && !c.admits(v) {
+		if c := &e.where[i]; c.Name == v.Name && !c.Admits(v) {
 			return true
 		}
 	}

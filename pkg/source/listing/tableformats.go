@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"context"
@@ -23,7 +23,7 @@ var (
 var acidName = regexp.MustCompile(`^(base_\d{7,}|(delete_)?delta_\d{7,}_\d{7,}(_\d+)?)(_v\d+)?$`)
 
 func (k tableFormat) refuse(dir string) error {
-	return refuse("%s is %s: its files hold rows that were deleted or replaced, so read it by its own engine: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM %s (Spark SQL; for Hive, STORED AS PARQUET)",
+	return Refuse("%s is %s: its files hold rows that were deleted or replaced, so read it by its own engine: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM %s (Spark SQL; for Hive, STORED AS PARQUET)",
 		dir, k.what, strings.ReplaceAll(k.from, "%s", dir))
 }
 
@@ -83,3 +83,6 @@ func (e *expansion) above(ctx context.Context, name string) error {
 		}
 	}
 }
+
+// RefuseTransactional refuses files of a transactional table of Hive, which say so themselves.
+func RefuseTransactional(dir string) error { return acidTable.refuse(dir) }

@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"testing"
@@ -9,17 +9,17 @@ import (
 // same size and time differs in its id alone, and another file system can have the same id.
 func TestAnyPartMakesAnotherFile(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
-	one := identity{device: 1, file: 2, size: 3, modified: at, changed: at}
+	one := Identity{device: 1, File: 2, Size: 3, Modified: at, Changed: at}
 	if what := one.differs(one); what != "" {
 		t.Errorf("a file differs from itself: %s", what)
 	}
-	for part, change := range map[string]func(*identity){
-		"device":       func(i *identity) { i.device++ },
-		"file":         func(i *identity) { i.file++ },
-		"size":         func(i *identity) { i.size++ },
-		"modified":     func(i *identity) { i.modified = at.Add(time.Nanosecond) },
-		"changed":      func(i *identity) { i.changed = at.Add(time.Nanosecond) },
-		"changed back": func(i *identity) { i.changed = at.Add(-time.Nanosecond) },
+	for part, change := range map[string]func(*Identity){
+		"device":       func(i *Identity) { i.device++ },
+		"file":         func(i *Identity) { i.File++ },
+		"size":         func(i *Identity) { i.Size++ },
+		"modified":     func(i *Identity) { i.Modified = at.Add(time.Nanosecond) },
+		"changed":      func(i *Identity) { i.Changed = at.Add(time.Nanosecond) },
+		"changed back": func(i *Identity) { i.Changed = at.Add(-time.Nanosecond) },
 	} {
 		other := one
 		change(&other)
@@ -27,8 +27,8 @@ func TestAnyPartMakesAnotherFile(t *testing.T) {
 			t.Errorf("a file of another %s is taken for the same", part)
 		}
 	}
-	first, second := &numbered{memFile{"x", []byte("a\n")}, 1, at}, &numbered{memFile{"x", []byte("b\n")}, 2, at}
-	if identityOf(first).differs(identityOf(second)) == "" {
+	first, second := &numbered{size: 2, id: 1, at: at}, &numbered{size: 2, id: 2, at: at}
+	if IdentityOf(first).differs(IdentityOf(second)) == "" {
 		t.Error("another file of HDFS of the same size and time is taken for the same")
 	}
 }

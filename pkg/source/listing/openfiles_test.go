@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"context"
@@ -57,13 +57,13 @@ func TestOpenFilesAreRefused(t *testing.T) {
 		o.open = map[string]bool{filepath.Join(dir, name): true}
 		for _, inputs := range [][]string{{dir}, {dir + "/*.csv"}, {dir + "/" + name}, {dir + "/a.csv", dir + "/" + name}} {
 			for _, allowEmpty := range []bool{false, true} {
-				_, err := Open(t.Context(), resolve, inputs, Options{AllowEmpty: allowEmpty})
+				_, _, err := List(t.Context(), resolve, inputs, &Options{AllowEmpty: allowEmpty})
 				if !errors.Is(err, ErrSelection) || !strings.Contains(err.Error(), name+" is open for writing on HDFS") || !strings.Contains(err.Error(), "recoverLease") {
 					t.Errorf("%v: %v", inputs, err)
 				}
 			}
 		}
-		if _, err := Directories(t.Context(), resolve, []string{dir}, Options{}); !errors.Is(err, ErrSelection) {
+		if _, err := Directories(t.Context(), resolve, []string{dir}, &Options{}); !errors.Is(err, ErrSelection) {
 			t.Errorf("directories with %s: %v", name, err)
 		}
 		if err := CheckClosed(t.Context(), o, []string{dir + "/a.csv", dir + "/" + name}); !errors.Is(err, ErrSelection) {
@@ -72,11 +72,11 @@ func TestOpenFilesAreRefused(t *testing.T) {
 	}
 	o.open = map[string]bool{filepath.Join(dir, "_SUCCESS"): true} // no input
 	o.asked = map[string]int{}
-	in, err := Open(t.Context(), resolve, []string{dir}, Options{})
+	files, _, err := List(t.Context(), resolve, []string{dir}, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(len(in.Files()), len(o.asked)); got != "2 3" {
+	if got := fmt.Sprint(len(files), len(o.asked)); got != "2 3" {
 		t.Errorf("files, and how many were asked about: %s", got)
 	}
 	for name, n := range o.asked {
@@ -85,7 +85,7 @@ func TestOpenFilesAreRefused(t *testing.T) {
 		}
 	}
 	o.asked = map[string]int{}
-	if _, err := Directories(t.Context(), resolve, []string{dir}, Options{}); err != nil {
+	if _, err := Directories(t.Context(), resolve, []string{dir}, &Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, n := range o.asked {
@@ -98,16 +98,16 @@ func TestOpenFilesAreRefused(t *testing.T) {
 // TestFileOpenedAfterwardsIsRefused when the inputs are looked at again: one that was read, and one that was left out.
 func TestFileOpenedAfterwardsIsRefused(t *testing.T) {
 	o, dir, resolve := newOpenFS(t, map[string]int{"a.csv": 1, "empty.csv": 0})
-	in, err := Open(t.Context(), resolve, []string{dir}, Options{})
+	files, _, err := List(t.Context(), resolve, []string{dir}, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := in.Recheck(t.Context()); err != nil {
+	if err := Recheck(t.Context(), resolve, []string{dir}, Options{}, files); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a.csv", "empty.csv"} {
 		o.open = map[string]bool{filepath.Join(dir, name): true}
-		if err := in.Recheck(t.Context()); !errors.Is(err, ErrSelection) {
+		if err := Recheck(t.Context(), resolve, []string{dir}, Options{}, files); !errors.Is(err, ErrSelection) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -124,11 +124,11 @@ func TestFileClosedMeanwhileIsNotLeftOut(t *testing.T) {
 		}
 	}
 	var changed *ChangedError
-	if _, err := Open(t.Context(), resolve, []string{dir}, Options{}); !errors.As(err, &changed) || !strings.HasSuffix(changed.Path, "late.csv") {
+	if _, _, err := List(t.Context(), resolve, []string{dir}, &Options{}); !errors.As(err, &changed) || !strings.HasSuffix(changed.Path, "late.csv") {
 		t.Errorf("error is %v", err)
 	}
 	o.answer = func(name string) { _ = os.Remove(name) }
-	if _, err := Open(t.Context(), resolve, []string{dir}, Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := List(t.Context(), resolve, []string{dir}, &Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }

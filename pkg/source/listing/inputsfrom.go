@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"bufio"
@@ -53,7 +53,7 @@ func parseInputs(r io.Reader) ([]string, error) {
 	for s.Scan() {
 		text := s.Bytes()
 		if line++; line == 1 {
-			text = bytes.TrimPrefix(text, bom)
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
 		}
 		if bytes.IndexByte(text, 0) >= 0 {
 			return nil, fmt.Errorf("line %d has a NUL byte: it is no text in UTF-8", line)

@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"errors"
@@ -17,8 +17,8 @@ var unfinished = []string{"._copying_", ".inprogress", ".in-progress", ".tmp", "
 // ErrSelection is matched by errors about files that no job reads: their name or kind says so.
 var ErrSelection = errors.New("not an input")
 
-// refuse makes an error that matches [ErrSelection].
-func refuse(format string, args ...any) error { return selectionError{fmt.Sprintf(format, args...)} }
+// Refuse makes an error that matches [ErrSelection].
+func Refuse(format string, args ...any) error { return selectionError{fmt.Sprintf(format, args...)} }
 
 type selectionError struct{ text string }
 
@@ -31,7 +31,7 @@ func CheckName(name string) error {
 	lower := strings.ToLower(base)
 	for _, end := range unfinished {
 		if strings.HasSuffix(lower, end) {
-			return refuse("%s is being written, as its ending %s says: wait until it has its final name, remove it if its writer has failed, or name inputs that do not include it", name, base[len(base)-len(end):])
+			return Refuse("%s is being written, as its ending %s says: wait until it has its final name, remove it if its writer has failed, or name inputs that do not include it", name, base[len(base)-len(end):])
 		}
 	}
 	return nil
@@ -52,7 +52,7 @@ func CheckKind(name string, mode fs.FileMode) error {
 	default:
 		return nil
 	}
-	return refuse("%s is %s, which cannot be read as an input here: %s", name, what, do)
+	return Refuse("%s is %s, which cannot be read as an input here: %s", name, what, do)
 }
 
 // found is what an input has led to, and what was left out.

@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"fmt"
@@ -18,30 +18,30 @@ type fileKey struct {
 // names finds a file that comes twice: by one name, by two spellings of one, by links. Loading it once would hide a mistake.
 type names struct {
 	inputs []string
-	files  map[fileKey]*inputFile
+	files  map[fileKey]*File
 }
 
-func (n *names) add(f *inputFile) error {
-	system, id := systemKey(f.fs), identityOf(f.info)
-	keys := []fileKey{{fs: system, name: f.name}}
-	if id.file != 0 && (id.device != 0 || system != nil) {
-		key := fileKey{device: id.device, file: id.file}
+func (n *names) add(f *File) error {
+	system, id := systemKey(f.FS), IdentityOf(f.Info)
+	keys := []fileKey{{fs: system, name: f.Name}}
+	if id.File != 0 && (id.device != 0 || system != nil) {
+		key := fileKey{device: id.device, file: id.File}
 		if id.device == 0 {
 			key.fs = system // numbers of one cluster
 		}
 		keys = append(keys, key)
 	}
-	if id.file != 0 && id.device == 0 {
-		keys = append(keys, fileKey{file: id.file, size: id.size, modified: id.modified.UnixMilli()})
+	if id.File != 0 && id.device == 0 {
+		keys = append(keys, fileKey{file: id.File, size: id.Size, modified: id.Modified.UnixMilli()})
 	}
 	for _, key := range keys {
 		switch other := n.files[key]; {
 		case other == nil:
 			n.files[key] = f
-		case other.path == f.path:
-			return fmt.Errorf("the file %s is there twice (it also comes from %s)", f.path, n.inputs[other.input])
+		case other.Path == f.Path:
+			return fmt.Errorf("the file %s is there twice (it also comes from %s)", f.Path, n.inputs[other.Input])
 		default:
-			return fmt.Errorf("%s and %s are one file (the latter comes from %s): a link, or another spelling of its name; name it once", f.path, other.path, n.inputs[other.input])
+			return fmt.Errorf("%s and %s are one file (the latter comes from %s): a link, or another spelling of its name; name it once", f.Path, other.Path, n.inputs[other.Input])
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"errors"
@@ -21,20 +21,26 @@ const (
 // nullPartition is how Hive, Spark and DuckDB name the directory of rows without a value.
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
-// parsePartition reads the name of a directory, such as dt=2026-11-01. Name and value are unescaped, once.
-func parsePartition(element string) (c constant, ok bool) {
+// A Partition is a column that a file has by its path.
+type Partition struct {
+	Name, Value string
+	Null        bool
+}
+
+// ParsePartition reads the name of a directory, such as dt=2026-11-01. Name and value are unescaped, once.
+func ParsePartition(element string) (c Partition, ok bool) {
 	name, value, ok := strings.Cut(element, "=")
 	if !ok || name == "" || name[0] == '.' {
-		return constant{}, false
+		return Partition{}, false
 	}
-	c = constant{name: unescapeElement(name), null: value == nullPartition}
-	if !c.null {
-		c.value = []byte(unescapeElement(value))
+	c = Partition{Name: unescapeElement(name), Null: value == nullPartition}
+	if !c.Null {
+		c.Value = unescapeElement(value)
 	}
 	return c, true
 }
 
-// unescapePath decodes every %XX; a % without two hexadecimal digits is itself.
+// unescapeElement decodes every %XX; a % without two hexadecimal digits is itself.
 func unescapeElement(s string) string {
 	at := strings.IndexByte(s, '%')
 	if at < 0 {
@@ -69,7 +75,7 @@ func hexDigit(c byte) int {
 
 // partitionsOff says that names of directories mean nothing. Records of a reject file were elsewhere.
 func (o *Options) partitionsOff() bool {
-	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Format.Traits().Described
+	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Described
 }
 
 // partitionNames are those that were given, nil if all are taken.
@@ -80,54 +86,55 @@ func (o *Options) partitionNames() []string {
 	return o.Partitions
 }
 
-// checkPartitions finds what contradicts in the options of partitions.
-func (o *Options) checkPartitions() error {
-	if err := checkNames(o.partitionNames()); err != nil {
+// Check finds what contradicts in the options of partitions.
+func (o *Options) Check() error {
+	if err := valuetext.CheckNames(o.partitionNames()); err != nil {
 		return fmt.Errorf("partitions: %w", err)
 	}
-	where, err := parseWhere(o.Where)
-	if err == nil && len(where) > 0 && o.partitionsOff() && !o.Format.Traits().Described {
+	where, err := ParseWhere(o.Where)
+	if err == nil && len(where) > 0 && o.partitionsOff() && !o.Described {
 		err = errors.New("where chooses partitions, which are turned off or which the format lacks")
 	}
 	return err
 }
 
 // pathConstants are the columns that a file has by the directories of its name.
-func pathConstants(name string, o *Options) ([]constant, error) {
+func pathConstants(name string, o *Options) ([]Partition, error) {
 	if o.partitionsOff() {
 		return nil, nil
 	}
-	var list []constant
+	var list []Partition
 	for element := range strings.SplitSeq(path.Dir(name), "/") {
-		if c, ok := parsePartition(element); ok {
+		if c, ok := ParsePartition(element); ok {
 			list = append(list, c)
 		}
 	}
 	if want := o.partitionNames(); want != nil {
-		have := constantNames(list)
+		have := Names(list)
 		if len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want) {
-			return nil, setting.Errorf("its path has the partition columns %s, and %s are asked for", nameList(have), nameList(want))
+			return nil, setting.Errorf("its path has the partition columns %s, and %s are asked for", NameList(have), NameList(want))
 		}
 		list = list[len(have)-len(want):]
 	}
 	for i, c := range list {
-		if slices.ContainsFunc(list[:i], func(d constant) bool { return d.name == c.name }) {
-			return nil, fmt.Errorf("its path has the partition column %s twice", valuetext.Name(c.name))
+		if slices.ContainsFunc(list[:i], func(d Partition) bool { return d.Name == c.Name }) {
+			return nil, fmt.Errorf("its path has the partition column %s twice", valuetext.Name(c.Name))
 		}
 	}
 	return list, nil
 }
 
-func constantNames(list []constant) []string {
+// Names are those of the columns.
+func Names(list []Partition) []string {
 	names := make([]string, len(list))
 	for i, c := range list {
-		names[i] = c.name
+		names[i] = c.Name
 	}
 	return names
 }
 
-// nameList has names as messages do, "none" if there are none.
-func nameList(names []string) string {
+// NameList has names as messages do, "none" if there are none.
+func NameList(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
@@ -139,47 +146,47 @@ func nameList(names []string) string {
 }
 
 // partition gives the files of one input their columns by the path, which must be alike.
-func partition(files []*inputFile, o *Options, where []condition) error {
-	if o.Format.Traits().Described {
+func partition(files []*File, o *Options, where []Condition) error {
+	if o.Described {
 		return nil // they say it themselves
 	}
 	for _, f := range files {
 		var err error
-		if f.constants, err = pathConstants(f.name, o); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
+		if f.Partitions, err = pathConstants(f.Name, o); err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
 		}
-		have, first := constantNames(f.constants), constantNames(files[0].constants)
+		have, first := Names(f.Partitions), Names(files[0].Partitions)
 		if !slices.Equal(have, first) {
 			return fmt.Errorf("the partition columns of %s are %s, and those of %s are %s: name the directories as several inputs, or turn partitions off",
-				files[0].path, nameList(first), f.path, nameList(have))
+				files[0].Path, NameList(first), f.Path, NameList(have))
 		}
 		for _, c := range where {
-			if !slices.Contains(have, c.name) {
-				return fmt.Errorf("where %s: %s has no partition column of that name; it has %s", c.text, f.path, nameList(have))
+			if !slices.Contains(have, c.Name) {
+				return fmt.Errorf("where %s: %s has no partition column of that name; it has %s", c.Text, f.Path, NameList(have))
 			}
 		}
 	}
 	return nil
 }
 
-// partitionTexts are the names of the directories that give the columns, nil for none.
-func partitionTexts(list []constant) []string {
+// Texts are the names of the directories that give the columns, nil for none.
+func Texts(list []Partition) []string {
 	var texts []string
 	for _, c := range list {
 		value := nullPartition
-		if !c.null {
-			value = escapeElement(string(c.value))
+		if !c.Null {
+			value = escapeElement(c.Value)
 		}
-		texts = append(texts, escapeElement(c.name)+"="+value)
+		texts = append(texts, escapeElement(c.Name)+"="+value)
 	}
 	return texts
 }
 
-// constantsOf is partitionTexts undone. Texts that are none are left out.
-func constantsOf(texts []string) []constant {
-	var list []constant
+// ParsePartitions is Texts undone. Texts that are none are left out.
+func ParsePartitions(texts []string) []Partition {
+	var list []Partition
 	for _, text := range texts {
-		if c, ok := parsePartition(text); ok {
+		if c, ok := ParsePartition(text); ok {
 			list = append(list, c)
 		}
 	}
@@ -200,13 +207,4 @@ func escapeElement(s string) string {
 		b = append(b, c)
 	}
 	return string(b)
-}
-
-// Partitions are the columns that files have by the names of their directories, in the order of the first that has each.
-func (in *Input) Partitions() []string {
-	var names []string
-	for _, f := range in.files {
-		names = union(names, constantNames(f.constants))
-	}
-	return names
 }

@@ -1,4 +1,4 @@
-package source
+package listing
 
 import "context"
 
@@ -15,38 +15,38 @@ func CheckClosed(ctx context.Context, fsys FS, names []string) error {
 	if !ok {
 		return nil
 	}
-	files := make([]*inputFile, len(names))
+	files := make([]*File, len(names))
 	for i, name := range names {
-		files[i] = &inputFile{name: name, path: name}
+		files[i] = &File{Name: name, Path: name}
 	}
-	return each(ctx, files, func(ctx context.Context, f *inputFile) error { return f.notOpen(ctx, open) })
+	return Each(ctx, files, func(ctx context.Context, f *File) error { return f.notOpen(ctx, open) })
 }
 
 // notOpen refuses a file that is open for writing. HDFS shows only its complete blocks: of most files none,
 // so that they look empty.
-func (f *inputFile) notOpen(ctx context.Context, fsys openFiles) error {
-	switch open, err := fsys.BeingWritten(ctx, f.name); {
+func (f *File) notOpen(ctx context.Context, fsys openFiles) error {
+	switch open, err := fsys.BeingWritten(ctx, f.Name); {
 	case err != nil:
 		return err
 	case open:
-		return refuse("%s is open for writing on HDFS: wait until its writer has closed it (a writer that died: hdfs debug recoverLease -path %s)", f.path, f.path)
+		return Refuse("%s is open for writing on HDFS: wait until its writer has closed it (a writer that died: hdfs debug recoverLease -path %s)", f.Path, f.Path)
 	}
 	return nil
 }
 
 // closed sees that the file is not being written. An empty one, which may be left out, is looked at once more: its writer may
 // have closed it since it was listed. One that is read is compared when it is opened.
-func (f *inputFile) closed(ctx context.Context) error {
-	fsys, ok := f.fs.(openFiles)
+func (f *File) closed(ctx context.Context) error {
+	fsys, ok := f.FS.(openFiles)
 	if !ok {
 		return nil
 	}
-	if err := f.notOpen(ctx, fsys); err != nil || f.info.Size() > 0 {
+	if err := f.notOpen(ctx, fsys); err != nil || f.Info.Size() > 0 {
 		return err
 	}
-	info, err := f.fs.Stat(ctx, f.name)
+	info, err := f.FS.Stat(ctx, f.Name)
 	if err != nil {
 		return err
 	}
-	return f.same(info)
+	return f.Same(info)
 }

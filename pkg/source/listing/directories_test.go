@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/internal/test/testcheck"
-
 	"pgregory.net/rapid"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // dumpTree makes files below a fresh directory and gives its path.
@@ -60,7 +60,7 @@ func TestDirectories(t *testing.T) {
 		{"relative, and a pattern", []string{"2017/10", "201[68]/"}, []string{"2016/x: part-0", "2017/10/12: part-0 part-1", "2017/10/9: part-0", "2018: part-0"}},
 		{"a leaf", []string{"2018"}, []string{"2018: part-0"}},
 	} {
-		dirs, err := Directories(t.Context(), disk, c.inputs, Options{AllowEmpty: true})
+		dirs, err := Directories(t.Context(), disk, c.inputs, &Options{AllowEmpty: true})
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 			continue
@@ -90,19 +90,16 @@ func TestDirectories(t *testing.T) {
 		{[]string{root + "/2019"}, "input " + root + "/2019: stat " + root + "/2019: no such file or directory"},
 		{[]string{"/"}, "input /: name a directory below the root"},
 	} {
-		if _, err := Directories(t.Context(), disk, c.input, Options{AllowEmpty: true}); fmt.Sprint(err) != c.say {
+		if _, err := Directories(t.Context(), disk, c.input, &Options{AllowEmpty: true}); fmt.Sprint(err) != c.say {
 			t.Errorf("%q: error is %v, want %s", c.input, err, c.say)
 		}
 	}
 }
 
 // expandAll are the files of an input, if any.
-func expandAll(t interface{ Context() context.Context }, input string) ([]*inputFile, error) {
-	list, err := expand(t.Context(), disk, []string{input}, &Options{AllowEmpty: true})
-	if err != nil {
-		return nil, err
-	}
-	return list.files, nil
+func expandAll(t interface{ Context() context.Context }, input string) ([]*File, error) {
+	files, _, err := List(t.Context(), disk, []string{input}, &Options{AllowEmpty: true})
+	return files, err
 }
 
 // TestDirectoriesAreTheWhole splits random trees. The parts have each file of
@@ -124,10 +121,10 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mixed := slices.ContainsFunc(whole, func(f *inputFile) bool {
-			return slices.ContainsFunc(whole, func(g *inputFile) bool { return strings.HasPrefix(path.Dir(g.name), path.Dir(f.name)+"/") })
+		mixed := slices.ContainsFunc(whole, func(f *File) bool {
+			return slices.ContainsFunc(whole, func(g *File) bool { return strings.HasPrefix(path.Dir(g.Name), path.Dir(f.Name)+"/") })
 		})
-		dirs, err := Directories(t.Context(), disk, []string{root}, Options{AllowEmpty: true})
+		dirs, err := Directories(t.Context(), disk, []string{root}, &Options{AllowEmpty: true})
 		if mixed {
 			if err == nil {
 				t.Fatalf("a tree with files next to directories is taken: %q", files)
@@ -146,7 +143,7 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.EqualFunc(again, d.Files, func(a *inputFile, b FileInfo) bool { return a.path == b.Path && a.name == b.Name }) {
+			if !slices.EqualFunc(again, d.Files, func(a *File, b *File) bool { return a.Path == b.Path && a.Name == b.Name }) {
 				t.Fatalf("%s as an input means other files than as a part", d.Path)
 			}
 			for _, f := range d.Files {
@@ -155,7 +152,7 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 		}
 		var want []string
 		for _, f := range whole {
-			want = append(want, f.path)
+			want = append(want, f.Path)
 		}
 		slices.Sort(got)
 		slices.Sort(want)

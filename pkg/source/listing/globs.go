@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"context"
@@ -137,8 +137,8 @@ func (e *expansion) patterns(ctx context.Context, name string) error {
 	if !found && e.found.hidden == 0 && e.found.pruned == 0 {
 		return fmt.Errorf("nothing matches the pattern: %w", fs.ErrNotExist)
 	}
-	byName := func(a, b *inputFile) int {
-		return slices.Compare(strings.Split(a.name, "/"), strings.Split(b.name, "/"))
+	byName := func(a, b *File) int {
+		return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/"))
 	}
 	slices.SortStableFunc(e.files, byName)
 	slices.SortStableFunc(e.empty, byName)

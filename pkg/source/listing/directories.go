@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/internal/base/abilities"
 	"bulkload/pkg/setting"
 )
 
@@ -19,56 +18,52 @@ type Directory struct {
 	Path string
 	// Name is its absolute name in its file system.
 	Name string
-	// Files are its files, ordered by name. Their format and compression are not known.
-	Files []FileInfo
+	// Files are its files, ordered by name.
+	Files []*File
 }
 
 // Directories finds the directories that the inputs' files are in, ordered by name. Inputs are directories, or patterns
 // that match directories. A directory that has files next to directories with files is an error: as an input it would
-// mean them all. An input without data is an error unless opts.AllowEmpty; that, Partitions and Where are the only options
-// that are looked at: no file is opened.
-func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
+// mean them all. An input without data is an error unless o.AllowEmpty. No file is opened.
+func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Options) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
-		if fsys, _, err := resolve(input); err == nil && IsTable(fsys) {
-			return nil, fmt.Errorf("input %s: %w", input, abilities.Refusal(abilities.Input, abilities.SplitBy))
-		}
 		if trimmed[i] = strings.TrimRight(input, "/"); trimmed[i] == "" || strings.HasSuffix(trimmed[i], ":") {
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)
 		}
 	}
-	list, err := expand(ctx, resolve, trimmed, &opts)
+	files, _, err := List(ctx, resolve, trimmed, o)
 	if err != nil {
 		return nil, err
 	}
-	where, err := parseWhere(opts.Where)
+	where, err := ParseWhere(o.Where)
 	if err != nil {
 		return nil, err
 	}
 	byPath := map[string]*Directory{}
 	var dirs []*Directory
-	for _, f := range list.files {
+	for _, f := range files {
 		p := "."
-		if slash := strings.LastIndexByte(f.path, '/'); slash >= 0 {
-			p = f.path[:slash] // path.Dir would make one slash of the two after a scheme
+		if slash := strings.LastIndexByte(f.Path, '/'); slash >= 0 {
+			p = f.Path[:slash] // path.Dir would make one slash of the two after a scheme
 		}
 		d := byPath[p]
 		if d == nil {
-			d = &Directory{Path: p, Name: path.Dir(f.name)}
+			d = &Directory{Path: p, Name: path.Dir(f.Name)}
 			byPath[p] = d
 			dirs = append(dirs, d)
 			if err := d.meansItself(ctx, resolve); err != nil {
 				return nil, err
 			}
 		}
-		d.Files = append(d.Files, f.describe())
+		d.Files = append(d.Files, f)
 	}
 	parts := make([]Directory, 0, len(dirs))
 	for _, d := range dirs {
 		if err := d.holds(ctx, resolve, where); err != nil {
 			return nil, err
 		}
-		slices.SortFunc(d.Files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(d.Files, func(a, b *File) int { return strings.Compare(a.Name, b.Name) })
 		parts = append(parts, *d)
 	}
 	slices.SortFunc(parts, func(a, b Directory) int {
@@ -94,7 +89,7 @@ func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
 
 // holds sees that the directory, as an input, means the files that were found in it and no others. None of them is asked
 // again whether it is being written.
-func (d *Directory) holds(ctx context.Context, resolve Resolve, where []condition) error {
+func (d *Directory) holds(ctx context.Context, resolve Resolve, where []Condition) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {
 		return err
@@ -104,9 +99,9 @@ func (d *Directory) holds(ctx context.Context, resolve Resolve, where []conditio
 		return fmt.Errorf("input %s: %w", d.Path, err)
 	}
 	for _, f := range e.files {
-		if path.Dir(f.name) != d.Name {
+		if path.Dir(f.Name) != d.Name {
 			return fmt.Errorf("the directory %s holds files, and so does %s below it: a part is one directory, so move its files, such as %s, into one of their own",
-				d.Path, path.Dir(f.path), path.Base(d.Files[0].Name))
+				d.Path, path.Dir(f.Path), path.Base(d.Files[0].Name))
 		}
 	}
 	if len(e.files) != len(d.Files) {

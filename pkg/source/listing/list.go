@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"context"
@@ -11,40 +11,34 @@ import (
 	"syscall"
 )
 
-// listing is what inputs have led to.
-type listing struct {
-	files []*inputFile
-	left  []LeftOut
-}
-
-// expand finds the files that inputs name: files, directories with all that is below them, and patterns. An input without
-// data is an error unless o.AllowEmpty, and so is a file that is being written, or that comes twice.
-func expand(ctx context.Context, resolve Resolve, inputs []string, o *Options) (*listing, error) {
+// List finds the files that inputs name: files, directories with all that is below them, and patterns, and what these lead to that is not read. An
+// input without data is an error unless o.AllowEmpty, and so is a file that is being written, or that comes twice.
+func List(ctx context.Context, resolve Resolve, inputs []string, o *Options) (files []*File, left []LeftOut, err error) {
 	if len(inputs) == 0 {
-		return nil, errors.New("no input is given")
+		return nil, nil, errors.New("no input is given")
 	}
-	where, err := parseWhere(o.Where)
-	if o.Format.Traits().Described {
-		where = nil // directories of reject files mean nothing
+	where, err := ParseWhere(o.Where)
+	if o.Described {
+		where = nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*inputFile
+	var all []*File
 	closed := func() error {
-		return each(ctx, all, func(ctx context.Context, f *inputFile) error {
+		return Each(ctx, all, func(ctx context.Context, f *File) error {
 			if err := f.closed(ctx); err != nil {
-				return fmt.Errorf("input %s: %w", inputs[f.input], err)
+				return fmt.Errorf("input %s: %w", inputs[f.Input], err)
 			}
 			return nil
 		})
 	}
-	list, once := &listing{}, names{inputs: inputs, files: map[fileKey]*inputFile{}}
+	once := names{inputs: inputs, files: map[fileKey]*File{}}
 	clean := map[any]map[string]bool{}
 	for i, input := range inputs {
 		fsys, name, err := resolve(input)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		e := expansion{fs: fsys, show: shown(input, name), input: i, where: where, clean: clean[systemKey(fsys)]}
 		if e.clean == nil {
@@ -52,40 +46,26 @@ func expand(ctx context.Context, resolve Resolve, inputs []string, o *Options) (
 			clean[systemKey(fsys)] = e.clean
 		}
 		if err := e.expand(ctx, path.Clean(name)); err != nil {
-			return nil, fmt.Errorf("input %s: %w", input, err)
+			return nil, nil, fmt.Errorf("input %s: %w", input, err)
 		}
 		all = append(append(all, e.files...), e.empty...)
 		if e.found.files == 0 && !o.AllowEmpty {
 			if err := closed(); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			return nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
+			return nil, nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
 		}
 		if err := partition(e.files, o, where); err != nil {
-			return nil, fmt.Errorf("input %s: %w", input, err)
+			return nil, nil, fmt.Errorf("input %s: %w", input, err)
 		}
 		for _, f := range e.files {
 			if err := once.add(f); err != nil {
-				return nil, fmt.Errorf("input %s: %w", input, err)
+				return nil, nil, fmt.Errorf("input %s: %w", input, err)
 			}
 		}
-		list.files, list.left = append(list.files, e.files...), addLeft(list.left, e.left)
+		files, left = append(files, e.files...), addLeft(left, e.left)
 	}
-	return list, closed()
-}
-
-// List finds the files that inputs name, as [Open] does, and opens none. What a file's content says, its format and
-// compression, is not known.
-func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]FileInfo, error) {
-	list, err := expand(ctx, resolve, inputs, &o)
-	if err != nil {
-		return nil, err
-	}
-	infos := make([]FileInfo, len(list.files))
-	for i, f := range list.files {
-		infos[i] = f.describe()
-	}
-	return infos, nil
+	return files, left, closed()
 }
 
 // shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
@@ -108,10 +88,10 @@ type expansion struct {
 	fs    FS
 	show  func(string) string
 	input int // its ordinal
-	where []condition
+	where []Condition
 	clean map[string]bool // directories that were looked at, and are no table of another engine
-	files []*inputFile
-	empty []*inputFile // found, and left out
+	files []*File
+	empty []*File // found, and left out
 	left  []LeftOut
 	found found
 
@@ -180,8 +160,8 @@ func (e *expansion) check(name string, info fs.FileInfo) error {
 	return CheckKind(e.show(name), info.Mode())
 }
 
-func (e *expansion) file(name string, info fs.FileInfo) *inputFile {
-	return &inputFile{fs: e.fs, name: name, path: e.show(name), input: e.input, info: info}
+func (e *expansion) file(name string, info fs.FileInfo) *File {
+	return &File{FS: e.fs, Name: name, Path: e.show(name), Input: e.input, Info: info}
 }
 
 // dir takes all files below a directory, ordered by name, but for what is no data: marker and hidden files, output that
@@ -250,12 +230,12 @@ func (e *expansion) follow(ctx context.Context, name string, info fs.FileInfo) (
 	if err != nil || !to.IsDir() {
 		return to, err
 	}
-	id := identityOf(to)
-	for dir := name; id.file != 0 && dir != path.Dir(dir); {
+	id := IdentityOf(to)
+	for dir := name; id.File != 0 && dir != path.Dir(dir); {
 		dir = path.Dir(dir)
 		if above, err := e.fs.Stat(ctx, dir); err == nil {
-			if a := identityOf(above); a.device == id.device && a.file == id.file {
-				return nil, refuse("%s is a link to %s, which contains it: remove it, or name inputs that do not include it", e.show(name), e.show(dir))
+			if a := IdentityOf(above); a.device == id.device && a.File == id.File {
+				return nil, Refuse("%s is a link to %s, which contains it: remove it, or name inputs that do not include it", e.show(name), e.show(dir))
 			}
 		}
 	}

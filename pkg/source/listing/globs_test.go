@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"context"
@@ -32,14 +32,14 @@ func TestGlobsAsBash(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := strings.Fields(string(out))
-		list, err := expand(t.Context(), disk, []string{dir + "/" + pattern}, &Options{})
+		files, _, err := List(t.Context(), disk, []string{dir + "/" + pattern}, &Options{})
 		if err != nil {
 			t.Errorf("%s: %v", pattern, err)
 			continue
 		}
 		var got []string
-		for _, f := range list.files {
-			name, _ := filepath.Rel(dir, f.name)
+		for _, f := range files {
+			name, _ := filepath.Rel(dir, f.Name)
 			got = append(got, name)
 		}
 		slices.Sort(got)
@@ -49,7 +49,7 @@ func TestGlobsAsBash(t *testing.T) {
 	}
 	for pattern, say := range map[string]string{"{a,b": "no such file", "{x,y}/z": "nothing matches", "**/none": "nothing matches", "a[": "pattern", strings.Repeat("{a,b}", 14): "more than 10000",
 		strings.Repeat("{a,", 200) + strings.Repeat("}", 200): "nested"} {
-		_, err := expand(t.Context(), disk, []string{dir + "/" + pattern}, &Options{})
+		_, _, err := List(t.Context(), disk, []string{dir + "/" + pattern}, &Options{})
 		wantError(t, pattern, err, say)
 	}
 }
@@ -92,7 +92,7 @@ func TestOneFileTwiceIsRefused(t *testing.T) {
 		wantError(t, c.inputs[1], openError(t, Options{}, dir, c.inputs...), c.say...)
 	}
 	for _, input := range []string{"{in,in}", "in/{a*,*.csv}", "in/**/{a,*}.csv"} {
-		if list, err := expand(t.Context(), disk, []string{dir + "/" + input}, &Options{}); err != nil || len(list.files) != 2 {
+		if files, _, err := List(t.Context(), disk, []string{dir + "/" + input}, &Options{}); err != nil || len(files) != 2 {
 			t.Errorf("%s: %v", input, err)
 		}
 	}
@@ -104,30 +104,38 @@ func TestOneFileTwiceIsRefused(t *testing.T) {
 
 // numbered is a file of a file system that has numbers, as HDFS, and no devices.
 type numbered struct {
-	memFile
-	id uint64
-	at time.Time
+	FS
+	fs.FileInfo
+	size int64
+	id   uint64
+	at   time.Time
 }
 
 func (f *numbered) FileID() (uint64, bool)                            { return f.id, true }
+func (f *numbered) Size() int64                                       { return f.size }
+func (f *numbered) Mode() fs.FileMode                                 { return 0o644 }
+func (f *numbered) IsDir() bool                                       { return false }
 func (f *numbered) ModTime() time.Time                                { return f.at }
 func (f *numbered) Stat(context.Context, string) (fs.FileInfo, error) { return f, nil }
+func (f *numbered) ReadDir(context.Context, string) ([]fs.FileInfo, error) {
+	return nil, fs.ErrInvalid
+}
 
 // TestOneFileOfTwoClients: one file of HDFS comes twice where two addresses, and so two clients, lead to its cluster.
 func TestOneFileOfTwoClients(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	clients := map[string]*numbered{
-		"hdfs://ns/x":    {memFile{"/x", []byte("a\n1\n")}, 16_500, at},
-		"hdfs://nn1/x":   {memFile{"/x", []byte("a\n1\n")}, 16_500, at},
-		"hdfs://other/x": {memFile{"/x", []byte("a\n1\n")}, 16_500, at.Add(time.Millisecond)},
-		"hdfs://third/x": {memFile{"/x", []byte("a\n12\n")}, 16_500, at},
+		"hdfs://ns/x":    {size: 4, id: 16_500, at: at},
+		"hdfs://nn1/x":   {size: 4, id: 16_500, at: at},
+		"hdfs://other/x": {size: 4, id: 16_500, at: at.Add(time.Millisecond)},
+		"hdfs://third/x": {size: 5, id: 16_500, at: at},
 	}
 	resolve := func(name string) (FS, string, error) { return clients[name], "/x", nil }
-	_, err := Open(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://nn1/x"}, Options{})
+	_, _, err := List(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://nn1/x"}, &Options{})
 	wantError(t, "two addresses", err, "hdfs://nn1/x", "hdfs://ns/x", "one file")
-	_, err = Open(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://ns/x"}, Options{})
+	_, _, err = List(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://ns/x"}, &Options{})
 	wantError(t, "one address", err, "hdfs://ns/x is there twice")
-	if list, err := expand(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://other/x", "hdfs://third/x"}, &Options{}); err != nil || len(list.files) != 3 {
+	if files, _, err := List(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://other/x", "hdfs://third/x"}, &Options{}); err != nil || len(files) != 3 {
 		t.Errorf("files of three clusters: %v", err)
 	}
 }
@@ -172,7 +180,7 @@ func FuzzGlob(f *testing.F) {
 			}
 		}
 		if len(list) < 50 && !strings.ContainsAny(pattern, "\n") {
-			_, _ = expand(t.Context(), disk, []string{dir + "/" + pattern}, &Options{AllowEmpty: true})
+			_, _, _ = List(t.Context(), disk, []string{dir + "/" + pattern}, &Options{AllowEmpty: true})
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package source
+package listing
 
 import (
 	"cmp"
@@ -83,7 +83,3 @@ func addLeft(all, more []LeftOut) []LeftOut {
 	slices.SortFunc(all, func(a, b LeftOut) int { return cmp.Compare(a.Kind, b.Kind) })
 	return all
 }
-
-// LeftOut says what the inputs' directories and patterns have led to that is not read, by kind. The slice is shared: do not
-// change it.
-func (in *Input) LeftOut() []LeftOut { return in.left }

@@ -1,0 +1,108 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/base/abilities"
+	"bulkload/pkg/source/listing"
+)
+
+// What package listing has of files and their paths.
+type (
+	// FS is what is needed of a file system; those of hdfsio are such.
+	FS = listing.FS
+	// Resolve finds the file system of an input, and its absolute name there.
+	Resolve = listing.Resolve
+	// LeftOut is what was found and is no data.
+	LeftOut = listing.LeftOut
+	// Partition is a column that a file has by its path.
+	Partition = listing.Partition
+	// ChangedError says that the input is not what it was when it was opened.
+	ChangedError = listing.ChangedError
+)
+
+// Words of [Options.Partitions].
+const (
+	PartitionsAuto = listing.PartitionsAuto
+	PartitionsOff  = listing.PartitionsOff
+)
+
+// ErrSelection is matched by errors about files that no job reads: their name or kind says so.
+var ErrSelection = listing.ErrSelection
+
+// InputsFrom reads a list of inputs, one a line, as [listing.InputsFrom] says.
+func InputsFrom(ctx context.Context, resolve Resolve, name string) ([]string, error) {
+	return listing.InputsFrom(ctx, resolve, name)
+}
+
+// Directory is a directory that holds input files.
+type Directory struct {
+	// Path is the directory in the form in which the input was given: as an input it means the same files.
+	Path string
+	// Name is its absolute name in its file system.
+	Name string
+	// Files are its files, ordered by name. Their format and compression are not known.
+	Files []FileInfo
+}
+
+// Directories finds the directories that the inputs' files are in, as [listing.Directories] does. AllowEmpty, Partitions and Where are the only options
+// that are looked at: no file is opened.
+func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
+	for _, input := range inputs {
+		if fsys, _, err := resolve(input); err == nil && IsTable(fsys) {
+			return nil, fmt.Errorf("input %s: %w", input, abilities.Refusal(abilities.Input, abilities.SplitBy))
+		}
+	}
+	list, err := listing.Directories(ctx, resolve, inputs, opts.listing())
+	if err != nil {
+		return nil, err
+	}
+	dirs := make([]Directory, len(list))
+	for i, d := range list {
+		dirs[i] = Directory{d.Path, d.Name, described(d.Files)}
+	}
+	return dirs, nil
+}
+
+// List finds the files that inputs name, as [Open] does, and opens none. What a file's content says, its format and
+// compression, is not known.
+func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]FileInfo, error) {
+	files, _, err := listing.List(ctx, resolve, inputs, o.listing())
+	if err != nil {
+		return nil, err
+	}
+	return described(files), nil
+}
+
+// described are the files as far as they are known without opening them.
+func described(files []*listing.File) []FileInfo {
+	infos := make([]FileInfo, len(files))
+	for i, f := range files {
+		infos[i] = (&inputFile{File: *f}).describe()
+	}
+	return infos
+}
+
+// Recheck lists all inputs again and looks at every file. A file that has changed, is new or is gone gives a
+// [*ChangedError].
+func (in *Input) Recheck(ctx context.Context) error {
+	had := make([]*listing.File, len(in.files))
+	for i, f := range in.files {
+		had[i] = &f.File
+	}
+	return listing.Recheck(ctx, in.resolve, in.inputs, *in.opts.listing(), had)
+}
+
+// LeftOut says what the inputs' directories and patterns have led to that is not read, by kind. The slice is shared: do not
+// change it.
+func (in *Input) LeftOut() []LeftOut { return in.left }
+
+// Partitions are the columns that files have by the names of their directories, in the order of the first that has each.
+func (in *Input) Partitions() []string {
+	var names []string
+	for _, f := range in.files {
+		names = union(names, listing.Names(f.Partitions))
+	}
+	return names
+}

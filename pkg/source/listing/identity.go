@@ -1,0 +1,111 @@
+package listing
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/pkg/setting"
+)
+
+// Identity distinguishes a file from another one of its name, and from itself with other content.
+type Identity struct {
+	device, File uint64 // of a local file its device and inode, on HDFS the file id; 0: not known
+	Size         int64
+	Modified     time.Time
+	Changed      time.Time // content or attributes (ctime), which no program can set; zero: not known
+	tag          string    // of an object of a store, its ETag or generation, which is part of file too
+}
+
+// IdentityOf is the identity of a file.
+func IdentityOf(info fs.FileInfo) Identity {
+	i := Identity{Size: info.Size(), Modified: info.ModTime()}
+	if f, ok := info.(interface{ FileID() (uint64, bool) }); ok {
+		i.File, _ = f.FileID()
+		if o, ok := info.(interface{ Tag() string }); ok {
+			i.tag = o.Tag()
+		}
+		return i
+	}
+	i.device, i.File, i.Changed = sysIdentity(info.Sys())
+	return i
+}
+
+// differs says what is not as it was, from old to new, "" when nothing is.
+func (i Identity) differs(now Identity) string {
+	const layout = "2006-01-02T15:04:05.999999999Z"
+	var list []string
+	if i.tag != now.tag {
+		list = append(list, fmt.Sprintf("it is another object (tag %s, now %s)", i.tag, now.tag))
+	} else if i.device != now.device || i.File != now.File {
+		list = append(list, fmt.Sprintf("it is another file (inode %d, now %d)", i.File, now.File))
+	}
+	if i.Size != now.Size {
+		list = append(list, fmt.Sprintf("size %s, now %d", setting.Count(i.Size, "byte"), now.Size))
+	}
+	if !i.Modified.Equal(now.Modified) {
+		list = append(list, fmt.Sprintf("modified %s, now %s", i.Modified.UTC().Format(layout), now.Modified.UTC().Format(layout)))
+	}
+	if !i.Changed.Equal(now.Changed) {
+		list = append(list, fmt.Sprintf("content or attributes changed (ctime) %s, now %s", i.Changed.UTC().Format(layout), now.Changed.UTC().Format(layout)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// ChangedError says that the input is not what it was when it was opened.
+type ChangedError struct {
+	// Path is the file.
+	Path string
+	// What has changed, from old to new.
+	What string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s has changed since the job has listed its input: %s", e.Path, e.What)
+}
+
+// Same sees that a file is what it was when it was listed.
+func (f *File) Same(info fs.FileInfo) error {
+	if what := IdentityOf(f.Info).differs(IdentityOf(info)); what != "" {
+		return &ChangedError{f.Path, what}
+	}
+	return nil
+}
+
+// Recheck lists inputs again and looks at every file that they had. A file that has changed, is new or is gone gives a
+// [*ChangedError].
+func Recheck(ctx context.Context, resolve Resolve, inputs []string, o Options, had []*File) error {
+	o.AllowEmpty = true
+	now, _, err := List(ctx, resolve, inputs, &o)
+	if err != nil {
+		return fmt.Errorf("look at the input again: %w", err)
+	}
+	was := make(map[string]*File, len(had))
+	for _, f := range had {
+		was[f.Path] = f
+	}
+	for _, f := range now {
+		old := was[f.Path]
+		if old == nil {
+			return &ChangedError{f.Path, "it is new"}
+		}
+		if err := old.Same(f.Info); err != nil {
+			return err
+		}
+		delete(was, f.Path)
+	}
+	// In the order of the input, so that the message is the same every time.
+	if i := slices.IndexFunc(had, func(f *File) bool { return was[f.Path] != nil }); i >= 0 {
+		f := had[i]
+		if info, err := f.FS.Stat(ctx, f.Name); err == nil { // an empty one is left out, and not gone
+			if err := f.Same(info); err != nil {
+				return err
+			}
+		}
+		return &ChangedError{f.Path, "it is gone"}
+	}
+	return nil
+}
