@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bulkload/internal/formats/avro"
+	"bulkload/internal/formats/sniff"
 )
 
 // avroFormat is object container files.
@@ -129,7 +130,7 @@ func (a *avroFile) columns(o *Options) error {
 	if len(f.columns) == 0 {
 		return errors.New("it has no columns that can be text")
 	}
-	return checkHeader(f.columns)
+	return sniff.CheckHeader(f.columns)
 }
 
 // plan plans the decoding of the columns that are wanted.

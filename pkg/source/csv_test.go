@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/formats/compression"
 	"bulkload/internal/formats/orc"
+	"bulkload/internal/formats/sniff"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -247,7 +248,7 @@ func mayStray(data []byte) bool {
 
 // isForeign reports whether a file's bytes are those of a format that is refused.
 func isForeign(data []byte) bool {
-	return slices.ContainsFunc(foreigns, func(k foreign) bool { return k.magic != nil && k.magic(data) }) ||
+	return sniff.ForeignContent(data) != nil ||
 		bytes.HasPrefix(data, []byte(orc.Magic)) && orc.Ends(data, data[max(0, len(data)-4):])
 }
 

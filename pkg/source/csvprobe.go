@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/formats/rejects"
 	"bulkload/internal/formats/rfc4180"
+	"bulkload/internal/formats/sniff"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -33,8 +34,10 @@ func (csvFormat) check(o *Options) error {
 func noComma(c byte) bool { return c == '"' || c == '\n' || c == '\r' }
 
 func (k csvFormat) probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error) {
-	if err := f.ambiguous(head, len(head) < detectSize, o); err != nil {
-		return nil, err
+	if o.Format == FormatAuto && o.Dialect == nil && o.FieldSep == (Sep{}) { // else a setting decides
+		if err := sniff.Ambiguous(head, len(head) < detectSize); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
 	}
 	return k.text(f), f.probeCSV(ctx, o)
 }
@@ -87,7 +90,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(bom))
 		}
 		last := int64(len(data)) < size
-		f.blank = last && blankText(data[f.dataStart:])
+		f.blank = last && sniff.Blank(data[f.dataStart:])
 		comma := o.FieldSep.or(',')
 		only, more := rfc4180.CROnly(data[f.dataStart:], comma, last)
 		ok := o.Header == HeaderNone
@@ -101,7 +104,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		}
 		switch {
 		case only && (!more || size >= int64(o.MaxRecord)):
-			return fmt.Errorf("%s: %w", f.Path, errCROnly)
+			return fmt.Errorf("%s: %w", f.Path, sniff.ErrCROnly)
 		case only:
 		case ok:
 			return nil
@@ -136,9 +139,9 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	if names == nil {
 		return false, nil
 	}
-	err := checkHeaderLine(names, rest[:end], "")
+	err := sniff.CheckHeaderLine(names, rest[:end], "")
 	if err == nil {
-		err = checkTextHeader(names)
+		err = sniff.CheckTextHeader(names)
 	}
 	if err != nil {
 		return false, err

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/delimited"
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/sniff"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 )
@@ -23,7 +24,7 @@ func (textFormat) facts() facts {
 	charset := func(o *Options) string { return o.Dialect.Charset }
 	return facts{Traits: Traits{Text: true}, hidden: true, charset: charset, cut: true,
 		looks: func(head []byte, o *Options) bool {
-			return o.Dialect != nil && (o.Charset == "" || !beginsObject(head))
+			return o.Dialect != nil && (o.Charset == "" || !sniff.BeginsObject(head))
 		}}
 }
 
@@ -213,7 +214,7 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 		}
 		at += i + 1
 	}
-	f.dataStart, f.blank = int64(at), last && blankText(data[at:])
+	f.dataStart, f.blank = int64(at), last && sniff.Blank(data[at:])
 	h := f.dialect.Header
 	switch headless := h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first; {
 	case f.blank:
@@ -228,12 +229,12 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	if names == nil {
 		return false, nil
 	}
-	if h == dialect.HeaderMatch && !alike(names, o.Columns) {
+	if h == dialect.HeaderMatch && !sniff.Alike(names, o.Columns) {
 		return true, nil
 	}
-	err := checkHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
+	err := sniff.CheckHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
 	if err == nil {
-		err = checkTextHeader(names)
+		err = sniff.CheckTextHeader(names)
 	}
 	if err != nil {
 		return false, fmt.Errorf("%s: header: %w", f.Path, err)
@@ -278,7 +279,7 @@ func (f *inputFile) sequential() bool { return f.compression != "" || f.transcod
 // noHeader refuses a text whose first record would be a row of names, and sees whether the last columns came later than the file.
 func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
-	if bad == nil && len(o.Columns) > 1 && alike(names, o.Columns) {
+	if bad == nil && len(o.Columns) > 1 && sniff.Alike(names, o.Columns) {
 		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.Path, setting.Header)
 	}
 	if bad == nil {

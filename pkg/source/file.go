@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/compression"
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/sniff"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source/dialect"
 	"bulkload/pkg/source/listing"
@@ -55,7 +56,10 @@ type inputFile struct {
 // detectSize is how much of a file is looked at to detect its format.
 const detectSize = 64 << 10
 
-var bom = []byte("\ufeff")
+// errRejects is of a reject file that is not read as one.
+var errRejects = setting.Errorf("it is a file of bad records of an earlier job: its records are read with %s rejects", setting.Format)
+
+var bom = []byte(sniff.BOM)
 
 // probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
@@ -116,13 +120,13 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 	}
 	name := strings.ToLower(path.Base(f.Name))
 	if f.kind == nil {
-		if err := f.foreignName(name); err != nil {
+		if err := f.foreign(sniff.ForeignName(name)); err != nil {
 			return nil, err
 		}
 	}
 	name, f.compression = compression.Cut(name)
 	if f.kind == nil {
-		if err := f.foreignName(name); err != nil {
+		if err := f.foreign(sniff.ForeignName(name)); err != nil {
 			return nil, err
 		}
 		if k := o.ends(name); k != nil {
@@ -275,4 +279,53 @@ func (f *inputFile) beginning(ctx context.Context, size int64) (text []byte, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	return io.ReadAll(io.LimitReader(src, size))
+}
+
+// checkText finds texts that no format here has, by their first bytes.
+func (f *inputFile) checkText(head []byte, o *Options) error {
+	asked := o.Format == f.format && f.facts.raw // all bytes are data
+	if !asked && bytes.HasPrefix(head, []byte(rejects.Magic)) {
+		return fmt.Errorf("%s: %w", f.Path, errRejects)
+	}
+	if f.facts.charset != nil && f.facts.charset(o) != "" {
+		return nil
+	}
+	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	if !f.facts.raw && sniff.Wide(head) || mark && !asked {
+		return fmt.Errorf("%s: %w", f.Path, sniff.ErrUTF16)
+	}
+	return nil
+}
+
+// foreign refuses a file of a format that cannot be read, if it is one.
+func (f *inputFile) foreign(k *sniff.Foreign) error {
+	if k == nil {
+		return nil
+	}
+	return listing.Refuse("%s", k.Text(f.Path))
+}
+
+// foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read, or is one by its name where its format
+// is not given.
+func (f *inputFile) foreignContent(name string, head []byte) error {
+	k := sniff.ForeignContent(head)
+	if k == nil && f.format == FormatAuto {
+		k = sniff.ForeignStatements(name)
+	}
+	return f.foreign(k)
+}
+
+// tail is the last four bytes of a file that is not packed.
+func (f *inputFile) tail(ctx context.Context) (_ []byte, err error) {
+	if f.compression != "" || f.Info.Size() < 4 {
+		return nil, nil
+	}
+	file, raw, err := f.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	tail := make([]byte, 4)
+	_, err = raw.ReadAt(tail, f.Info.Size()-4)
+	return tail, ignoreEOF(err)
 }

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/formats/delimited"
 	"bulkload/internal/formats/jsonlines"
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/sniff"
 	"bulkload/pkg/setting"
 )
 
@@ -22,7 +23,7 @@ func (jsonFormat) facts() facts {
 	return facts{Traits: Traits{Named: true, Open: true, Charset: true}, help: "(lines)", endings: []string{".jsonl", ".ndjson", ".json"}, charset: charset,
 		looks: func(head []byte, o *Options) bool {
 			field, record := o.seenSeps(head)
-			return (o.Charset != "" || o.Dialect == nil && !field && !record) && beginsObject(head)
+			return (o.Charset != "" || o.Dialect == nil && !field && !record) && sniff.BeginsObject(head)
 		}}
 }
 
@@ -62,14 +63,6 @@ func (j *jsonText) rejectForm(*Options) *rejects.Form {
 		form.Charset = j.f.charset.Name()
 	}
 	return form
-}
-
-// beginsObject reports whether text begins as JSON lines do: with a brace, after blanks, and then a name, if anything.
-func beginsObject(text []byte) bool {
-	const blanks = " \t\r\n"
-	rest, ok := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, bom), blanks), []byte{'{'})
-	rest = bytes.TrimLeft(rest, blanks)
-	return ok && (len(rest) == 0 || rest[0] == '"' || rest[0] == '}')
 }
 
 // probe finds the paths in the first lines of a file: in 1000 lines, or 64 KiB, and at least in one.
@@ -112,7 +105,7 @@ func firstPaths(data []byte, last bool, set delimited.Charset) ([]string, error)
 	}
 	paths, err := jsonlines.FirstPaths(data, last, decode)
 	if err == nil && paths != nil {
-		err = checkHeader(paths)
+		err = sniff.CheckHeader(paths)
 	}
 	return paths, err
 }

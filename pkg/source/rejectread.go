@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"bulkload/internal/formats/rejects"
+	"bulkload/internal/formats/sniff"
 	"bulkload/pkg/source/listing"
 )
 
@@ -84,7 +85,7 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 			return none, fmt.Errorf("dialect: %w", err)
 		}
 	}
-	if err := checkTextHeader(append(listing.Names(partitions), form.Columns...)); err != nil {
+	if err := sniff.CheckTextHeader(append(listing.Names(partitions), form.Columns...)); err != nil {
 		return none, err
 	}
 	field, err := ParseSep(form.FieldSep)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/internal/formats/sniff"
 	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/setting"
 )
@@ -158,7 +159,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 	}
 	proven := f.facts.Named || len(in.opts.Columns) > 0
 	if proven && f.facts.headed() && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
-		return &headerError{setting.Textf("none of its %s is among %s: is its first line a header? else %s no", setting.Count(len(f.columns), "column"), first, setting.Header), f.columns[0]}
+		return &sniff.HeaderError{Text: setting.Textf("none of its %s is among %s: is its first line a header? else %s no", setting.Count(len(f.columns), "column"), first, setting.Header), Name: f.columns[0]}
 	}
 	err := in.places(f, proven)
 	if e, ok := errors.AsType[*columnsError](err); ok {
@@ -202,7 +203,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			place = placeNull
 			f.missing = append(f.missing, name)
 		case !proven:
-			return &headerError{setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), name}
+			return &sniff.HeaderError{Text: setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), Name: name}
 		default:
 			return &columnsError{fmt.Sprintf("column %s is missing", valuetext.Name(name)), setting.Textf("%s null reads files without it", setting.Missing)}
 		}
@@ -217,7 +218,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		case in.extra(f) == ExtraIgnore:
 			f.ignored = append(f.ignored, cmp.Or(name, `""`))
 		case !proven:
-			return &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
+			return &sniff.HeaderError{Text: setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), Name: name}
 		default:
 			return &columnsError{fmt.Sprintf("unknown column %s", valuetext.Name(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
 		}

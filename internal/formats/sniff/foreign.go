@@ -1,18 +1,16 @@
-package source
+package sniff
 
 import (
 	"bytes"
-	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"bulkload/internal/formats/compression"
-	"bulkload/pkg/source/listing"
 )
 
-// A foreign format is one that cannot be read here.
-type foreign struct {
+// A Foreign format is one that cannot be read here.
+type Foreign struct {
 	what    string   // it is
 	endings []string // of names, in lower case
 	// magic says that a file is of the format, by its first bytes.
@@ -29,7 +27,7 @@ const (
 	byHive     = "Hive makes Parquet of its table: INSERT OVERWRITE DIRECTORY '/export' STORED AS PARQUET SELECT * FROM db.t"
 )
 
-var foreigns = []foreign{
+var foreigns = []Foreign{
 	{"a SequenceFile of Hadoop", []string{".seq", ".sequencefile"}, versionMagic("SEQ", 6), byHive + " (one of text: hadoop fs -text FILE)"},
 	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
 	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},
@@ -53,7 +51,7 @@ var foreigns = []foreign{
 }
 
 // statements is what a file of SQL is whose content does not name its writer.
-var statements = foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
+var statements = Foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
 
 func headMagic(magics ...string) func(head []byte) bool {
 	return func(head []byte) bool {
@@ -73,50 +71,37 @@ func tarMagic(head []byte) bool {
 	return len(head) >= 512 && (string(head[257:263]) == "ustar\x00" || string(head[257:265]) == "ustar  \x00")
 }
 
-func (k *foreign) refuse(name string) error {
-	return listing.Refuse("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
+// Text says what a file of this name is, and what makes of it one that can be read.
+func (k *Foreign) Text(name string) string {
+	return fmt.Sprintf("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
 }
 
-// foreignName refuses a file whose ending says that it cannot be read.
-func (f *inputFile) foreignName(name string) error {
-	for i := range foreigns {
-		if foreigns[i].ends(name) {
-			return foreigns[i].refuse(f.Path)
-		}
+// ForeignName is the format of a file whose ending says that it cannot be read, nil if there is none.
+func ForeignName(name string) *Foreign {
+	return first(func(k *Foreign) bool { return k.ends(name) })
+}
+
+// ForeignContent is the format which cannot be read of a file, or of what it unpacks to, that begins so; nil if there is none.
+func ForeignContent(head []byte) *Foreign {
+	return first(func(k *Foreign) bool { return k.magic != nil && k.magic(head) })
+}
+
+// ForeignStatements is that of a file of SQL by its name, nil for any other. It is for files whose content does not say more.
+func ForeignStatements(name string) *Foreign {
+	if statements.ends(name) {
+		return &statements
+	}
+	return nil
+}
+
+func first(is func(k *Foreign) bool) *Foreign {
+	if i := slices.IndexFunc(foreigns, func(k Foreign) bool { return is(&k) }); i >= 0 {
+		return &foreigns[i]
 	}
 	return nil
 }
 
 // ends says that a name has one of the format's endings.
-func (k *foreign) ends(name string) bool {
+func (k *Foreign) ends(name string) bool {
 	return slices.ContainsFunc(k.endings, func(end string) bool { return strings.HasSuffix(name, end) })
-}
-
-// foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read, or is one by its name where its format
-// is not given.
-func (f *inputFile) foreignContent(name string, head []byte) error {
-	for i := range foreigns {
-		if m := foreigns[i].magic; m != nil && m(head) {
-			return foreigns[i].refuse(f.Path)
-		}
-	}
-	if f.format == FormatAuto && statements.ends(name) {
-		return statements.refuse(f.Path)
-	}
-	return nil
-}
-
-// tail is the last four bytes of a file that is not packed.
-func (f *inputFile) tail(ctx context.Context) (_ []byte, err error) {
-	if f.compression != "" || f.Info.Size() < 4 {
-		return nil, nil
-	}
-	file, raw, err := f.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	tail := make([]byte, 4)
-	_, err = raw.ReadAt(tail, f.Info.Size()-4)
-	return tail, ignoreEOF(err)
 }

@@ -1,4 +1,4 @@
-package source
+package sniff
 
 import (
 	"bytes"
@@ -7,24 +7,21 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ambiguous refuses text that was taken for CSV because nothing says otherwise, and whose beginning has another reading: columns that
-// another byte separates, or \N, which exporters write for NULL. Settings of text, or a format, decide; then nothing is asked.
-func (f *inputFile) ambiguous(head []byte, whole bool, o *Options) error {
-	if o.Format != FormatAuto || o.Dialect != nil || o.FieldSep != (Sep{}) {
-		return nil
-	}
+// Ambiguous refuses text that is taken for CSV because nothing says otherwise, and whose beginning has another reading: columns that
+// another byte separates, or \N, which exporters write for NULL. whole says that head is all of the text.
+func Ambiguous(head []byte, whole bool) error {
 	comma := byte(',')
-	head = bytes.TrimPrefix(head, bom)
+	head = bytes.TrimPrefix(head, []byte(BOM))
 	if i := bytes.LastIndexByte(head, '\n'); !whole && i >= 0 {
 		head = head[:i+1]
 	}
 	if sep, ok := otherSep(head, comma); ok {
-		return setting.Errorf("%s: its first lines have one column, with %s as often in each: is %s %s right? (%s csv: one column)",
-			f.Path, sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
+		return setting.Errorf("its first lines have one column, with %s as often in each: is %s %s right? (%s csv: one column)",
+			sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
 	}
 	if record, column := bareNull(head, comma); record > 0 {
-		return setting.Errorf(`%s: record %d, column %d is \N: exporters write that for NULL, and CSV has it as a text: %s says which: '\N' is NULL, none: a text (%s names the exporter)`,
-			f.Path, record, column, setting.Name("null_value"), setting.Name("dialect"))
+		return setting.Errorf(`record %d, column %d is \N: exporters write that for NULL, and CSV has it as a text: %s says which: '\N' is NULL, none: a text (%s names the exporter)`,
+			record, column, setting.Name("null_value"), setting.Name("dialect"))
 	}
 	return nil
 }
@@ -90,4 +87,12 @@ func bareNull(head []byte, comma byte) (record, column int) {
 		return record, column
 	}
 	return 0, 0
+}
+
+// BeginsObject reports whether text begins as JSON lines do: with a brace, after blanks, and then a name, if anything.
+func BeginsObject(text []byte) bool {
+	const blanks = " \t\r\n"
+	rest, ok := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, []byte(BOM)), blanks), []byte{'{'})
+	rest = bytes.TrimLeft(rest, blanks)
+	return ok && (len(rest) == 0 || rest[0] == '"' || rest[0] == '}')
 }

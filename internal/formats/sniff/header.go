@@ -1,0 +1,109 @@
+package sniff
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/internal/formats/valuetext"
+	"bulkload/pkg/setting"
+)
+
+// BOM is the byte order mark of UTF-8.
+const BOM = "\ufeff"
+
+// maxName is the greatest length of a column's name in bytes. What is longer is no name but data, or several lines.
+const maxName = 4096
+
+var (
+	// ErrCROnly is of text whose lines end with CR alone, and ErrUTF16 of text that is not UTF-8.
+	ErrCROnly = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
+	ErrUTF16  = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
+)
+
+// Wide says that half of the bytes at even places or at odd ones are NUL, and next to none of the others: characters of
+// two bytes.
+func Wide(head []byte) bool {
+	var nul [2]int
+	head = head[:min(len(head), 4<<10)]
+	for i, b := range head {
+		if b == 0 {
+			nul[i&1]++
+		}
+	}
+	half := len(head) / 2
+	return half >= 4 && max(nul[0], nul[1]) >= (half+1)/2 && min(nul[0], nul[1]) <= half/50
+}
+
+// CheckHeader finds names that are none.
+func CheckHeader(names []string) error {
+	if err := CheckTextHeader(names); err != nil {
+		return err
+	}
+	return valuetext.CheckNames(names)
+}
+
+// CheckTextHeader is CheckHeader for text, where the schema judges columns without a name.
+func CheckTextHeader(names []string) error {
+	for i, n := range names {
+		if len(n) > maxName {
+			return fmt.Errorf("column %d has a name of %s, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, setting.Count(len(n), "byte"), maxName)
+		}
+		if bytes.IndexByte([]byte(n), 0) >= 0 {
+			return setting.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (%s)", i+1, setting.Format)
+		}
+	}
+	seen := make(map[string]int, len(names))
+	for i, n := range names {
+		if j, ok := seen[n]; ok && n != "" {
+			return &HeaderError{setting.Textf("columns %d and %d have the same name, of %s", j, i+1, setting.Count(len(n), "byte")), n}
+		}
+		seen[n] = i + 1
+	}
+	return nil
+}
+
+// Blank says that a text without a header has no records, or lines without anything, which are records of one column at most.
+func Blank(data []byte) bool { return len(bytes.Trim(data, "\r\n")) == 0 }
+
+// CheckHeaderLine finds a header that has more than names: a byte order mark after that of the text, or line ends of another kind than its
+// dialect's, which would be a part of the last name and of all last values.
+func CheckHeaderLine(names []string, line []byte, recordSep string) error {
+	switch {
+	case strings.HasPrefix(names[0], BOM):
+		return errors.New("a byte order mark stands before its first name, after the first one or a blank line: remove it")
+	case recordSep == "" && bytes.HasSuffix(line, []byte("\r\r\n")):
+		return errors.New(`its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`)
+	case recordSep == "\n" && bytes.HasSuffix(line, []byte("\r\n")):
+		return errors.New(`its line ends with CR LF, and those of the dialect with LF alone (record_sep '\r\n' reads such lines)`)
+	}
+	return nil
+}
+
+// Alike says that a record's values are the names of the columns, but for a byte order mark before them and a CR after.
+func Alike(values, names []string) bool {
+	if len(values) != len(names) || len(names) == 0 {
+		return false
+	}
+	values = slices.Clone(values)
+	values[0] = strings.TrimPrefix(values[0], BOM)
+	last := &values[len(values)-1]
+	*last = strings.TrimRight(*last, "\r")
+	return slices.Equal(values, names)
+}
+
+// HeaderError is about the name of a column in a file's first line, which is data if the file has no header: so the
+// message has its place only.
+type HeaderError struct {
+	Text setting.Text
+	Name string
+}
+
+func (e *HeaderError) Error() string                             { return e.Text.String() }
+func (e *HeaderError) Settings() []setting.Name                  { return e.Text.Settings() }
+func (e *HeaderError) In(words func(setting.Name) string) string { return e.Text.In(words) }
+
+// Data is the name, for callers that may show it.
+func (e *HeaderError) Data() []byte { return []byte(e.Name) }
