@@ -255,7 +255,7 @@ func (f *inputFile) size() int64 { return f.Info.Size() - f.left }
 
 // columnName is the name of a column by its place in the file, "" when there is none.
 func (f *inputFile) columnName(i int) string {
-	if i < len(f.columns) {
+	if 0 <= i && i < len(f.columns) {
 		return f.columns[i]
 	}
 	return ""

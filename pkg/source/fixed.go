@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/formats/fixedwidth"
 	"bulkload/internal/formats/rejects"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/source/dialect"
-	"bulkload/pkg/source/span"
 )
 
 // fixedFormat is text of fixed columns: each is at the same bytes of every record, as mainframes unload tables.
@@ -94,7 +93,7 @@ func (t fixedText) rejectForm(*Options) *rejects.Form {
 func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end int64, group int)) error {
 	f, d := t.f, t.f.dialect
 	if !d.Unseparated {
-		end := []byte(cmp.Or(d.RecordSep, "\n"))
+		end := fixedwidth.End(d)
 		places, err := f.planLines(ctx, o, func(text []byte, at int) int {
 			from := max(0, at-len(end))
 			if i := bytes.Index(text[from:], end); i >= 0 {
@@ -113,61 +112,42 @@ func (t fixedText) splits(ctx context.Context, o *Options, add func(start, end i
 }
 
 // fixedReader reads records of fixed columns.
-type fixedReader struct{ recordReader }
-
-func (fixedFormat) reader(r *Reader) splitReader { return &fixedReader{recordReader{r}} }
-
-func (t *fixedReader) trimEnd(record []byte) []byte {
-	d := t.r.file.dialect
-	length, least := d.Length()
-	return withoutEnd(record, d, []byte(cmp.Or(d.RecordSep, "\n")), length, least)
+type fixedReader struct {
+	recordReader
+	records *fixedwidth.Records // of the current file
 }
 
-// withoutEnd is a record without what follows it: end, and a CR before a line's end unless it is a byte of the record.
-func withoutEnd(record []byte, d *dialect.Dialect, end []byte, length int, least bool) []byte {
-	if d.Unseparated {
-		return record
-	}
-	record = bytes.TrimSuffix(record, end)
-	if d.RecordSep == "" && (least || len(record) > length) {
-		record = bytes.TrimSuffix(record, []byte{'\r'})
-	}
-	return record
+func (fixedFormat) reader(r *Reader) splitReader {
+	return &fixedReader{recordReader: recordReader{r}}
 }
+
+func (t *fixedReader) read(s Split) error {
+	t.records = fixedwidth.New(t.r.file.dialect, t.r.file.charset)
+	return t.r.readText(s)
+}
+
+func (t *fixedReader) trimEnd(record []byte) []byte { return t.records.TrimEnd(record) }
 
 func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
-	r, start, k := t.r, 0, 0
-	d := r.file.dialect
-	length, least := d.Length()
-	end := []byte(cmp.Or(d.RecordSep, "\n"))
+	r, start, k, cols := t.r, 0, 0, t.r.file.cols
 	r.extra = n
 	for start < n {
-		next := start + length
-		if !d.Unseparated {
-			i := bytes.Index(r.buf[start:n], end)
-			if next = start + i + len(end); i < 0 {
-				next = n + 1
-			}
-		}
+		next := t.records.Next(r.buf[:n], start)
 		if next > n && !last {
 			break
 		}
 		next = min(next, n)
-		record := withoutEnd(r.buf[start:next], d, end, length, least)
-		column, reason := "", ""
-		if have := len(record); have < length || have > length && !least {
-			reason = fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), length)
-		} else {
-			column, reason = t.values(k, start, start+have)
-		}
+		r.growRow(k, cols)
+		column, reason := 0, ""
+		r.buf, r.extra, column, reason = t.records.Values(r.buf, r.extra, start, start+len(t.trimEnd(r.buf[start:next])), r.fields[k:])
 		if reason == "" {
-			k += r.file.cols
+			k += cols
 			r.offsets = append(r.offsets, r.off+int64(start))
 		} else {
 			if err := r.flush(k, start); err != nil {
 				return start, err
 			}
-			if err := r.reject(start, next, column, reason); err != nil {
+			if err := r.reject(start, next, r.file.columnName(column), reason); err != nil {
 				return start, err
 			}
 			k, r.extra = 0, n
@@ -175,42 +155,4 @@ func (t *fixedReader) parse(n, _ int, last bool) (int, error) {
 		start = next
 	}
 	return start, r.flush(k, start)
-}
-
-// values puts the values of the record buf[start:end] after k others. It returns the column whose bytes are no value, and why.
-func (t *fixedReader) values(k, start, end int) (column, reason string) {
-	r, d := t.r, t.r.file.dialect
-	r.growRow(k, r.file.cols)
-	for i, p := range d.Positions {
-		from, to := start+p.From-1, start+p.To
-		if p.To == 0 {
-			to = end
-		}
-		out, set := []byte(nil), r.file.charset
-		if p.Kind != "" {
-			ok := false
-			if out, ok = appendDecimal(r.buf[:r.extra], r.buf[from:to], p); !ok {
-				return r.file.columnName(i), fmt.Sprintf("%s that are no %s decimal", setting.Count(to-from, "byte"), p.Kind)
-			}
-		} else if set != nil {
-			bad := 0
-			if out, bad = set.Append(r.buf[:r.extra], r.buf[from:to]); bad >= 0 {
-				return r.file.columnName(i), "bytes that are no character of the character set"
-			}
-		}
-		if out != nil {
-			r.buf, from, to, r.extra = out[:cap(out)], r.extra, len(out), len(out)
-		}
-		for d.Trim != dialect.TrimNone && d.Trim != dialect.TrimLeft && to > from && r.buf[to-1] == ' ' {
-			to--
-		}
-		for d.Trim != dialect.TrimNone && d.Trim != dialect.TrimRight && to > from && r.buf[from] == ' ' {
-			from++
-		}
-		r.fields[k+i] = Span{Off: uint32(from), Len: uint32(to - from)}
-		if d.IsNull(r.buf[from:to], false) {
-			r.fields[k+i] = span.Null()
-		}
-	}
-	return "", ""
 }

@@ -1,4 +1,4 @@
-package source
+package fixedwidth
 
 import "bulkload/pkg/source/dialect"
 

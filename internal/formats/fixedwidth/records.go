@@ -1,0 +1,98 @@
+// Package fixedwidth cuts text of fixed columns, each of which is at the same bytes of every record, as mainframes unload tables. [Records] finds a record's
+// values; numbers in packed and zoned decimals become text.
+package fixedwidth
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+
+	"bulkload/internal/formats/charset"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/source/dialect"
+	"bulkload/pkg/source/span"
+)
+
+// Records says where records and their values are in text of a dialect.
+type Records struct {
+	d      *dialect.Dialect
+	set    *charset.Charset // nil: bytes are taken as they are
+	length int
+	least  bool   // a record may be longer
+	end    []byte // of a record
+}
+
+// New is for a dialect with positions. Values are decoded of a character set, unless it is nil.
+func New(d *dialect.Dialect, set *charset.Charset) *Records {
+	t := &Records{d: d, set: set, end: End(d)}
+	t.length, t.least = d.Length()
+	return t
+}
+
+// End is what ends a record of a dialect whose records have separators.
+func End(d *dialect.Dialect) []byte { return []byte(cmp.Or(d.RecordSep, "\n")) }
+
+// Next is where the record after the one that begins at a byte of text begins; beyond text if that does not have it whole.
+func (t *Records) Next(text []byte, start int) int {
+	if t.d.Unseparated {
+		return start + t.length
+	}
+	i := bytes.Index(text[start:], t.end)
+	if i < 0 {
+		return len(text) + 1
+	}
+	return start + i + len(t.end)
+}
+
+// TrimEnd is a record without what follows it: its end, and a CR before a line's end unless it is a byte of the record.
+func (t *Records) TrimEnd(record []byte) []byte {
+	if t.d.Unseparated {
+		return record
+	}
+	record = bytes.TrimSuffix(record, t.end)
+	if t.d.RecordSep == "" && (t.least || len(record) > t.length) {
+		record = bytes.TrimSuffix(record, []byte{'\r'})
+	}
+	return record
+}
+
+// Values sets the spans of the values of the record buf[start:end], which are there or, where they had to be decoded, appended to buf[:used]. It returns
+// the buffer, whose first bytes are used then, and why the record cannot be read, with the column of the bytes that are no value; -1 if it is none.
+func (t *Records) Values(buf []byte, used, start, end int, fields []span.Span) (grown []byte, more, column int, reason string) {
+	if have := end - start; have < t.length || have > t.length && !t.least {
+		return buf, used, -1, fmt.Sprintf("it has %s, and records have %d", setting.Count(have, "byte"), t.length)
+	}
+	trimmed := t.d.Trim != dialect.TrimNone
+	for i, p := range t.d.Positions {
+		from, to := start+p.From-1, start+p.To
+		if p.To == 0 {
+			to = end
+		}
+		var out []byte
+		if p.Kind != "" {
+			ok := false
+			if out, ok = appendDecimal(buf[:used], buf[from:to], p); !ok {
+				return buf, used, i, fmt.Sprintf("%s that are no %s decimal", setting.Count(to-from, "byte"), p.Kind)
+			}
+		} else if t.set != nil {
+			bad := 0
+			if out, bad = t.set.Append(buf[:used], buf[from:to]); bad >= 0 {
+				return buf, used, i, "bytes that are no character of the character set"
+			}
+		}
+		if out != nil {
+			buf, from, to, used = out[:cap(out)], used, len(out), len(out)
+		}
+		for trimmed && t.d.Trim != dialect.TrimLeft && to > from && buf[to-1] == ' ' {
+			to--
+		}
+		for trimmed && t.d.Trim != dialect.TrimRight && to > from && buf[from] == ' ' {
+			from++
+		}
+		fields[i] = span.Span{Off: uint32(from), Len: uint32(to - from)}
+		if t.d.IsNull(buf[from:to], false) {
+			fields[i] = span.Null()
+		}
+	}
+	return buf, used, -1, ""
+}
