@@ -27,9 +27,6 @@ type RejectFile struct {
 	name setting.Name
 }
 
-// ErrRejectPath is matched by the errors that say why a file cannot be that of a job's records.
-var ErrRejectPath = rejects.ErrPath
-
 // NewRejectFile is a reject file with the given local path. Nothing is created before the first record, so a job without
 // bad records leaves no file, and one that has some replaces an earlier reject file.
 func NewRejectFile(path string) *RejectFile { return newRejectFile(setting.RejectFile, path) }
@@ -79,7 +76,7 @@ func (f *RejectFile) RemoveTemp() error { return f.file.RemoveTemp() }
 func (in *Input) notInput(info fs.FileInfo, name setting.Name) error {
 	for _, f := range in.files {
 		if os.SameFile(f.Info, info) {
-			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.Path, name)
+			return setting.Errorf("%w: it is the input %s (name another with %s)", rejects.ErrPath, f.Path, name)
 		}
 	}
 	return nil

@@ -163,7 +163,7 @@ func TestRejectFileIsNoInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{input, link} {
-		if err := NewRejectFile(path).Check(in); !errors.Is(err, ErrRejectPath) || !strings.Contains(err.Error(), "it is the input "+input) {
+		if err := NewRejectFile(path).Check(in); !errors.Is(err, rejects.ErrPath) || !strings.Contains(err.Error(), "it is the input "+input) {
 			t.Error(err)
 		}
 	}

@@ -157,7 +157,7 @@ func (e *expansion) check(name string, info fs.FileInfo) error {
 	if err := CheckName(e.show(name)); err != nil {
 		return err
 	}
-	return CheckKind(e.show(name), info.Mode())
+	return checkKind(e.show(name), info.Mode())
 }
 
 func (e *expansion) file(name string, info fs.FileInfo) *File {

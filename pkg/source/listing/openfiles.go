@@ -8,20 +8,6 @@ type openFiles interface {
 	BeingWritten(ctx context.Context, name string) (bool, error)
 }
 
-// CheckClosed refuses files that are open for writing on HDFS. It asks about several at a time, and nothing of a file
-// system that cannot say.
-func CheckClosed(ctx context.Context, fsys FS, names []string) error {
-	open, ok := fsys.(openFiles)
-	if !ok {
-		return nil
-	}
-	files := make([]*File, len(names))
-	for i, name := range names {
-		files[i] = &File{Name: name, Path: name}
-	}
-	return Each(ctx, files, func(ctx context.Context, f *File) error { return f.notOpen(ctx, open) })
-}
-
 // notOpen refuses a file that is open for writing. HDFS shows only its complete blocks: of most files none,
 // so that they look empty.
 func (f *File) notOpen(ctx context.Context, fsys openFiles) error {

@@ -37,8 +37,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckKind refuses what is neither a file nor a directory: reading it would wait, or find nothing.
-func CheckKind(name string, mode fs.FileMode) error {
+// checkKind refuses what is neither a file nor a directory: reading it would wait, or find nothing.
+func checkKind(name string, mode fs.FileMode) error {
 	what, do := "", "write the data to a file and name that"
 	switch t := mode.Type(); {
 	case t&fs.ModeNamedPipe != 0:
