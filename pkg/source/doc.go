@@ -8,7 +8,7 @@
 // An input is a file, a directory, or a pattern: *, ? and [a-z] within an element of the path (path.Match), {a,b} anywhere, also
 // nested, and ** for any number of directories; a backslash makes any of these characters itself, and a path that exists is no
 // pattern. A directory means all files below it, at any depth. Left out there are empty files, and the names that Hive, Spark
-// and Hadoop hide ([HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
+// and Hadoop hide ([listing.HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
 // always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
 // for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
 // written (its name says so, or HDFS), and a pipe or device (opening a
