@@ -1,4 +1,4 @@
-// Package fixedwidth cuts text of fixed columns, each of which is at the same bytes of every record, as mainframes unload tables. [Records] finds a record's
+// Package fixedwidth cuts text of fixed columns, whose places are the same bytes of every record, as mainframes unload tables. [Records] finds a record's
 // values; numbers in packed and zoned decimals become text.
 package fixedwidth
 
