@@ -42,8 +42,11 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 	if err == nil {
 		err = c.snapshotDone(ctx, s, resp)
 	}
-	if isJava(err, "SnapshotExistsException") {
+	switch {
+	case isJava(err, "SnapshotExistsException"):
 		err = ErrSnapshotExists
+	case noTable(err):
+		return fmt.Errorf("table %s: %w", table, ErrTableNotFound)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot %s of table %s: %w", name, table, c.denied(err, "ADMIN", "A", table.String()))
@@ -73,6 +76,12 @@ func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription
 func anotherSnapshot(err error) bool {
 	e, ok := errors.AsType[*RemoteError](err)
 	return ok && isJava(err, "SnapshotCreationException") && strings.Contains(e.Message, "already running another snapshot")
+}
+
+// noTable reports whether the master refuses a snapshot because there is no such table (SnapshotManager.takeSnapshotInternal, 2.6).
+func noTable(err error) bool {
+	e, ok := errors.AsType[*RemoteError](err)
+	return ok && isJava(err, "SnapshotCreationException") && strings.Contains(e.Message, "doesn't exist, can't take snapshot")
 }
 
 // snapshotDone waits for a snapshot in the way that the answer to the request calls for.

@@ -127,6 +127,9 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
 				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))
 			}
+			if errors.Is(err, loader.ErrTableNotFound) {
+				return fail.With(fail.Input, err)
+			}
 			return fail.With(fail.Load, err)
 		}
 		s.Own = true
