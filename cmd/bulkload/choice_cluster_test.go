@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,6 +82,21 @@ func (l *exportLab) chosen(t *testing.T) {
 			t.Errorf("an input by %s: %d records, HBase shows %d rows", by, r.Records, len(rows))
 		}
 	}
+}
+
+// otherSalts: ranges of original keys by a wrong number of salts are refused, since they would leave out most rows. So is a table that is not there.
+// No snapshot is left behind.
+func (l *exportLab) otherSalts(t *testing.T) {
+	t.Helper()
+	file := l.jobFile(t)
+	text := jobtest.ReadWhole(t, hdfsio.Local{}, file)
+	testcheck.Must(t, os.WriteFile(file, append(text, "\nsalt_buckets: 3\n"...), 0o600))
+	for _, by := range []string{"files", "scan"} {
+		l.must(t, 3, "export", l.table, "--read-by", by, "--to", filepath.Join(t.TempDir(), by), "--format", "jsonl", "--job", file, "--key-prefix", "A208848994,5")
+		l.must(t, 3, "compare", l.table, l.table, "--read-by", by, "--job", file, "--key-prefix", "A208848994,5")
+		l.must(t, 5, "compare", l.table, l.table+"_none", "--read-by", by)
+	}
+	l.nothingLeft(t)
 }
 
 // exportedCells are the cells of JSON lines, by row and column.

@@ -19,7 +19,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
-	"bulkload/pkg/loader"
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -186,39 +186,64 @@ func (o *compareOptions) chosen(cmd *cobra.Command) (c choice.Choice, err error)
 		if err != nil {
 			return c, err
 		}
-		splits, err := o.splits(cmd.Context())
-		if err != nil {
-			return c, err
-		}
 		k.Spec = js.RowKey()
-		if k.Modulus, err = js.SaltModulus(splits); err != nil {
+		if k.Modulus, err = o.modulus(cmd.Context(), js); err != nil {
 			return c, err
 		}
 	}
 	return asked.Resolve(k)
 }
 
-// splits are the split points of a side that is a table; nil: none is.
-func (o *compareOptions) splits(ctx context.Context) (points [][]byte, err error) {
+// modulus is that of the salt of both sides: the job's, or that for which the tables and the tables of snapshots are split.
+func (o *compareOptions) modulus(ctx context.Context, js spec.Job) (n int, err error) {
+	if js.Regions > 0 || !keygen.NeedsRegions(js.RowKey()) {
+		return js.SaltModulus(nil)
+	}
 	for _, s := range []compare.Side{o.request.A, o.request.B} {
-		if s.Table == (loader.TableName{}) {
+		if s.Dir != "" || s.Export != nil {
 			continue
 		}
-		c, err := s.Env.Dial(ctx)
+		points, err := splitsOf(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		m, err := js.SaltModulus(points)
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 && m != n {
+			return 0, fail.With(fail.Check, setting.Errorf("A is split for %s and B for %s: say by how many the keys of both were made with %s", setting.Count(n, "salt"), setting.Count(m, "salt"), setting.SaltBuckets))
+		}
+		n = m
+	}
+	if n == 0 {
+		return 0, fail.With(fail.Config, setting.Errorf("neither side has split points that show how many salts its keys have: say it with %s", setting.SaltBuckets))
+	}
+	return n, nil
+}
+
+// splitsOf are the split points of a table, or of a snapshot's.
+func splitsOf(ctx context.Context, s compare.Side) (points [][]byte, err error) {
+	if s.Snapshot != "" {
+		src, err := tablesource.Open(ctx, s.Env, tablesource.Ref{Snapshot: s.Snapshot}, tablesource.Options{})
 		if err != nil {
 			return nil, err
 		}
-		defer c.Close()
-		regions, err := c.Regions(ctx, s.Table)
-		if err != nil {
-			return nil, cluster.Failure(err)
-		}
-		for _, r := range regions[1:] {
-			points = append(points, r.Start)
-		}
-		return points, nil
+		return src.Splits(), src.Close(ctx)
 	}
-	return nil, nil
+	c, err := s.Env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	regions, err := c.Regions(ctx, s.Table)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	for _, r := range regions[1:] {
+		points = append(points, r.Start)
+	}
+	return points, nil
 }
 
 // printComparison prints what was found.

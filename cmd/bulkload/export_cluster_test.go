@@ -161,6 +161,7 @@ func TestExportOnCluster(t *testing.T) {
 			l.paused(t)
 			if c.example == "check" {
 				l.chosen(t)
+				l.otherSalts(t)
 			}
 			l.nothingLeft(t)
 		})

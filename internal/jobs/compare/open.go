@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"bulkload/internal/base/workers"
@@ -43,7 +44,7 @@ func (j *run) openAll(ctx context.Context) (err error) {
 		if s.side.Export != nil {
 			return nil
 		}
-		if *s.to, err = j.open(ctx, s.side, s.place); err != nil {
+		if *s.to, err = j.open(ctx, s.side, s.place); err != nil && !strings.HasPrefix(err.Error(), s.side.name()) {
 			err = fmt.Errorf("%s: %w", s.side.name(), err)
 		}
 		return err
@@ -85,7 +86,7 @@ func (j *run) open(ctx context.Context, s Side, place string) (*opened, error) {
 	if s.Dir != "" {
 		return openFiles(ctx, s)
 	}
-	o := tablesource.Options{By: j.o.ReadBy}
+	o := tablesource.Options{By: j.o.ReadBy, Choice: j.req.Choice}
 	ref := tablesource.Ref{Table: s.Table, Snapshot: s.Snapshot}
 	if own, ok := j.st.OwnSnapshots[place]; ok {
 		o.Name, o.Created, o.Keep = own.Snapshot, own.Created, true

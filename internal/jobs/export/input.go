@@ -36,6 +36,9 @@ type Input struct {
 	// ends all.
 	Each func(ctx context.Context, n int, families []string, c choice.Choice, do func(ctx context.Context, region int, c Cells) error) error
 
+	// Check refuses a choice that does not fit the table, before it is read. Nil: all fit.
+	Check func(context.Context, choice.Choice) error
+
 	snap  *snapshot.Snapshot
 	files int // of the region with the most
 }

@@ -239,10 +239,12 @@ func (j *run) write(ctx context.Context) (err error) {
 func (j *run) input() Input {
 	s := j.source.Scanned
 	if s == nil {
-		return OfSnapshot(j.source.Snapshot)
+		in := OfSnapshot(j.source.Snapshot)
+		in.Check = j.source.Check
+		return in
 	}
 	return Input{Table: s.Table.String(), Families: s.Families, Created: s.Since(), Regions: make([]string, len(s.Starts)), Room: tablesource.ScanMemory,
-		Splits: s.Starts[1:],
+		Splits: s.Starts[1:], Check: j.source.Check,
 		Each: func(ctx context.Context, n int, families []string, c choice.Choice, do func(context.Context, int, Cells) error) error {
 			return s.Each(ctx, n, tablesource.RowView{Families: families, Choice: c}, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
 		}}

@@ -67,6 +67,11 @@ func (p *Plan) Write(ctx context.Context, in Input, d *exportdir.Dir, a Attempt)
 	if err := w.choice.CheckFamilies("table "+in.Table, in.Families); err != nil {
 		return nil, err
 	}
+	if in.Check != nil {
+		if err := in.Check(ctx, w.choice); err != nil {
+			return nil, err
+		}
+	}
 	if err := w.share(); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ type Keys struct {
 
 // Resolve makes a choice of the texts.
 func (a Asked) Resolve(k Keys) (c Choice, err error) {
-	if c.Ranges, err = a.ranges(k); err != nil {
+	if c.Ranges, c.Salts, err = a.ranges(k); err != nil {
 		return c, fail.With(fail.Config, err)
 	}
 	if c.Columns, err = ParseColumns(a.Only); err != nil {
@@ -61,8 +61,8 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 	return c, c.Check()
 }
 
-// ranges are those of the rows; nil are all.
-func (a Asked) ranges(k Keys) ([]keyrange.Range, error) {
+// ranges are those of the rows, and the salts of the key that bounds them; nil are all rows.
+func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
 	kinds := 0
 	for _, given := range []bool{a.FromKey+a.ToKey != "", a.KeyPrefix != "", a.StartRow+a.StopRow != "", a.RowPrefix != ""} {
 		if given {
@@ -71,14 +71,15 @@ func (a Asked) ranges(k Keys) ([]keyrange.Range, error) {
 	}
 	switch {
 	case kinds == 0:
-		return nil, nil
+		return nil, nil, nil
 	case kinds > 1:
-		return nil, setting.Errorf("rows are bounded by %s and %s, by %s, by %s and %s, or by %s: only one of these at a time",
+		return nil, nil, setting.Errorf("rows are bounded by %s and %s, by %s, by %s and %s, or by %s: only one of these at a time",
 			setting.FromKey, setting.ToKey, setting.KeyPrefix, setting.StartRow, setting.StopRow, setting.RowPrefix)
 	case !a.ByKey():
-		return a.rows()
+		r, err := a.rows()
+		return r, nil, err
 	case k.Spec == nil:
-		return nil, setting.Errorf("%s, %s and %s need the spec of the row keys: give it with %s", setting.FromKey, setting.ToKey, setting.KeyPrefix, k.Name)
+		return nil, nil, setting.Errorf("%s, %s and %s need the spec of the row keys: give it with %s", setting.FromKey, setting.ToKey, setting.KeyPrefix, k.Name)
 	}
 	values := func(name setting.Name, text string) (v []string, err error) {
 		if text == "" {
@@ -93,19 +94,24 @@ func (a Asked) ranges(k Keys) ([]keyrange.Range, error) {
 	to, toErr := values(setting.ToKey, a.ToKey)
 	prefix, prefixErr := values(setting.KeyPrefix, a.KeyPrefix)
 	if err := errors.Join(fromErr, toErr, prefixErr); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	key := keyrange.Split(k.Spec)
 	key.From, key.To, key.Prefix = setting.FromKey, setting.ToKey, setting.KeyPrefix
 	key.Else = setting.Textf("bound the rows with %s and %s, or read all", setting.StartRow, setting.StopRow)
+	modulus := max(k.Modulus, 1)
 	var r keyrange.Rows
 	var err error
 	if prefix != nil {
-		r, err = key.Beginning(max(k.Modulus, 1), prefix)
+		r, err = key.Beginning(modulus, prefix)
 	} else {
-		r, err = key.Between(max(k.Modulus, 1), from, to)
+		r, err = key.Between(modulus, from, to)
 	}
-	return r.Ranges(), err
+	if err != nil {
+		return nil, nil, err
+	}
+	salts, err := key.Salts(modulus)
+	return r.Ranges(), salts, err
 }
 
 // rows are the range of row keys.

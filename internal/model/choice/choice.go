@@ -19,6 +19,8 @@ type Column struct {
 type Choice struct {
 	// Ranges are those of the rows, in order and apart from each other. Default: all rows.
 	Ranges []keyrange.Range `json:"ranges,omitempty"`
+	// Salts are those that the ranges are of, where original keys bound the rows: a table is held to them. Nil: there are none.
+	Salts *keyrange.Salts `json:"-"`
 	// Columns are those of the cells. Default: all.
 	Columns []Column `json:"columns,omitempty"`
 	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.

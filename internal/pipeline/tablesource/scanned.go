@@ -1,6 +1,7 @@
 package tablesource
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"bulkload/internal/base/workers"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/loader"
 )
 
@@ -140,4 +142,14 @@ func (s *Scanned) close() error {
 			"parts", n, "interrupted", s.Torn(), "from", s.Since(), "to", time.Now().UTC())
 	}
 	return s.c.Close()
+}
+
+// first are the keys of the first rows of a range.
+func (s *Scanned) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
+	req := loader.ScanRequest{Table: s.Table, Families: s.Families, Start: r.Start, Stop: r.Stop, MaxRows: int64(n), Prompt: true}
+	err = s.c.Scan(ctx, req, func(row loader.Row) error {
+		rows = append(rows, bytes.Clone(row.Key))
+		return nil
+	})
+	return rows, scanError(err)
 }

@@ -1,6 +1,7 @@
 package tablesource
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -14,7 +15,9 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/keyrange"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -86,10 +89,42 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, err
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Choice.CheckFamilies(r.String(), s.families()); err != nil {
+	if err := s.Check(ctx, o.Choice); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
+}
+
+// Check refuses a choice of families that the table lacks, and one of original keys if the table's rows have other salts.
+func (s *Source) Check(ctx context.Context, c choice.Choice) error {
+	if err := c.CheckFamilies(s.ref.String(), s.families()); err != nil || c.Salts == nil {
+		return err
+	}
+	return c.Salts.Check(s.ref.String(), func(r keyrange.Range, n int) ([][]byte, error) {
+		if s.Scanned != nil {
+			return s.Scanned.first(ctx, r, n)
+		}
+		return s.first(ctx, r, n)
+	})
+}
+
+// first are the keys of the first rows of a range.
+func (s *Source) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
+	sc := s.Snapshot.ScanRange(ctx, snapshot.View{Versions: 1, Start: r.Start, Stop: r.Stop})
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	for len(rows) < n && sc.Next() {
+		if sc.NewRow() {
+			rows = append(rows, bytes.Clone(sc.Cell().Row))
+		}
+	}
+	switch err := sc.Err(); {
+	case errors.Is(err, snapshot.ErrUnsupported):
+		return nil, fail.With(fail.Check, ByScans(err))
+	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, hfile.ErrCorrupt):
+		return nil, fail.With(fail.Input, err)
+	default:
+		return rows, fail.With(fail.HDFS, err)
+	}
 }
 
 // families are those of the table.

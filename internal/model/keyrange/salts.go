@@ -1,0 +1,93 @@
+package keyrange
+
+import (
+	"bytes"
+	"errors"
+
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Salts are those by which a key has its ranges.
+type Salts struct {
+	key     Key
+	modulus int
+	heads   [][]byte
+}
+
+// What a check of salts reads: about so many rows of so many salts, and as many that have none; these are looked for in so many ranges.
+const (
+	checkedRows  = 48
+	checkedSalts = 12
+	checkedGaps  = 128
+)
+
+// Salts are those of a key with a modulus; nil: it has none.
+func (k Key) Salts(modulus int) (*Salts, error) {
+	if len(k.Head) == 0 {
+		return nil, nil
+	}
+	heads, err := k.Heads(modulus)
+	return &Salts{k, modulus, heads}, err
+}
+
+// Check reads a few rows of a table, and refuses one whose rows have other salts: the ranges would leave out most of what is asked for. first
+// gives the keys of the first n rows of a range. Where the key stores the columns of its salt, each salt is computed again; a wrong modulus
+// shows in at least half of the rows, so that a quarter is enough.
+func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)) error {
+	parser, _ := keygen.CompileParser(s.key.Spec, keygen.Options{Regions: s.modulus}) // none: rows without any of the salts are seen
+	var values [][]byte
+	if parser != nil {
+		values = make([][]byte, len(parser.Columns()))
+	}
+	var seen, other int
+	for i := 0; i < len(s.heads); i += max(1, len(s.heads)/checkedSalts) {
+		rows, err := first(Range{Start: s.heads[i], Stop: loader.PrefixEnd(s.heads[i])}, checkedRows/min(len(s.heads), checkedSalts))
+		if err != nil {
+			return err
+		}
+		seen += len(rows)
+		for _, row := range rows {
+			if parser != nil && errors.Is(parser.Parse(row, values), keygen.ErrForeignKey) {
+				other++
+			}
+		}
+	}
+	gaps := s.gaps()
+	left := checkedRows
+	for i := 0; i < len(gaps) && left > 0; i += max(1, len(gaps)/checkedGaps) {
+		rows, err := first(gaps[i], left)
+		if err != nil {
+			return err
+		}
+		seen, other, left = seen+len(rows), other+len(rows), left-len(rows)
+	}
+	if 4*other <= seen {
+		return nil
+	}
+	return fail.Errorf(fail.Check, "%s: %d of %s that were looked at have other salts than %s with %s: say how many there are with %s", table, other, setting.Count(seen, "row"), s.key.Spec,
+		setting.Count(s.modulus, "salt"), setting.SaltBuckets)
+}
+
+// gaps are the ranges between the salts, after the constant bytes with which all rows of the key begin.
+func (s *Salts) gaps() (list []Range) {
+	var lead []byte
+	if l, ok := s.key.Head[0].(keygen.Literal); ok {
+		lead = l.Bytes
+	}
+	at, end := lead, loader.PrefixEnd(lead)
+	for _, head := range s.heads {
+		if bytes.Compare(at, head) < 0 {
+			list = append(list, Range{Start: at, Stop: head})
+		}
+		if at = loader.PrefixEnd(head); len(at) == 0 {
+			return list
+		}
+	}
+	if len(end) == 0 || bytes.Compare(at, end) < 0 {
+		list = append(list, Range{Start: at, Stop: end})
+	}
+	return list
+}
