@@ -21,7 +21,11 @@ func (e *Env) Other(conf string) (*Env, error) {
 		}
 		return env(name)
 	})
-	if err == nil && len(c.Files()) == 0 {
+	if info, e := os.Stat(conf); e != nil {
+		err = fmt.Errorf("configuration of the other cluster: %w", e)
+	} else if !info.IsDir() {
+		err = fmt.Errorf("configuration of the other cluster: %s is not a directory", conf)
+	} else if err == nil && len(c.Files()) == 0 {
 		err = fmt.Errorf("directory %s has no configuration: core-site.xml, hdfs-site.xml and hbase-site.xml of the other cluster are needed", conf)
 	}
 	if err != nil {

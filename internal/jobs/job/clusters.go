@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,12 +157,16 @@ func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
 			if d.env.Conf.Value("hbase.zookeeper.quorum") == other.Conf.Value("hbase.zookeeper.quorum") &&
 				d.env.Conf.Value("hbase.zookeeper.property.clientPort") == other.Conf.Value("hbase.zookeeper.property.clientPort") &&
 				d.env.Conf.Value("zookeeper.znode.parent") == other.Conf.Value("zookeeper.znode.parent") {
-				return all, errors.Join(fail.With(fail.Config, setting.Errorf("%s %s names the cluster %s again: each cluster gets the files once", setting.Also, conf, d)), other.Close())
+				return all, errors.Join(sameCluster(conf, d), other.Close())
 			}
 		}
 		all = append(all, destination{env: other, conf: conf})
 	}
 	return all, nil
+}
+
+func sameCluster(conf string, d destination) error {
+	return fail.With(fail.Config, setting.Errorf("%s %s names the cluster %s again: each cluster gets the files once", setting.Also, conf, d))
 }
 
 // steps are those of the job: one build, and a load into each cluster.
@@ -182,20 +187,29 @@ func (j *clustersRun) steps() []checkpoint.Step {
 func (j *clustersRun) look(ctx context.Context) error {
 	type seen struct {
 		c     *loader.Cluster
+		id    string
 		facts []*cluster.Facts // of each table
 		err   error
 	}
 	found := make([]seen, len(j.destinations))
 	_ = workers.Run(ctx, len(found), func(ctx context.Context, i int) error {
 		s, d := &found[i], j.destinations[i]
-		if s.c, s.err = d.env.Dial(ctx); s.err == nil {
-			s.facts, s.err = j.lookAt(ctx, d, s.c)
+		if s.c, s.err = d.env.Dial(ctx); s.err != nil {
+			return nil
 		}
+		if s.id, s.err = s.c.ID(ctx); s.err != nil {
+			s.err = cluster.Failure(s.err)
+			return nil
+		}
+		s.facts, s.err = j.lookAt(ctx, d, s.c)
 		return nil // the others are looked at too
 	})
 	var unreached, refused error
 	var facts []*cluster.Facts
 	for i, s := range found {
+		if at := slices.IndexFunc(found[:i], func(o seen) bool { return o.id == s.id && s.id != "" }); at >= 0 { // by other names of its hosts
+			s.err = sameCluster(j.destinations[i].conf, j.destinations[at])
+		}
 		if s.err == nil && facts != nil {
 			s.err = j.sameSalts(facts, s.facts)
 		}

@@ -97,6 +97,7 @@ func TestClusters(t *testing.T) {
 	t.Run("one down", func(t *testing.T) { oneClusterIsDown(t, newTwin(t, name)) })
 	t.Run("own down", func(t *testing.T) { ownClusterIsDown(t, newTwin(t, name)) })
 	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
+	t.Run("other name", func(t *testing.T) { otherNameIsRefused(t, newTwin(t, name)) })
 	t.Run("tables", severalTablesOnClusters)
 	t.Run("gate", clustersAskGate)
 }
@@ -154,6 +155,26 @@ func otherSaltsAreRefused(t *testing.T, w *twin) {
 		if got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table); err != nil || !strings.HasPrefix(got, "rows=0 ") {
 			t.Errorf("the table has %s %v", got, err)
 		}
+	}
+}
+
+// otherNameIsRefused: a cluster that is named again by another name of its host gets nothing twice.
+func otherNameIsRefused(t *testing.T, w *twin) {
+	conf := t.TempDir()
+	testcheck.Must(t, os.CopyFS(conf, os.DirFS(w.conf)))
+	site := filepath.Join(conf, "hbase-site.xml")
+	b, err := os.ReadFile(site)
+	testcheck.Must(t, err)
+	renamed := strings.ReplaceAll(string(b), "<value>localhost</value>", "<value>127.0.0.1</value>")
+	if renamed == string(b) {
+		t.Fatal("the cluster has no name that stands for another")
+	}
+	testcheck.Must(t, os.WriteFile(site, []byte(renamed), 0o600))
+	if code, _, stderr := w.both("", "--also="+conf); code != fail.Config.ExitCode() || !strings.Contains(stderr, "again") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if got, err := w.cluster.AdminT(t).Digest(t.Context(), w.table); err != nil || !strings.HasPrefix(got, "rows=0 ") {
+		t.Errorf("the table has %s %v", got, err)
 	}
 }
 
