@@ -30,7 +30,7 @@ func (c *regionCounts) add(o regionCounts) {
 func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	m := &manifest.Manifest{
 		Schema: 1, Table: w.plan.Table, Tables: w.plan.Tables, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
-		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: w.plan.joins(), Versions: w.plan.mostVersions(), Stamped: w.plan.timing.stamp >= 0 || w.plan.packed != nil,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: w.plan.joins(), Versions: w.plan.mostVersions(), Stamped: w.plan.Stamped() || w.plan.Packed != nil,
 		Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
 		HFiles: len(w.files), Files: w.files, Samples: w.samples,
 	}
@@ -41,7 +41,7 @@ func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	if w.uncounted {
 		return m, nil // an older version has begun the job
 	}
-	if err := w.balance(m); err != nil || w.plan.packed == nil {
+	if err := w.balance(m); err != nil || w.plan.Packed == nil {
 		return m, err
 	}
 	return m, w.balancePacked(m, t.RowSum)

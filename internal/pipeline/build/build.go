@@ -49,10 +49,6 @@ type Options struct {
 	resume *Resume // nil: the build is all or nothing
 }
 
-// writerRoom is what a worker of pass 2 needs besides the sort: an HFile's
-// blocks, index, bloom chunk and output buffers.
-const writerRoom = 5 << 20
-
 func (o Options) WithDefaults() Options {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -79,7 +75,7 @@ func (o Options) allowed() error {
 func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
 	room := in.ReaderMemory()
 	for _, p := range plans {
-		room = max(room, p.WriterRoom()) // a worker writes one region at a time
+		room = max(room, WriterRoom(p)) // a worker writes one region at a time
 	}
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
 	if m < int64(o.Workers)*extsort.MinMemory {
@@ -87,15 +83,6 @@ func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
 			o.Memory, setting.Count(o.Workers, "worker"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
 	}
 	return m, nil
-}
-
-// writerRoom is what a worker of pass 2 needs for the plan's families.
-func (p *Plan) WriterRoom() int64 {
-	room := int64(len(p.Families)) * writerRoom
-	if p.joins() {
-		room += maxWideRow
-	}
-	return room
 }
 
 // HeapFloor is the size of a slice that is never touched. It takes no memory,
@@ -111,14 +98,6 @@ func (o Options) newFloor() *strings.Builder {
 	b := &strings.Builder{}
 	b.Grow(int(o.HeapFloor()))
 	return b
-}
-
-// rowPolicy is what becomes of rows of one key when they are merged.
-func (p *Plan) rowPolicy() extsort.Policy {
-	if p.joins() {
-		return extsort.KeepAll // it is about cells
-	}
-	return p.Duplicates
 }
 
 // sortOptions are those of one sort for all tables, whose regions follow one another in it, but for the memory.
@@ -138,11 +117,6 @@ func sortOptions(o Options, plans []*Plan) extsort.Options {
 		}
 	}
 	return so
-}
-
-// index reports whether the rows are entries of an index: one of a record has its key in the first table.
-func (p *Plan) index() bool {
-	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
 
 // Run reads all of the input and writes an HFile for every region and family

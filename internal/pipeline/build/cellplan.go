@@ -163,7 +163,7 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 // spread finds the families of the slots, and whether records need more than
 // to be put in order.
 func (p *Plan) spread(settings []spec.Family) {
-	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.timing.values() > 0
+	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.Timed()
 	for i, s := range p.slots {
 		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
 			p.Families[n-1].to = i + 1

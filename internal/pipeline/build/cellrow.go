@@ -10,6 +10,11 @@ import (
 	"bulkload/pkg/source"
 )
 
+// MaxCell is the greatest cell that clients and servers take
+// (hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 2.6.4).
+// A bulk load is not checked by the server, so it is here.
+const MaxCell = 10 << 20
+
 // mappedRow makes the values of a record's cells in the maker's buffer, for
 // plans that need more than the columns' bytes in another order. The error is
 // a [*keygen.FieldError] about the column at fault.

@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"bulkload/internal/model/fail"
@@ -24,7 +25,7 @@ type cellSink struct {
 	rows   int64 // that have a cell in the family
 }
 
-func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
+func newSink(p *Plan, f familySpan, out io.Writer) (*cellSink, error) {
 	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
 	var err error
 	if p.cellByCell() {
@@ -37,14 +38,11 @@ func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 	return s, err
 }
 
-// cellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
-func (p *Plan) cellByCell() bool { return p.timing.values() > 0 || p.joins() || p.packed != nil }
-
 // newSinks makes one for each family.
-func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {
+func newSinks(p *Plan, out func(family int) io.Writer) ([]*cellSink, error) {
 	var sinks []*cellSink
 	for i, f := range p.Families {
-		s, err := p.newSink(f, out(i))
+		s, err := newSink(p, f, out(i))
 		if err != nil {
 			return nil, err
 		}
@@ -53,35 +51,22 @@ func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {
 	return sinks, nil
 }
 
-// takeSinks makes one for each family, or has those of a region that is encoded serve again.
-func (w *writers) takeSinks(out func(family int) io.Writer) ([]*cellSink, error) {
-	w.mu.Lock()
-	n := len(w.sinks)
-	if n == 0 {
-		w.mu.Unlock()
-		return w.plan.newSinks(out)
-	}
-	sinks := w.sinks[n-1]
-	w.sinks = w.sinks[:n-1]
-	w.mu.Unlock()
-	for i, s := range sinks {
-		s.row.Reset(out(i))
-		s.rows = 0
-	}
-	return sinks, nil
+// resets reports whether another file can follow, and reset begins it.
+func (s *cellSink) resets() bool { return s.row != nil }
+func (s *cellSink) reset(out io.Writer) {
+	s.row.Reset(out)
+	s.rows = 0
 }
 
-// giveSinks takes back those whose files are all finished without an error.
-func (w *writers) giveSinks(sinks []*cellSink) {
-	for _, s := range sinks {
-		if s.row == nil {
-			return
-		}
+// share has helpers encode rows of the file, if they can.
+func (s *cellSink) share(h *helpers) {
+	if s.row != nil {
+		s.row.Share(h)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sinks = append(w.sinks, sinks)
 }
+
+// finish ends the file.
+func (s *cellSink) finish() (hfile.Stats, error) { return s.hfile.Finish() }
 
 // append adds the family's cells of a row; values are those of all slots.
 func (s *cellSink) append(key []byte, values [][]byte, at *rowTime) error {
@@ -133,6 +118,14 @@ type regionPart struct {
 	reported int64 // of the merge under way
 }
 
+// newRegionPart remembers so many rows, and calls merged with further rows now and then.
+func newRegionPart(samples int, merged func(rows int64), decoder func() RowDecoder) regionPart {
+	return regionPart{sampler: sampler{most: samples}, merged: merged, decoder: decoder}
+}
+
+// samples are the rows that are remembered.
+func (p *regionPart) samples() []manifest.Sample { return p.sampler.rows }
+
 // ReportEvery is how many rows pass between two looks at what else there is: a power of two.
 const ReportEvery = 1 << 12
 
@@ -174,7 +167,7 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 	if plan.joins() {
 		return false, p.encodeWide(ctx, m, plan, sinks)
 	}
-	if plan.packed != nil {
+	if plan.Packed != nil {
 		return false, p.encodePacked(ctx, m, plan, sinks)
 	}
 	values := make([][]byte, plan.values())
@@ -207,10 +200,10 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 			continue
 		}
 		row := m.Row()
-		if plan.timing.values() > 0 {
+		if plan.Timed() {
 			at.read(plan, values)
 			p.times = p.times.Join(&manifest.CellTimes{Min: at.stamp, Max: at.stamp, Expires: at.expires})
-			if plan.timing.ttl >= 0 { // which servers do not give
+			if plan.Expires() { // which servers do not give
 				row = form.Append(m.Key(), values[:len(values)-1])
 			}
 		}
@@ -235,4 +228,53 @@ func sinkError(err error) error {
 		return err
 	}
 	return fail.With(fail.HDFS, err)
+}
+
+// encodePacked is encode for packed rows.
+func (p *regionPart) encodePacked(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
+	rows := p.decoder()
+	last := -1 // family of the cell before in the row
+	add := func(family int, c *hfile.Cell) error {
+		if family >= len(sinks) {
+			return fmt.Errorf("%w: a cell of family %d", extsort.ErrCorrupt, family)
+		}
+		s := sinks[family]
+		if family != last {
+			last = family
+			s.rows++
+		}
+		c.Row, c.Family = m.Key(), s.name
+		return sinkError(s.cell.Append(c))
+	}
+	n := 0
+	for ; m.Next(); n++ {
+		if err := p.tell(ctx, n); err != nil {
+			return err
+		}
+		if len(m.Payload()) == 0 {
+			p.noCells++
+			continue
+		}
+		last = -1
+		if err := rows.Row(m.Payload(), add); err != nil {
+			return err
+		}
+	}
+	p.end(int64(n))
+	p.sum, p.times = rows.Total()
+	p.digest = p.sum.Digest()
+	return m.Err()
+}
+
+// writerRoom is what a worker of pass 2 needs besides the sort: an HFile's
+// blocks, index, bloom chunk and output buffers.
+const writerRoom = 5 << 20
+
+// WriterRoom is what a worker of pass 2 needs for the plan's families.
+func WriterRoom(p *Plan) int64 {
+	room := int64(len(p.Families)) * writerRoom
+	if p.joins() {
+		room += maxWideRow
+	}
+	return room
 }

@@ -111,8 +111,8 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 				continue
 			}
 			has = true
-			form = AppendWideCell(form, f.Name, c.qualifier, c.value, c.stamp, plan.timing.stamp >= 0)
-			if plan.timing.values() > 0 {
+			form = AppendWideCell(form, f.Name, c.qualifier, c.value, c.stamp, plan.Stamped())
+			if plan.Timed() {
 				p.times = p.times.Join(&manifest.CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
 			}
 			if c.expires != 0 && (first.expires == 0 || c.expires < first.expires) {

@@ -2,8 +2,6 @@ package build
 
 import (
 	"sync/atomic"
-
-	"bulkload/pkg/hfile"
 )
 
 // helpers are the workers of pass 2 that have no region left to take: they
@@ -72,19 +70,4 @@ func (h *helpers) leave() {
 	if h.busy.Add(-1) == 0 {
 		close(h.work)
 	}
-}
-
-// Helped reports whether rows of one region can be encoded by several workers:
-// not with times of their own, nor joined of several records, nor with settings
-// that are encoded cell by cell.
-func (p *Plan) Helped() bool {
-	if p.cellByCell() {
-		return false
-	}
-	for _, f := range p.Families {
-		if f.Bloom == hfile.BloomRowCol || f.Encoding != hfile.EncodingFastDiff && f.Encoding != hfile.EncodingNone {
-			return false
-		}
-	}
-	return true
 }

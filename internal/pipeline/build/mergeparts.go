@@ -50,7 +50,7 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 	plans := plansOf(tables)
 	room := int64(0)
 	for _, p := range plans {
-		room = max(room, p.WriterRoom()) // a worker writes one region at a time
+		room = max(room, WriterRoom(p)) // a worker writes one region at a time
 	}
 	room += int64(len(runs)) * (int64(chunkSize) + runRoom)
 	if o.Workers = min(o.Workers, int(int64(o.Memory)/room)); o.Workers == 0 {
@@ -67,7 +67,7 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 		w.only = only
 	}
 	if err := writeAll(ctx, o.Workers, all); err != nil {
-		err = plans[0].locate(ctx, err, places)
+		err = locate(ctx, plans[0], err, places)
 		for _, w := range all {
 			err = errors.Join(err, w.undo(ctx))
 		}
@@ -260,7 +260,7 @@ func mergeChunks(plans []*Plan, r *chunk.Reader, ordinal int, expect map[uint32]
 			return readChunks(err)
 		}
 		want, of := sum(m.Counts())
-		if plain := !plan.joins() && plan.timing.ttl < 0 && plan.packed == nil; plain && part.digest.Sum+left.Sum != want {
+		if plain := !plan.joins() && !plan.Expires() && plan.Packed == nil; plain && part.digest.Sum+left.Sum != want {
 			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: rows written and left out have sum %016x, %s have %016x; nothing was loaded (a fault of bulkload or of this machine: report it)",
 				region, part.digest.Sum+left.Sum, of, want))
 		}

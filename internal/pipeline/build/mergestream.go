@@ -70,7 +70,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 			err = writers[t].complete(ctx, p)
 		}
 		if err != nil {
-			return nil, plans[0].locate(ctx, err, places)
+			return nil, locate(ctx, plans[0], err, places)
 		}
 		all[t].Merged = append(all[t].Merged, PartRegion{Region: ordinal, Counts: rows.merged})
 	}

@@ -44,17 +44,6 @@ type Shape struct {
 	Near     Near
 }
 
-// Near gives the server, host:port, of the region that has a row: its files are written on that host. nil: anywhere.
-type Near func(row []byte) string
-
-// Of is the server of a row, empty if it is not known.
-func (n Near) Of(row []byte) string {
-	if n == nil {
-		return ""
-	}
-	return n(row)
-}
-
 // Directories is [Directory] for all tables of a job, which has a shape for each of its targets. If there are several, each has
 // its files in a directory of its own below, see [spec.Target].
 func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, dir string, w WorkOptions) (m []*manifest.Manifest, err error) {

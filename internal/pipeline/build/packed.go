@@ -2,45 +2,12 @@ package build
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/model/spec"
-	"bulkload/pkg/hfile"
-	"bulkload/pkg/keygen"
-	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 )
-
-// Packed says how a plan's rows are written if their reader has packed whole cells into the sort, which have
-// timestamps of their own.
-type Packed struct {
-	FileName func(family string, region int) string // of the HFile of a region
-	Decoder  func(notes string) RowDecoder          // for the rows of one region
-	// Locate is that of the [PackedSource], for merges of what parts have read.
-	Locate func(ctx context.Context, err error) error
-}
-
-// A RowDecoder unpacks the rows of one region. It belongs to one goroutine.
-type RowDecoder interface {
-	// Row calls add for each cell of a row, in the order of cells, with the number of its family in the plan. The cell needs neither
-	// row nor family, and is add's until add returns.
-	Row(payload []byte, add func(family int, c *hfile.Cell) error) error
-	// Total is what all rows came to; times are nil if there were none.
-	Total() (sum manifest.RowSum, times *manifest.CellTimes)
-}
-
-// NewPackedPlan makes the plan of packed rows. Its timestamp stands for each clock.
-func NewPackedPlan(table string, key keygen.Expr, families []spec.Family, ranges *partition.Ranges, timestamp int64, duplicates extsort.Policy, how Packed) *Plan {
-	p := &Plan{Table: table, Family: families[0], Ranges: ranges, Key: key, Columns: []string{}, Timestamp: timestamp, Duplicates: duplicates,
-		packed: &how, timing: timing{stamp: -1, ttl: -1}}
-	for _, f := range families {
-		p.Families = append(p.Families, familySpan{Family: f})
-	}
-	return p
-}
 
 // ReadTotals are what was read of rows that are packed.
 type ReadTotals struct {
@@ -103,55 +70,11 @@ func (r packedRows) spilled(err error) error       { return err }
 func (r packedRows) explain(err error) error       { return r.src.Explain(err) }
 
 // locate adds to an error of a merge about two rows of one key where they are.
-func (p *Plan) locate(ctx context.Context, err error, places Places) error {
-	if p.packed != nil {
-		return p.packed.Locate(ctx, err)
+func locate(ctx context.Context, p *Plan, err error, places Places) error {
+	if p.Packed != nil {
+		return p.Packed.Locate(ctx, err)
 	}
 	return Locate(err, places)
-}
-
-// decoder is what unpacks the rows of a region, nil of rows that are not packed.
-func (p *Plan) decoder(notes string) func() RowDecoder {
-	if p.packed == nil {
-		return nil
-	}
-	return func() RowDecoder { return p.packed.Decoder(notes) }
-}
-
-// encodePacked is encode for packed rows.
-func (p *regionPart) encodePacked(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
-	rows := p.decoder()
-	last := -1 // family of the cell before in the row
-	add := func(family int, c *hfile.Cell) error {
-		if family >= len(sinks) {
-			return fmt.Errorf("%w: a cell of family %d", extsort.ErrCorrupt, family)
-		}
-		s := sinks[family]
-		if family != last {
-			last = family
-			s.rows++
-		}
-		c.Row, c.Family = m.Key(), s.name
-		return sinkError(s.cell.Append(c))
-	}
-	n := 0
-	for ; m.Next(); n++ {
-		if err := p.tell(ctx, n); err != nil {
-			return err
-		}
-		if len(m.Payload()) == 0 {
-			p.noCells++
-			continue
-		}
-		last = -1
-		if err := rows.Row(m.Payload(), add); err != nil {
-			return err
-		}
-	}
-	p.end(int64(n))
-	p.sum, p.times = rows.Total()
-	p.digest = p.sum.Digest()
-	return m.Err()
 }
 
 // balancePacked proves that what was written is what was read, where all of it was to be.

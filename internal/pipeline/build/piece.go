@@ -123,3 +123,18 @@ func (p *piece) add(key, payload, row []byte) error {
 	}
 	return nil
 }
+
+// Helped reports whether rows of one region can be encoded by several workers:
+// not with times of their own, nor joined of several records, nor with settings
+// that are encoded cell by cell.
+func Helped(p *Plan) bool {
+	if p.cellByCell() {
+		return false
+	}
+	for _, f := range p.Families {
+		if f.Bloom == hfile.BloomRowCol || f.Encoding != hfile.EncodingFastDiff && f.Encoding != hfile.EncodingNone {
+			return false
+		}
+	}
+	return true
+}

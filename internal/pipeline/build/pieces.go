@@ -1,6 +1,9 @@
 package build
 
-import "context"
+import (
+	"bulkload/pkg/partition/extsort"
+	"context"
+)
 
 // pieceWriter writes a region piece by piece. Workers that have no region take pieces apart ahead of it: it appends them in
 // the order of keys, so the files are the same however many workers there are.
@@ -25,30 +28,13 @@ type pieces interface {
 	end(r *pieceWriter) error
 }
 
-// encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
-func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, sinks []*cellSink) (dups int64, err error) {
-	rows := &pieceWriter{helpers: w.helpers, plan: w.plan, part: part, sinks: sinks}
-	helped := w.helpers != nil && w.plan.Helped()
-	if helped {
-		if ranges := w.ranges(r); ranges != nil {
-			err := rows.run(ctx, ranges)
-			return rows.dups, w.named(err)
-		}
-	}
-	m, finish, err := w.sort.Region(w.from + r.i)
-	if err != nil {
-		return 0, err
-	}
-	defer m.Close()
-	if helped {
-		err = rows.run(ctx, mergedPieces{m})
-	} else {
-		_, err = part.encode(ctx, m, w.plan, sinks, nil)
-	}
-	if err != nil {
-		return 0, w.named(readChunks(err))
-	}
-	return m.Duplicates(), finish(part)
+func newPieceWriter(h *helpers, plan *Plan, part *regionPart, sinks []*cellSink) *pieceWriter {
+	return &pieceWriter{helpers: h, plan: plan, part: part, sinks: sinks}
+}
+
+// merged writes the rows of a merge.
+func (r *pieceWriter) merged(ctx context.Context, m *extsort.Merge) error {
+	return r.run(ctx, mergedPieces{m})
 }
 
 // run writes all pieces.

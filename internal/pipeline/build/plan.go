@@ -29,6 +29,7 @@ type Plan struct {
 	Filter     keygen.Expr // of the records that have rows; nil: all. That of a job's first table is part of each other's
 	Salt       spec.Salt   // the secret of salted(x)
 	Near       Near        // where the files are to be
+	Packed     *Packed     // how rows are unpacked; nil: they are values of slots
 	Tables     []string    // inputs that are tables, as they were given; a run does not say
 
 	slots  []slot // what a record becomes
@@ -36,7 +37,6 @@ type Plan struct {
 	mapped bool   // they need more
 	wide   []int  // columns of the qualifiers that are in records: rows are made of all records of a key
 	timing timing
-	packed *Packed // how rows are unpacked; nil: they are values of slots
 }
 
 // NewPlan makes a plan from a spec, the columns of its inputs, the family's
@@ -138,8 +138,41 @@ func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 
 // fileName is the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
-	if p.packed != nil {
-		return p.packed.FileName(family, region)
+	if p.Packed != nil {
+		return p.Packed.FileName(family, region)
 	}
 	return hfile.Name("%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region))
+}
+
+// Timed reports whether cells have times of their own: a timestamp, a time to live or both. Stamped is of the timestamp, Expires of the time to
+// live.
+func (p *Plan) Timed() bool   { return p.timing.stamp >= 0 || p.timing.ttl >= 0 }
+func (p *Plan) Stamped() bool { return p.timing.stamp >= 0 }
+func (p *Plan) Expires() bool { return p.timing.ttl >= 0 }
+
+// rowPolicy is what becomes of rows of one key when they are merged.
+func (p *Plan) rowPolicy() extsort.Policy {
+	if p.joins() {
+		return extsort.KeepAll // it is about cells
+	}
+	return p.Duplicates
+}
+
+// index reports whether the rows are entries of an index: one of a record has its key in the first table.
+func (p *Plan) index() bool {
+	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
+}
+
+// cellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
+func (p *Plan) cellByCell() bool { return p.Timed() || p.joins() || p.Packed != nil }
+
+// Near gives the server, host:port, of the region that has a row: its files are written on that host. nil: anywhere.
+type Near func(row []byte) string
+
+// Of is the server of a row, empty if it is not known.
+func (n Near) Of(row []byte) string {
+	if n == nil {
+		return ""
+	}
+	return n(row)
 }

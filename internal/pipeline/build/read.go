@@ -14,11 +14,6 @@ import (
 	"bulkload/pkg/source"
 )
 
-// MaxCell is the greatest cell that clients and servers take
-// (hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 2.6.4).
-// A bulk load is not checked by the server, so it is here.
-const MaxCell = 10 << 20
-
 // Sequence numbers are a split's ordinal and an offset, so that they follow
 // the input and name a record's place.
 const offsetBits = 40
@@ -85,23 +80,10 @@ type readWorker struct {
 
 func (r *readers) newWorker() (*readWorker, error) {
 	w := &readWorker{readers: r, reader: r.in.NewReader(), tally: r.counter.Tally()}
-	from := 0
-	for _, p := range r.plans {
-		m, err := newRowMaker(p, from)
-		if err != nil {
-			return nil, err
-		}
-		w.tables = append(w.tables, m)
-		m.first = w.tables[0]
-		if p.ownFilter(r.plans[0]) {
-			if m.filter, err = p.NewFilter(); err != nil {
-				return nil, err
-			}
-		}
-		from += p.Ranges.Len()
-	}
-	findSources(w.tables)
 	var err error
+	if w.tables, err = newRowMakers(r.plans); err != nil {
+		return nil, err
+	}
 	if w.filter, err = r.plans[0].NewFilter(); err != nil {
 		return nil, err
 	}
@@ -148,10 +130,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 	w.got.add(b)
 	if nulls := b.Nulls(); nulls != w.nulls {
 		w.nulls = nulls
-		for _, m := range w.tables {
-			m.kept = m.plan.kept(m.kept[:0], nulls)
-		}
-		findSources(w.tables)
+		setNulls(w.tables, nulls)
 	}
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
@@ -161,10 +140,8 @@ func (w *readWorker) batch(b *source.Batch) error {
 	w.left.Add(w.passed)
 	w.passed = 0
 	for i, m := range w.tables {
-		if m.filter != nil {
-			w.own[i].Add(m.passed)
-			m.passed = 0
-		}
+		w.own[i].Add(m.passed)
+		m.passed = 0
 	}
 	w.budget.Count(int64(b.Rows))
 	w.events.Rows(int64(b.Rows), b.Bytes)
@@ -182,11 +159,7 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		}
 	}
 	for _, m := range w.tables {
-		keep, err := m.filter.Keeps(b, row)
-		if m.passes = !keep; err == nil && keep {
-			err = m.make(b, row)
-		}
-		if err != nil {
+		if err := m.make(b, row); err != nil {
 			return w.bad(b, row, err)
 		}
 	}
@@ -203,14 +176,8 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		if w.skip != nil && w.skip(m.region) {
 			continue
 		}
-		shared, err := false, error(nil)
-		if m.source == last {
-			shared, err = w.out.AddShared(m.region, seq, m.key)
-		}
-		if !shared && err == nil {
-			last, err = m.source, m.add(w.out, seq)
-		}
-		if err != nil {
+		var err error
+		if last, err = m.add(w.out, seq, last); err != nil {
 			return fmt.Errorf("%s: %w", place(w.in, seq), err)
 		}
 	}

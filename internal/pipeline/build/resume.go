@@ -161,7 +161,7 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	for _, f := range files[1:] {
 		record.Others = append(record.Others, f.File)
 	}
-	for _, s := range p.part.rows {
+	for _, s := range p.part.samples() {
 		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
 	}
 	if from > 0 {

@@ -18,16 +18,15 @@ func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take 
 	o.Budget.Reset()
 	var next atomic.Int64
 	err := workers.Run(ctx, o.Workers, func(ctx context.Context, _ int) error {
-		m, err := newRowMaker(plan, 0)
+		tables, err := newRowMakers([]*Plan{plan})
 		if err != nil {
 			return err
 		}
-		m.first = m
 		filter, err := plan.NewFilter()
 		if err != nil {
 			return err
 		}
-		w := keyWorker{maker: m, filter: filter, take: take(), o: o}
+		w := keyWorker{tables: tables, filter: filter, take: take(), o: o}
 		reader := in.NewReader()
 		for split := int(next.Add(1) - 1); split < len(in.Splits()) && ctx.Err() == nil; split = int(next.Add(1) - 1) {
 			if err := reader.Read(ctx, split, w.batch); err != nil {
@@ -48,7 +47,7 @@ func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take 
 
 // keyWorker takes the keys of batches. It belongs to one goroutine.
 type keyWorker struct {
-	maker  *rowMaker
+	tables []*rowMaker // one
 	filter *Filter
 	take   func(key []byte) error
 	o      Options
@@ -58,19 +57,20 @@ type keyWorker struct {
 func (w *keyWorker) batch(b *source.Batch) error {
 	if nulls := b.Nulls(); nulls != w.nulls {
 		w.nulls = nulls
-		w.maker.kept = w.maker.plan.kept(w.maker.kept[:0], nulls)
+		setNulls(w.tables, nulls)
 	}
+	m := w.tables[0]
 	for row := range b.Rows {
 		keep, err := w.filter.Keeps(b, row)
 		if err == nil && keep {
-			err = w.maker.make(b, row)
+			err = m.make(b, row)
 		}
 		switch {
 		case err == nil && !keep:
 		case err != nil:
 			err = w.o.Budget.Reject(RowError(b, row, err))
-		case w.maker.anyCell():
-			err = w.take(w.maker.key)
+		case m.anyCell():
+			err = w.take(m.key)
 		}
 		if err != nil {
 			return err
@@ -79,14 +79,4 @@ func (w *keyWorker) batch(b *source.Batch) error {
 	w.o.Budget.Count(int64(b.Rows))
 	w.o.Events.Rows(int64(b.Rows), b.Bytes)
 	return nil
-}
-
-// anyCell reports whether the row that was made last has a cell: a wide row may get them of other records alone.
-func (m *rowMaker) anyCell() bool {
-	for _, n := range m.lengths[:len(m.plan.slots)] {
-		if n >= 0 {
-			return true
-		}
-	}
-	return false
 }

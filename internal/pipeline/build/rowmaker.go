@@ -35,6 +35,36 @@ type rowMaker struct {
 	region int    // in the sort
 }
 
+// newRowMakers makes one for each table; their regions follow one another in the sort.
+func newRowMakers(plans []*Plan) ([]*rowMaker, error) {
+	var list []*rowMaker
+	from := 0
+	for _, p := range plans {
+		m, err := newRowMaker(p, from)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+		m.first = list[0]
+		if p.ownFilter(plans[0]) {
+			if m.filter, err = p.NewFilter(); err != nil {
+				return nil, err
+			}
+		}
+		from += p.Ranges.Len()
+	}
+	findSources(list)
+	return list, nil
+}
+
+// setNulls says whether the file of the next records has NULL as well as empty texts.
+func setNulls(tables []*rowMaker, nulls bool) {
+	for _, m := range tables {
+		m.kept = m.plan.kept(m.kept[:0], nulls)
+	}
+	findSources(tables)
+}
+
 func newRowMaker(p *Plan, from int) (*rowMaker, error) {
 	program, err := keygen.Compile(p.Key, keygen.Options{Regions: p.Modulus})
 	if err != nil {
@@ -50,9 +80,15 @@ func newRowMaker(p *Plan, from int) (*rowMaker, error) {
 	return m, err
 }
 
-// make makes the row of a record. What it makes is valid until the next call, as far as the batch is. The error says why the
-// record has none.
+// make makes the row of a record, unless the table's own filter leaves it out. What it makes is valid until the next call, as far as the
+// batch is. The error says why the record has none.
 func (m *rowMaker) make(b *source.Batch, row int) error {
+	if m.filter != nil {
+		keep, err := m.filter.Keeps(b, row)
+		if m.passes = !keep; err != nil || !keep {
+			return err
+		}
+	}
 	for i, c := range m.keyCols {
 		m.fields[i] = b.Field(row, c)
 	}
@@ -77,15 +113,21 @@ func (m *rowMaker) make(b *source.Batch, row int) error {
 	return err
 }
 
-// add puts the row that was made last into the sort.
-func (m *rowMaker) add(out *extsort.Writer, seq uint64) error {
+// add puts the row that was made last into the sort, which has got the values of last before, of the same record, and gives the one
+// whose values it has then.
+func (m *rowMaker) add(out *extsort.Writer, seq uint64, last *rowMaker) (*rowMaker, error) {
 	v := m.source
+	if v == last {
+		if shared, err := out.AddShared(m.region, seq, m.key); shared || err != nil {
+			return last, err
+		}
+	}
 	dst, err := out.Add(m.region, seq, m.key, extsort.PayloadSize(v.lengths))
 	if err != nil {
-		return err
+		return last, err
 	}
 	extsort.Fill(dst, v.lengths, v.data, v.offsets)
-	return nil
+	return v, nil
 }
 
 // findSources finds the tables whose rows have the values of an earlier table's, which has a row of every record: these are made once, and held
@@ -105,4 +147,14 @@ func findSources(tables []*rowMaker) {
 // sameValues reports whether the values of both are the bytes of the same columns.
 func (m *rowMaker) sameValues(o *rowMaker) bool {
 	return !m.plan.mapped && !o.plan.mapped && slices.Equal(m.plan.order, o.plan.order) && slices.Equal(m.kept, o.kept)
+}
+
+// anyCell reports whether the row that was made last has a cell: a wide row may get them of other records alone.
+func (m *rowMaker) anyCell() bool {
+	for _, n := range m.lengths[:len(m.plan.slots)] {
+		if n >= 0 {
+			return true
+		}
+	}
+	return false
 }

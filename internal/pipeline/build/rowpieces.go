@@ -27,21 +27,22 @@ type rangePieces struct {
 	rows   int64 // of all of them
 }
 
-// ranges cuts a region whose rows are in memory; nil means that they are not.
-func (w *writers) ranges(r region) *rangePieces {
-	sort, ok := w.sort.(rangedRows)
-	if !ok || r.rows == 0 {
-		return nil
+// ranges writes a region of so many rows, by its number in the sort, if all of them are in memory: it is cut there. done is false if they
+// are not.
+func (r *pieceWriter) ranges(ctx context.Context, sort any, region int, rows, size int64) (done bool, err error) {
+	ranged, ok := sort.(rangedRows)
+	if !ok || rows == 0 {
+		return false, nil
 	}
-	p := &rangePieces{sort: sort, region: w.from + r.i}
-	p.ranges = sort.Ranges(p.region, int(max(pieceBytes/(r.size/r.rows+1), 64)))
+	p := &rangePieces{sort: ranged, region: region}
+	p.ranges = ranged.Ranges(region, int(max(pieceBytes/(size/rows+1), 64)))
 	for _, one := range p.ranges {
 		p.rows += int64(one.Rows())
 	}
 	if p.rows == 0 {
-		return nil
+		return false, nil
 	}
-	return p
+	return true, r.run(ctx, p)
 }
 
 func (p *rangePieces) take() (r extsort.Range, ok bool) {

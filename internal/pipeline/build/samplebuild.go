@@ -293,7 +293,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *P
 		defer func() { err = errors.Join(err, o.Drain()) }()
 		outs = append(outs, o)
 	}
-	sinks, err := plan.newSinks(func(i int) io.Writer { return outs[i] })
+	sinks, err := newSinks(plan, func(i int) io.Writer { return outs[i] })
 	if err != nil {
 		return stats, err
 	}
@@ -316,7 +316,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *P
 		if sink.rows == 0 {
 			continue
 		}
-		one, err := sink.hfile.Finish()
+		one, err := sink.finish()
 		if err != nil {
 			return stats, err
 		}

@@ -3,10 +3,8 @@ package build
 import (
 	"cmp"
 	"context"
-	"io"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 
 	"golang.org/x/sync/errgroup"
@@ -202,69 +199,6 @@ type pendingRegion struct {
 	counts regionCounts
 }
 
-// encode writes the rows of one region into files that do not have their
-// names yet. Each attempt has names of its own: the file of a failed one may
-// still be open to a lease. What failed is given up.
-func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
-	// A worker that has waited for others' files asks the gate after that.
-	if err := w.out.Uploads.Enter(ctx); err != nil {
-		return nil, err
-	}
-	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged, decoder: w.decoder}}
-	defer func() {
-		if err != nil {
-			w.events.Merged(-p.part.taken) // the region is written again
-			p.abort()
-			w.out.Uploads.Leave()
-		}
-	}()
-	if err := progress.Pass(ctx, w.gate); err != nil {
-		return nil, err
-	}
-	for _, family := range w.plan.Families {
-		p.files = append(p.files, w.create(ctx, r, family, attempt))
-	}
-	sinks, err := w.takeSinks(func(i int) io.Writer { return p.files[i].out })
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sinks {
-		if s.row != nil && w.helpers != nil { // a reduce task writes its regions one after the other
-			s.row.Share(w.helpers)
-		}
-	}
-	dups, err := w.encodeRows(ctx, r, &p.part, sinks)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range sinks {
-		stats, err := s.hfile.Finish()
-		if err != nil {
-			return nil, sinkError(err)
-		}
-		f := p.files[i]
-		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
-	}
-	w.giveSinks(sinks)
-	before := w.sort.LeftOut(w.from+r.i) + dups
-	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
-	return p, nil
-}
-
-// create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
-func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
-	name := w.plan.fileName(family.Name, r.i)
-	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.WritingOf(family.Name), name)}
-	if attempt > 0 {
-		p.writing += "." + strconv.Itoa(attempt)
-	}
-	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
-	o := hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size), Near: w.plan.Near.Of(w.plan.Ranges.Start(r.i)), Interim: true}
-	p.sink = &lateWriter{create: func() (hdfsio.Writer, error) { return w.out.Create(ctx, p.writing, o) }}
-	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
-	return p
-}
-
 // abort gives the files up that have no name yet. What stays of them is in
 // _writing, which is removed with all that is in it.
 func (p *pendingRegion) abort() {
@@ -331,7 +265,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	w.digest.Add(p.part.digest)
 	w.sum.Add(p.part.sum)
 	w.times = w.times.Join(p.part.times)
-	w.samples = append(w.samples, p.part.rows...)
+	w.samples = append(w.samples, p.part.samples()...)
 	w.last = time.Now()
 	return w.resume.wrote(files, p, w.from)
 }
@@ -353,26 +287,6 @@ func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
 		return false, err
 	}
 	return true, nil
-}
-
-// blockSize is at least the size of the file to come, or nearly so: then the
-// file is one block and its write needs no change of pipeline. It is not much
-// more, because a DataNode without that much room is passed over.
-func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
-	const unit, most = 1 << 20, 8 << 30
-	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
-	slots := w.plan.slots[f.from:f.to]
-	for _, s := range slots {
-		perCell = max(perCell, int64(24+len(s.qualifier)))
-	}
-	if f.Encoding == hfile.EncodingNone && rows > 0 {
-		perCell += raw / rows / 2 // the key again and again
-	}
-	bound := raw + rows*int64(len(slots))*perCell
-	if f.Compression != hfile.CompressionNone {
-		bound /= 2
-	}
-	return min(bound/unit*unit+4*unit, most)
 }
 
 // Create starts an HFile, whose bytes count.

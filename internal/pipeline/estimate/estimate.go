@@ -197,7 +197,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	if e.Spills {
 		e.MoreMemory = times(s.SortedBytes) + e.Rows*extsort.IndexSize - s.Sort.Memory
 	}
-	e.Memory += s.Forecast.Memory + int64(s.Options.Workers)*max(s.Plan.WriterRoom(), s.Input.ReaderMemory())
+	e.Memory += s.Forecast.Memory + int64(s.Options.Workers)*max(build.WriterRoom(s.Plan), s.Input.ReaderMemory())
 	// A sort of n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {
@@ -208,7 +208,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	// A file is made durable, and its directory when it gets its name.
 	files := 2 * s.FileTime.Seconds() * float64(e.HFiles)
 	busy := parallel(sizes, s.Options.Workers)
-	if s.Plan.Helped() {
+	if build.Helped(s.Plan) {
 		busy = max(busy, helped(sizes, s.Options.Workers))
 	}
 	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / busy)

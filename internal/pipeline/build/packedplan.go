@@ -1,0 +1,47 @@
+package build
+
+import (
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+	"context"
+)
+
+// Packed says how a plan's rows are written if their reader has packed whole cells into the sort, which have
+// timestamps of their own.
+type Packed struct {
+	FileName func(family string, region int) string // of the HFile of a region
+	Decoder  func(notes string) RowDecoder          // for the rows of one region
+	// Locate is that of the [PackedSource], for merges of what parts have read.
+	Locate func(ctx context.Context, err error) error
+}
+
+// A RowDecoder unpacks the rows of one region. It belongs to one goroutine.
+type RowDecoder interface {
+	// Row calls add for each cell of a row, in the order of cells, with the number of its family in the plan. The cell needs neither
+	// row nor family, and is add's until add returns.
+	Row(payload []byte, add func(family int, c *hfile.Cell) error) error
+	// Total is what all rows came to; times are nil if there were none.
+	Total() (sum manifest.RowSum, times *manifest.CellTimes)
+}
+
+// NewPackedPlan makes the plan of packed rows. Its timestamp stands for each clock.
+func NewPackedPlan(table string, key keygen.Expr, families []spec.Family, ranges *partition.Ranges, timestamp int64, duplicates extsort.Policy, how Packed) *Plan {
+	p := &Plan{Table: table, Family: families[0], Ranges: ranges, Key: key, Columns: []string{}, Timestamp: timestamp, Duplicates: duplicates,
+		Packed: &how, timing: timing{stamp: -1, ttl: -1}}
+	for _, f := range families {
+		p.Families = append(p.Families, familySpan{Family: f})
+	}
+	return p
+}
+
+// decoder is what unpacks the rows of a region, nil of rows that are not packed.
+func (p *Plan) decoder(notes string) func() RowDecoder {
+	if p.Packed == nil {
+		return nil
+	}
+	return func() RowDecoder { return p.Packed.Decoder(notes) }
+}

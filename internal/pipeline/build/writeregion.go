@@ -1,0 +1,149 @@
+package build
+
+import (
+	"context"
+	"io"
+	"path"
+	"strconv"
+
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+)
+
+// encode writes the rows of one region into files that do not have their
+// names yet. Each attempt has names of its own: the file of a failed one may
+// still be open to a lease. What failed is given up.
+func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
+	// A worker that has waited for others' files asks the gate after that.
+	if err := w.out.Uploads.Enter(ctx); err != nil {
+		return nil, err
+	}
+	p := &pendingRegion{part: newRegionPart(w.sample, w.events.Merged, w.decoder)}
+	defer func() {
+		if err != nil {
+			w.events.Merged(-p.part.taken) // the region is written again
+			p.abort()
+			w.out.Uploads.Leave()
+		}
+	}()
+	if err := progress.Pass(ctx, w.gate); err != nil {
+		return nil, err
+	}
+	for _, family := range w.plan.Families {
+		p.files = append(p.files, w.create(ctx, r, family, attempt))
+	}
+	sinks, err := w.takeSinks(func(i int) io.Writer { return p.files[i].out })
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sinks {
+		if w.helpers != nil { // a reduce task writes its regions one after the other
+			s.share(w.helpers)
+		}
+	}
+	dups, err := w.encodeRows(ctx, r, &p.part, sinks)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range sinks {
+		stats, err := s.finish()
+		if err != nil {
+			return nil, sinkError(err)
+		}
+		f := p.files[i]
+		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
+	}
+	w.giveSinks(sinks)
+	before := w.sort.LeftOut(w.from+r.i) + dups
+	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
+	return p, nil
+}
+
+// create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
+func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
+	name := w.plan.fileName(family.Name, r.i)
+	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.WritingOf(family.Name), name)}
+	if attempt > 0 {
+		p.writing += "." + strconv.Itoa(attempt)
+	}
+	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
+	o := hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size), Near: w.plan.Near.Of(w.plan.Ranges.Start(r.i)), Interim: true}
+	p.sink = &lateWriter{create: func() (hdfsio.Writer, error) { return w.out.Create(ctx, p.writing, o) }}
+	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
+	return p
+}
+
+// encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
+func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, sinks []*cellSink) (dups int64, err error) {
+	rows := newPieceWriter(w.helpers, w.plan, part, sinks)
+	helped := w.helpers != nil && Helped(w.plan)
+	if helped {
+		if done, err := rows.ranges(ctx, w.sort, w.from+r.i, r.rows, r.size); done {
+			return rows.dups, w.named(err)
+		}
+	}
+	m, finish, err := w.sort.Region(w.from + r.i)
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	if helped {
+		err = rows.merged(ctx, m)
+	} else {
+		_, err = part.encode(ctx, m, w.plan, sinks, nil)
+	}
+	if err != nil {
+		return 0, w.named(readChunks(err))
+	}
+	return m.Duplicates(), finish(part)
+}
+
+// takeSinks makes one for each family, or has those of a region that is encoded serve again.
+func (w *writers) takeSinks(out func(family int) io.Writer) ([]*cellSink, error) {
+	w.mu.Lock()
+	n := len(w.sinks)
+	if n == 0 {
+		w.mu.Unlock()
+		return newSinks(w.plan, out)
+	}
+	sinks := w.sinks[n-1]
+	w.sinks = w.sinks[:n-1]
+	w.mu.Unlock()
+	for i, s := range sinks {
+		s.reset(out(i))
+	}
+	return sinks, nil
+}
+
+// giveSinks takes back those whose files are all finished without an error.
+func (w *writers) giveSinks(sinks []*cellSink) {
+	for _, s := range sinks {
+		if !s.resets() {
+			return
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sinks = append(w.sinks, sinks)
+}
+
+// blockSize is at least the size of the file to come, or nearly so: then the
+// file is one block and its write needs no change of pipeline. It is not much
+// more, because a DataNode without that much room is passed over.
+func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
+	const unit, most = 1 << 20, 8 << 30
+	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
+	qualifiers := w.plan.qualifiers(f)
+	for _, q := range qualifiers {
+		perCell = max(perCell, int64(24+len(q)))
+	}
+	if f.Encoding == hfile.EncodingNone && rows > 0 {
+		perCell += raw / rows / 2 // the key again and again
+	}
+	bound := raw + rows*int64(len(qualifiers))*perCell
+	if f.Compression != hfile.CompressionNone {
+		bound /= 2
+	}
+	return min(bound/unit*unit+4*unit, most)
+}
