@@ -273,22 +273,6 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestUnknownModulusIsRefused(t *testing.T) {
-	s := jobtest.Spec(t, "check")
-	_, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
-	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "the key salt(check_id) + md5hex(check_id) + id needs a modulus for its salt") {
-		t.Fatalf("error is %v", err)
-	}
-	s.Regions = 7
-	if p, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil || p.Modulus != 7 {
-		t.Fatalf("%v", err)
-	}
-	s.Regions, s.Key = 0, "check_id + id"
-	if _, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil {
-		t.Fatalf("a key without a salt needs no modulus: %v", err)
-	}
-}
-
 func TestSpecIsReadStrictly(t *testing.T) {
 	_, err := spec.ParseSpec("job.yaml", []byte("table: check\nkey: id\nkeey: x\n"))
 	if fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), `job file job.yaml:3:1: unknown field "keey"`) {

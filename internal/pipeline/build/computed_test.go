@@ -1,7 +1,6 @@
 package build
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,9 +12,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
-	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
-	"bulkload/pkg/source"
 )
 
 // writeInput writes a file of records as it is given.
@@ -157,47 +154,5 @@ func TestFilterOfRowKeys(t *testing.T) {
 	}))
 	if slices.Sort(keys); !slices.Equal(keys, []string{"a", "c"}) {
 		t.Errorf("%q", keys)
-	}
-}
-
-// TestComputedRowsDoNotAllocate makes the same rows again and again: what they are made in stays.
-func TestComputedRowsDoNotAllocate(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("id,name,amount,day\n")
-	for i := range 1000 {
-		fmt.Fprintf(&b, "%06d, name %d ,%d.%02d,2017-01-%02d\n", i, i, i, i%100, 1+i%28)
-	}
-	s := jobtest.Resolve(t, spec.Spec{Inputs: []string{writeInput(t, "x.csv", b.String())}, Key: "id", Timestamp: 1, Filter: "day < '2017-01-15' and amount > 100", Mapping: spec.Mapping{Cells: []spec.CellSpec{
-		{Expr: "upper(trim(name))", Qualifier: "n"}, {Expr: "multiply(amount, 99999999999999999999.5)", Qualifier: "m", Type: "decimal"}, {Expr: "case when name matches '[0-4]' then substr(name, 2) else null end", Qualifier: "c"}, {Rest: true}}}})
-	in, err := OpenInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{})
-	testcheck.Must(t, err)
-	p, err := NewPlan(s, in.Source.Columns(), jobtest.Family, nil, 1)
-	testcheck.Must(t, err)
-	m, err := newRowMaker(p, 0)
-	testcheck.Must(t, err)
-	filter, err := p.NewFilter()
-	testcheck.Must(t, err)
-	m.first = m
-	kept := 0
-	testcheck.Must(t, in.Source.NewReader().Read(t.Context(), 0, func(b *source.Batch) error {
-		all := func() {
-			kept = 0
-			for row := range b.Rows {
-				if keep, err := filter.Keeps(b, row); err != nil || !keep {
-					continue
-				}
-				if m.make(b, row) == nil {
-					kept++
-				}
-			}
-		}
-		all()
-		if n := testing.AllocsPerRun(3, all); n != 0 && !race.Reduced(t) { // the detector has sync.Pool drop what regexp keeps there
-			t.Errorf("%v allocations of %d rows", n, b.Rows)
-		}
-		return nil
-	}))
-	if kept == 0 {
-		t.Error("no row")
 	}
 }

@@ -296,55 +296,6 @@ func TestPlainMappingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMappingErrors has job files that are refused, all that is wrong at once.
-func TestMappingErrors(t *testing.T) {
-	for _, c := range []struct {
-		yaml string
-		want []string
-	}{
-		{"cells: [{column: a, type: number}, {rest: true, qualifier: x}, {json: true}]\nskip: [a]",
-			[]string{`cell 1 (column a): type "number" is invalid: want one of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
-		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, expr, json and rest"}},
-		{"cells: [{qualifier: q}]", []string{"say one of column"}},
-		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
-		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value of 2 bytes is no whole number`}},
-		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is not a family name`}},
-		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is invalid: want s or ms`}},
-		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
-		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
-	} {
-		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
-		if err == nil {
-			_, err = s.Resolve()
-		}
-		for _, want := range c.want {
-			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", c.yaml, err, want)
-			}
-		}
-	}
-	if _, err := spec.ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); fail.KindOf(err) != fail.Config {
-		t.Errorf("a misspelt field: %v", err)
-	}
-	for _, c := range []struct{ yaml, want string }{
-		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nox"},
-		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nax"},
-		{"cells: [{column: nix}]", `unknown column "nix" (the input has`},
-		{"cells: [{column: id, qualifier: n}, {column: n}]", "two of them are f:n"},
-		{"cell_timestamp: {column: x}\ncell_ttl: {column: y}", `cell_ttl: unknown column "y"`},
-		{"cells: [{column: n, qualifier_from: q}]", `unknown column "q"`},
-		{"skip: [id, n]", "no column is left"},
-	} {
-		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := NewPlan(jobtest.Resolve(t, *s), []string{"id", "n"}, jobtest.Family, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.yaml, err, c.want)
-		}
-	}
-}
-
 // TestBadValues sets records aside whose values cannot be converted.
 func TestBadValues(t *testing.T) {
 	env := jobtest.Env(t)

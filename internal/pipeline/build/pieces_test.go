@@ -2,7 +2,6 @@ package build
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,35 +9,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
-	"bulkload/internal/test/testcheck"
-
-	"github.com/cespare/xxhash/v2"
-	"pgregory.net/rapid"
 )
-
-// TestSamplesOfRanges: rows that come in pieces leave the sample that they leave one by one.
-func TestSamplesOfRanges(t *testing.T) {
-	testcheck.Check(t, func(t *rapid.T) {
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		most := rapid.IntRange(0, 5).Draw(t, "most")
-		longest := rapid.SampledFrom([]int{10, 40_000}).Draw(t, "longest key")
-		want, got := sampler{most: most}, sampler{most: most}
-		for range rapid.IntRange(0, 30).Draw(t, "pieces") {
-			var keys [][]byte
-			var sums []uint64
-			for range r.IntN(20) {
-				key := make([]byte, 1+r.IntN(longest))
-				row := fmt.Append(nil, r.Uint64())
-				want.add(key, row, &rowTime{})
-				keys, sums = append(keys, key), append(sums, xxhash.Sum64(row))
-			}
-			got.addAll(keys, sums)
-		}
-		if fmt.Sprint(got.rows) != fmt.Sprint(want.rows) || most > 0 && got.seen != want.seen {
-			t.Fatalf("%d of %d rows, want %d of %d", len(got.rows), got.seen, len(want.rows), want.seen)
-		}
-	})
-}
 
 // TestRangesCount: one region that several workers merge has the rows, duplicates and records without cells that one worker finds.
 func TestRangesCount(t *testing.T) {

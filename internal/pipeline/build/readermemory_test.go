@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // windowFile is a dump of one record in a zstd file with a window of 64 MiB.
@@ -75,42 +75,5 @@ func TestMemoryOfReadingIsNamedAsThatOfOpening(t *testing.T) {
 	got := o.ReadError(err)
 	if want := fail.With(fail.Input, o.inputMemory(err)); fail.KindOf(got) != fail.Config || got.Error() != want.Error() || !strings.Contains(got.Error(), " for 2 workers") {
 		t.Errorf("%v, kind %d", got, fail.KindOf(got))
-	}
-}
-
-// BenchmarkColumns opens inputs of many columns and makes their plan.
-func BenchmarkColumns(b *testing.B) {
-	for _, n := range []int{5_000, 20_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			names := make([]string, n)
-			for i := range names {
-				names[i] = fmt.Sprintf("column_%05d", i)
-			}
-			s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
-			for b.Loop() {
-				if _, err := NewPlan(jobtest.Resolve(b, s), names, jobtest.Family, nil, 1); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// TestPlanOfManyColumns makes the plan of 20,000 columns, in which every name was once looked up in all others.
-func TestPlanOfManyColumns(t *testing.T) {
-	names := make([]string, 20_000)
-	for i := range names {
-		names[i] = fmt.Sprintf("column_%05d", i)
-	}
-	s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
-	s.Skip = names[10_000:]
-	s.Cells = []spec.CellSpec{{Columns: names[:5_000]}, {Rest: true}}
-	p, err := NewPlan(jobtest.Resolve(t, s), names, jobtest.Family, nil, 1)
-	if err != nil || len(p.slots) != 10_000 {
-		t.Fatal(len(p.slots), err)
-	}
-	s.Columns = append(names[:1:1], names...)
-	if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), `column "column_00000" is named twice`) {
-		t.Errorf("%.200v", err)
 	}
 }

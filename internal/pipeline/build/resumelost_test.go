@@ -1,7 +1,6 @@
 package build
 
 import (
-	"encoding/binary"
 	"maps"
 	"path"
 	"slices"
@@ -101,23 +100,5 @@ func TestFilesOfEarlierAttemptsAreKeptAsTheyWere(t *testing.T) {
 	testcheck.Must(t, r.KeepWritten(t.Context(), Output{FS: fsys, Dir: "/job"}))
 	if !slices.Equal(checkpoint.lost, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("lost are the regions %v, not all: a file of another family is not what it was", checkpoint.lost)
-	}
-}
-
-// TestTimeToLiveIsOfItsRecord: a record has the time to live that it says, and none if it says none, whatever the record before had.
-func TestTimeToLiveIsOfItsRecord(t *testing.T) {
-	p := &Plan{Timestamp: 100, timing: timing{stamp: -1, ttl: 0}}
-	var at rowTime
-	for i, ttl := range []int64{0, 5, 0, 7, 7, 0} {
-		var value []byte
-		expires, tags := int64(0), []byte(nil)
-		if ttl > 0 {
-			value = binary.BigEndian.AppendUint64(nil, uint64(ttl))
-			expires, tags = 100+ttl, append([]byte{0, 9, 8}, value...) // TagType.TTL_TAG_TYPE, in milliseconds
-		}
-		at.read(p, [][]byte{value})
-		if at.stamp != 100 || at.expires != expires || string(at.tags) != string(tags) {
-			t.Errorf("record %d lives %d ms: it expires at %d with tags %x, not at %d with %x", i, ttl, at.expires, at.tags, expires, tags)
-		}
 	}
 }

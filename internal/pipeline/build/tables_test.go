@@ -272,43 +272,6 @@ func TestTablesOfTheSameValues(t *testing.T) {
 	}
 }
 
-// TestTablesOfOneSource tests which tables share encoded values.
-func TestTablesOfOneSource(t *testing.T) {
-	j := jobtest.Resolve(t, spec.Spec{Table: "a", Inputs: []string{"x"}, Columns: tablesColumns, Key: "id", Tables: []spec.TableSpec{
-		{Table: "b", Key: "rule + id"}, {Table: "c", Key: "id", Columns: []string{"rule", "day"}}, {Table: "d", Key: "id", Empty: "store"},
-		{Table: "e", Key: "day + id", Family: "g"}, {Table: "f", Key: "id", Columns: []string{"day", "rule"}},
-		{Table: "g", Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "life", Type: "long"}, {Rest: true}}}}, {Index: "i", Table: "h", Key: "day + id"}}})
-	var makers []*rowMaker
-	for _, target := range j.Targets() {
-		p, err := NewPlan(target.Job, tablesColumns, spec.DefaultFamily(target.FamilyName()), nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := newRowMaker(p, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		makers = append(makers, m)
-	}
-	sources := func(nulls bool) (list []int) {
-		for _, m := range makers {
-			m.kept = m.plan.kept(m.kept[:0], nulls)
-		}
-		findSources(makers)
-		for _, m := range makers {
-			list = append(list, slices.Index(makers, m.source))
-		}
-		return list
-	}
-	if got, want := sources(false), []int{0, 0, 2, 3, 0, 2, 6, 7}; !slices.Equal(got, want) {
-		t.Errorf("sources %v, want %v", got, want)
-	}
-	// Where there is NULL as well as empty texts, these are stored by default, too.
-	if got, want := sources(true), []int{0, 0, 2, 0, 0, 2, 6, 7}; !slices.Equal(got, want) {
-		t.Errorf("sources %v with NULL, want %v", got, want)
-	}
-}
-
 // TestTablesShareBadRecords sets a record aside that has no row in one table: no other table has one of it, and what is
 // written adds up.
 func TestTablesShareBadRecords(t *testing.T) {

@@ -1,0 +1,47 @@
+package build
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestHelpersDoWhatTheyTook: each thing once, also what is queued when the last
+// worker with a region leaves, and no more is taken than helpers may have to do.
+func TestHelpersDoWhatTheyTook(t *testing.T) {
+	const n, writers = 5, 2
+	h := newHelpers(n)
+	var did, given atomic.Int64
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if i >= writers {
+				h.help()
+				return
+			}
+			for h.Count() < n-writers {
+				if h.Count() == 0 && h.Do(func() {}) {
+					given.Add(1) // a helper came meanwhile
+					did.Add(1)
+				}
+			}
+			for range 1000 {
+				if h.Do(func() { did.Add(1) }) {
+					given.Add(1)
+				}
+				if q := h.queued.Load(); q > queuedEach*n {
+					t.Errorf("%d things are queued", q)
+				}
+			}
+			if i == 0 {
+				h.leave() // it failed
+			} else {
+				h.help()
+			}
+		})
+	}
+	wg.Wait()
+	if did.Load() != given.Load() || given.Load() == 0 {
+		t.Errorf("%d things were done of %d", did.Load(), given.Load())
+	}
+}
