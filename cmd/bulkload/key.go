@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
@@ -65,7 +65,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	k := build.KeyOptions{Unique: o.unique}
+	k := cells.KeyOptions{Unique: o.unique}
 	if o.splits != "" {
 		if k.Splits, err = readSplits(o.splits); err != nil {
 			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
@@ -86,7 +86,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 		columns = append(columns, first...)
 	}
 	in.FieldsPerRecord = len(columns)
-	m, err := build.NewKeyMaker(spec, columns, k)
+	m, err := cells.NewKeyMaker(spec, columns, k)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 type keyWriter struct {
 	g       *globals
 	out     *bufio.Writer
-	m       *build.KeyMaker
+	m       *cells.KeyMaker
 	explain bool
 }
 
@@ -181,7 +181,7 @@ func (w *keyWriter) one(record [][]byte) error {
 	return nil
 }
 
-func bounds(r *build.RegionOfKeys) string {
+func bounds(r *cells.RegionOfKeys) string {
 	text := ""
 	if r.Start != "" {
 		text += " from " + r.Start

@@ -9,7 +9,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -174,8 +174,8 @@ func few(list []string) string {
 }
 
 // BuildPlan is the recorded plan again, with the secret that the journal does not have.
-func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*build.Plan, error) {
-	w := &build.Plan{Salt: salt, Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
+func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*cells.Plan, error) {
+	w := &cells.Plan{Salt: salt, Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
 	if p.Empty != emptyByFile {
 		w.Empty = p.Empty

@@ -24,6 +24,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
@@ -477,7 +478,7 @@ func buildWide(ctx context.Context, t testing.TB, env *cluster.Env, input string
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
+	p, err := cells.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

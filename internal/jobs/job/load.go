@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/pipeline/upload"
@@ -120,7 +121,7 @@ func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 
 // copyFile copies one file of another output into this one. The bytes that are
 // sent are those that were proven, and those that are read back.
-func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near build.Near, load LoadOptions) error {
+func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, near cells.Near, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)
 	if err != nil {

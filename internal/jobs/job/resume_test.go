@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
@@ -67,7 +68,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(jobtest.Resolve(t, b.spec), input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
+	plan, err := cells.NewPlan(jobtest.Resolve(t, b.spec), input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

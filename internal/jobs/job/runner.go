@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/keygen/rowkey"
@@ -35,7 +36,7 @@ type run struct {
 	fresh   *freshTable // nil: the job loads the table that it names
 	targets []*target   // all that the job fills, in the order of loading; of the first spec, facts and work are these too
 
-	work    *build.Plan
+	work    *cells.Plan
 	streams *build.Streams
 	input   *build.Input // nil: a stream or a table's snapshot is gone, which is not needed any more
 	stage   *stage
@@ -99,7 +100,7 @@ func (j *run) plan(ctx context.Context) error {
 		}
 		return j.moveStaging(ctx, *old)
 	}
-	if j.work, err = build.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
+	if j.work, err = cells.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err
 	}
 	j.work.WarnKey(j.o.Events)

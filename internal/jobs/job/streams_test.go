@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
@@ -79,7 +80,7 @@ func (b *streamJob) plan(j *run) error {
 // build builds up to so many files; 0: all.
 func (b *streamJob) build(j *run, stopAfter int) (*manifest.Manifest, error) {
 	b.t.Helper()
-	plan, err := build.NewPlan(j.spec, j.input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
+	plan, err := cells.NewPlan(j.spec, j.input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
 	if err != nil {
 		b.t.Fatal(err)
 	}

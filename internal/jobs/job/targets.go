@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
 )
@@ -21,7 +22,7 @@ type target struct {
 	number   int // in the order of loading, from 0
 	facts    *cluster.Facts
 	families []spec.Family // as the job has them
-	plan     *build.Plan
+	plan     *cells.Plan
 	stage    *stage // where its files are
 }
 
@@ -98,7 +99,7 @@ func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (
 	j.targets[0].plan = j.work
 	for i := range records {
 		r, t := &records[i], j.targets[i+1]
-		if t.plan, err = build.NewPlan(t.Job, j.work.Columns, t.families[0], t.facts.Splits, j.work.Timestamp, t.families[1:]...); err != nil {
+		if t.plan, err = cells.NewPlan(t.Job, j.work.Columns, t.families[0], t.facts.Splits, j.work.Timestamp, t.families[1:]...); err != nil {
 			return fmt.Errorf("table %s: %w", t.Table, err)
 		}
 		t.plan.WarnKey(j.o.Events)

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
 )
@@ -155,7 +156,7 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 }
 
 // filter is the job's.
-func (r *reading) filter() (*build.Filter, error) {
+func (r *reading) filter() (*cells.Filter, error) {
 	f := r.job.RowFilter()
 	if f == nil {
 		return nil, nil
@@ -164,7 +165,7 @@ func (r *reading) filter() (*build.Filter, error) {
 	if err := keygen.CheckValue(f, columns); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	p := &build.Plan{Columns: columns, Filter: f, Timestamp: r.job.Timestamp}
+	p := &cells.Plan{Columns: columns, Filter: f, Timestamp: r.job.Timestamp}
 	if p.Timestamp == 0 {
 		p.Timestamp = r.now.UnixMilli()
 	}
@@ -176,7 +177,7 @@ func (r *reading) filter() (*build.Filter, error) {
 }
 
 // rows are those of a batch that the filter leaves.
-func (r *reading) rows(rows []int, b *source.Batch, f *build.Filter, again bool) ([]int, error) {
+func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool) ([]int, error) {
 	for row := range b.Rows {
 		keep, err := f.Keeps(b, row)
 		switch {

@@ -67,7 +67,7 @@ func (e *Export) of(family string, start, end []byte) (files []File) {
 
 // cells walks the export's cells of one family in a range of rows. It belongs to
 // one goroutine, and must be closed.
-type cells struct {
+type cellScan struct {
 	ctx   context.Context
 	fs    hdfsio.FS
 	files []File // that are left
@@ -78,13 +78,13 @@ type cells struct {
 	cell  *hfile.Cell // nil at the end
 }
 
-// cells stands before the first cell of a range: see [cells.to].
-func (e *Export) cells(ctx context.Context, family string, start, end []byte) *cells {
-	return &cells{ctx: ctx, fs: e.FS, files: e.of(family, start, end), start: start}
+// cells stands before the first cell of a range: see [cellScan.to].
+func (e *Export) cells(ctx context.Context, family string, start, end []byte) *cellScan {
+	return &cellScan{ctx: ctx, fs: e.FS, files: e.of(family, start, end), start: start}
 }
 
 // next moves to the next cell, whose slices are valid until the next call.
-func (c *cells) next() error {
+func (c *cellScan) next() error {
 	for {
 		if c.scan != nil {
 			if c.scan.Next() {
@@ -111,7 +111,7 @@ func (c *cells) next() error {
 	}
 }
 
-func (c *cells) begin(f File) error {
+func (c *cellScan) begin(f File) error {
 	in, err := c.fs.Open(c.ctx, f.Path)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *cells) begin(f File) error {
 }
 
 // toRow moves to the first cell of the row, or after it. has says whether there is one.
-func (c *cells) toRow(row []byte) (has bool, err error) {
+func (c *cellScan) toRow(row []byte) (has bool, err error) {
 	for c.cell != nil && bytes.Compare(c.cell.Row, row) < 0 {
 		if err := c.next(); err != nil {
 			return false, err
@@ -148,7 +148,7 @@ func (c *cells) toRow(row []byte) (has bool, err error) {
 }
 
 // toColumn does the same within the row, for columns in their order.
-func (c *cells) toColumn(row, qualifier []byte) (has bool, err error) {
+func (c *cellScan) toColumn(row, qualifier []byte) (has bool, err error) {
 	for c.cell != nil {
 		order := bytes.Compare(c.cell.Row, row)
 		if order == 0 {
@@ -164,7 +164,7 @@ func (c *cells) toColumn(row, qualifier []byte) (has bool, err error) {
 	return false, nil
 }
 
-func (c *cells) close() error {
+func (c *cellScan) close() error {
 	if c.open == nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/tablesource"
 )
 
@@ -41,7 +42,7 @@ func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOpti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	plan, err := build.NewPlan(s, in.Source.Columns(), families[0], facts.Splits, time.Now().UnixMilli(), families[1:]...)
+	plan, err := cells.NewPlan(s, in.Source.Columns(), families[0], facts.Splits, time.Now().UnixMilli(), families[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOpti
 const keyBatch = 1024
 
 // read takes the keys of all of the input.
-func (s *keySet) read(ctx context.Context, plan *build.Plan, in *build.Input, o build.Options) error {
+func (s *keySet) read(ctx context.Context, plan *cells.Plan, in *build.Input, o build.Options) error {
 	var mu sync.Mutex
 	var rest []*[]uint64 // what workers still have when they end
 	err := build.RowKeys(ctx, plan, in.Source, o, func() func(key []byte) error {

@@ -90,12 +90,12 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 // regionReading is the row that is being read of a region.
 type regionReading struct {
 	survey *Survey
-	cells  []*cells // of each family of the snapshot
-	whole  []bool   // families whose every older cell gets one
-	marked []bool   // families of the row that get a marker
-	lost   bool     // it has a cell in a column that the export does not write
-	any    bool     // a row was begun
-	has    bool     // the export has it
+	cells  []*cellScan // of each family of the snapshot
+	whole  []bool      // families whose every older cell gets one
+	marked []bool      // families of the row that get a marker
+	lost   bool        // it has a cell in a column that the export does not write
+	any    bool        // a row was begun
+	has    bool        // the export has it
 }
 
 func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc *snapshot.Scan, e *Export, o Options) (_ *Survey, err error) {

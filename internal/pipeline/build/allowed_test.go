@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
@@ -84,7 +85,7 @@ func TestRefusedBuildLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := NewPlan(s, in.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
+		p, err := cells.NewPlan(s, in.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -72,7 +73,7 @@ func (o Options) allowed() error {
 
 // SortMemory is the sort's part of the budget: what the workers of either
 // pass leave of it.
-func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
+func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
 	room := in.ReaderMemory()
 	for _, p := range plans {
 		room = max(room, WriterRoom(p)) // a worker writes one region at a time
@@ -101,19 +102,19 @@ func (o Options) newFloor() *strings.Builder {
 }
 
 // sortOptions are those of one sort for all tables, whose regions follow one another in it, but for the memory.
-func sortOptions(o Options, plans []*Plan) extsort.Options {
+func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 	for _, p := range plans {
 		for i := range p.Ranges.Len() {
-			so.Shared, so.Policies = append(so.Shared, p.Ranges.Shared(i)), append(so.Policies, p.rowPolicy())
+			so.Shared, so.Policies = append(so.Shared, p.Ranges.Shared(i)), append(so.Policies, p.RowPolicy())
 		}
 	}
 	so.Regions, so.Displaced = len(so.Shared), o.displaced(plans)
-	loses := slices.Contains([]extsort.Policy{extsort.KeepFirst, extsort.KeepLast}, plans[0].rowPolicy())
-	if loses && slices.ContainsFunc(plans[1:], (*Plan).index) {
+	loses := slices.Contains([]extsort.Policy{extsort.KeepFirst, extsort.KeepLast}, plans[0].RowPolicy())
+	if loses && slices.ContainsFunc(plans[1:], (*cells.Plan).IsIndex) {
 		so.Leading = plans[0].Ranges.Len()
 		for _, p := range plans {
-			so.Follows = append(so.Follows, slices.Repeat([]bool{p.index()}, p.Ranges.Len())...)
+			so.Follows = append(so.Follows, slices.Repeat([]bool{p.IsIndex()}, p.Ranges.Len())...)
 		}
 	}
 	return so
@@ -122,7 +123,7 @@ func sortOptions(o Options, plans []*Plan) extsort.Options {
 // Run reads all of the input and writes an HFile for every region and family
 // that has rows. It leaves nothing under a final name unless the whole input was read
 // without an error; what a failed build has written is removed.
-func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Options) (*manifest.Manifest, error) {
+func Run(ctx context.Context, plan *cells.Plan, in *source.Input, out Output, o Options) (*manifest.Manifest, error) {
 	m, err := RunTables(ctx, []Table{{plan, out}}, in, o)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ type rowSource interface {
 // inputRows are the rows of an input's records.
 type inputRows struct {
 	in    *source.Input
-	plans []*Plan
+	plans []*cells.Plan
 	o     Options
 }
 
@@ -211,7 +212,7 @@ func run(ctx context.Context, tables []Table, rows rowSource, memory int64, o Op
 }
 
 // readAndSort is pass 1. Bad records are in their file when it is noted as done.
-func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
+func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
 	tellExtent(ctx, in, o.Events)

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 )
@@ -15,8 +16,8 @@ import (
 // cellSink is the HFile of one family while rows are written to it: by
 // templates if all cells have one time, else cell by cell.
 type cellSink struct {
-	plan   *Plan
-	family familySpan
+	plan   *cells.Plan
+	family cells.FamilySpan
 	hfile  interface{ Finish() (hfile.Stats, error) }
 	row    *hfile.RowWriter
 	cell   *hfile.Writer
@@ -25,21 +26,21 @@ type cellSink struct {
 	rows   int64 // that have a cell in the family
 }
 
-func newSink(p *Plan, f familySpan, out io.Writer) (*cellSink, error) {
-	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
+func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*cellSink, error) {
+	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.Qualifiers(f)}
 	var err error
-	if p.cellByCell() {
-		s.cell, err = hfile.NewWriter(out, p.hfileOptions(f.Family))
+	if p.CellByCell() {
+		s.cell, err = hfile.NewWriter(out, p.HFileOptions(f.Family))
 		s.hfile = s.cell
 	} else {
-		s.row, err = hfile.NewRowWriter(out, p.hfileOptions(f.Family), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
+		s.row, err = hfile.NewRowWriter(out, p.HFileOptions(f.Family), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
 		s.hfile = s.row
 	}
 	return s, err
 }
 
 // newSinks makes one for each family.
-func newSinks(p *Plan, out func(family int) io.Writer) ([]*cellSink, error) {
+func newSinks(p *cells.Plan, out func(family int) io.Writer) ([]*cellSink, error) {
 	var sinks []*cellSink
 	for i, f := range p.Families {
 		s, err := newSink(p, f, out(i))
@@ -69,8 +70,8 @@ func (s *cellSink) share(h *helpers) {
 func (s *cellSink) finish() (hfile.Stats, error) { return s.hfile.Finish() }
 
 // append adds the family's cells of a row; values are those of all slots.
-func (s *cellSink) append(key []byte, values [][]byte, at *rowTime) error {
-	values = values[s.family.from:s.family.to]
+func (s *cellSink) append(key []byte, values [][]byte, at *cells.RowTime) error {
+	values = values[s.family.From:s.family.To]
 	if !hasCell(values) {
 		return nil
 	}
@@ -78,7 +79,7 @@ func (s *cellSink) append(key []byte, values [][]byte, at *rowTime) error {
 	if s.row != nil {
 		return s.row.AppendRow(key, values)
 	}
-	c := hfile.Cell{Row: key, Family: s.name, Timestamp: at.stamp, Type: hfile.Put, Tags: at.tags}
+	c := hfile.Cell{Row: key, Family: s.name, Timestamp: at.Stamp, Type: hfile.Put, Tags: at.Tags}
 	for i, v := range values {
 		if v == nil {
 			continue
@@ -103,10 +104,10 @@ func hasCell(values [][]byte) bool {
 // regionPart is what one region adds to the job's totals.
 type regionPart struct {
 	digest  manifest.Digest
-	sum     manifest.RowSum     // of packed rows
-	decoder func() RowDecoder   // of packed rows
-	dups    int64               // cells left out of rows of several records
-	times   *manifest.CellTimes // nil where the job's time is every cell's
+	sum     manifest.RowSum         // of packed rows
+	decoder func() cells.RowDecoder // of packed rows
+	dups    int64                   // cells left out of rows of several records
+	times   *manifest.CellTimes     // nil where the job's time is every cell's
 	sampler
 
 	joined  int64 // records of wide rows that are not the first of their row
@@ -119,7 +120,7 @@ type regionPart struct {
 }
 
 // newRegionPart remembers so many rows, and calls merged with further rows now and then.
-func newRegionPart(samples int, merged func(rows int64), decoder func() RowDecoder) regionPart {
+func newRegionPart(samples int, merged func(rows int64), decoder func() cells.RowDecoder) regionPart {
 	return regionPart{sampler: sampler{most: samples}, merged: merged, decoder: decoder}
 }
 
@@ -163,17 +164,17 @@ func (p *regionPart) add(n int64) {
 
 // encode appends the merged rows to the HFiles of their families: all of them, or until stop says so, which is asked now and then. It
 // gives true if there may be more.
-func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink, stop func() bool) (more bool, err error) {
-	if plan.joins() {
+func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*cellSink, stop func() bool) (more bool, err error) {
+	if plan.Joins() {
 		return false, p.encodeWide(ctx, m, plan, sinks)
 	}
 	if plan.Packed != nil {
 		return false, p.encodePacked(ctx, m, plan, sinks)
 	}
-	values := make([][]byte, plan.values())
-	slots := values[:len(plan.slots)]
-	var at rowTime
-	var form RowForm
+	values := make([][]byte, plan.NumValues())
+	slots := values[:len(plan.Slots)]
+	var at cells.RowTime
+	var form cells.RowForm
 	n := 0
 	for ; ; n++ {
 		if stop != nil && n > 0 && n%ReportEvery == 0 && stop() {
@@ -201,8 +202,8 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 		}
 		row := m.Row()
 		if plan.Timed() {
-			at.read(plan, values)
-			p.times = p.times.Join(&manifest.CellTimes{Min: at.stamp, Max: at.stamp, Expires: at.expires})
+			at.Read(plan, values)
+			p.times = p.times.Join(&manifest.CellTimes{Min: at.Stamp, Max: at.Stamp, Expires: at.Expires})
 			if plan.Expires() { // which servers do not give
 				row = form.Append(m.Key(), values[:len(values)-1])
 			}
@@ -231,7 +232,7 @@ func sinkError(err error) error {
 }
 
 // encodePacked is encode for packed rows.
-func (p *regionPart) encodePacked(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
+func (p *regionPart) encodePacked(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*cellSink) error {
 	rows := p.decoder()
 	last := -1 // family of the cell before in the row
 	add := func(family int, c *hfile.Cell) error {
@@ -271,9 +272,9 @@ func (p *regionPart) encodePacked(ctx context.Context, m *extsort.Merge, plan *P
 const writerRoom = 5 << 20
 
 // WriterRoom is what a worker of pass 2 needs for the plan's families.
-func WriterRoom(p *Plan) int64 {
+func WriterRoom(p *cells.Plan) int64 {
 	room := int64(len(p.Families)) * writerRoom
-	if p.joins() {
+	if p.Joins() {
 		room += maxWideRow
 	}
 	return room

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -45,8 +46,8 @@ type wideCell struct {
 }
 
 // encodeWide is encode for plans whose rows are made of all records of a key.
-func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
-	w := &wideRow{values: make([][]byte, plan.values())}
+func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*cellSink) error {
+	w := &wideRow{values: make([][]byte, plan.NumValues())}
 	var form []byte
 	n := 0
 	for more := true; more; n++ {
@@ -89,7 +90,7 @@ func (w *wideRow) add(m *extsort.Merge) error {
 }
 
 // writeWide writes the row that was gathered; form is a buffer for its digest.
-func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form []byte) ([]byte, error) {
+func (p *regionPart) writeWide(w *wideRow, plan *cells.Plan, sinks []*cellSink, form []byte) ([]byte, error) {
 	if err := w.sort(plan); err != nil {
 		return form, err
 	}
@@ -102,7 +103,7 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 		p.noCells++
 		return form, nil
 	}
-	var first rowTime
+	var first cells.RowTime
 	form = AppendWideKey(form, w.key)
 	for i, f := range plan.Families {
 		has := false
@@ -115,8 +116,8 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 			if plan.Timed() {
 				p.times = p.times.Join(&manifest.CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
 			}
-			if c.expires != 0 && (first.expires == 0 || c.expires < first.expires) {
-				first.expires = c.expires
+			if c.expires != 0 && (first.Expires == 0 || c.expires < first.Expires) {
+				first.Expires = c.expires
 			}
 			cell := hfile.Cell{Row: w.key, Family: sinks[i].name, Qualifier: c.qualifier, Timestamp: c.stamp, Type: hfile.Put, Value: c.value, Tags: c.tags}
 			if err := sinks[i].cell.Append(&cell); err != nil {
@@ -134,40 +135,40 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 
 // sort takes the records apart into cells in the order of family and
 // qualifier, those of one place in input order, versions the newest first.
-func (w *wideRow) sort(plan *Plan) error {
+func (w *wideRow) sort(plan *cells.Plan) error {
 	w.cells = w.cells[:0]
 	const tagSize = 2 + 1 + 8
 	w.tags = slices.Grow(w.tags[:0], tagSize*len(w.records))
-	var at rowTime
+	var at cells.RowTime
 	from := 0
 	for _, r := range w.records {
 		if err := extsort.Values(w.data[from:r.end], w.values); err != nil {
 			return err
 		}
 		from = r.end
-		at.read(plan, w.values)
+		at.Read(plan, w.values)
 		n := len(w.tags)
-		w.tags = append(w.tags, at.tags...)
+		w.tags = append(w.tags, at.Tags...)
 		tags := w.tags[n:]
-		family, wide := 0, len(plan.slots)
-		for i := range plan.slots {
-			s := &plan.slots[i]
-			if i >= plan.Families[family].to {
+		family, wide := 0, len(plan.Slots)
+		for i := range plan.Slots {
+			s := &plan.Slots[i]
+			if i >= plan.Families[family].To {
 				family++
 			}
-			qualifier := s.name
-			if s.qualifierOf >= 0 {
+			qualifier := s.Name
+			if s.QualifierOf >= 0 {
 				qualifier = w.values[wide]
 				wide++
 			}
 			if w.values[i] != nil {
-				w.cells = append(w.cells, wideCell{family, qualifier, w.values[i], tags, at.stamp, at.expires, r.seq})
+				w.cells = append(w.cells, wideCell{family, qualifier, w.values[i], tags, at.Stamp, at.Expires, r.seq})
 			}
 		}
 	}
 	slices.SortStableFunc(w.cells, func(a, b wideCell) int {
 		c := cmp.Or(a.family-b.family, bytes.Compare(a.qualifier, b.qualifier))
-		if c == 0 && plan.versions() {
+		if c == 0 && plan.KeepsVersions() {
 			c = cmp.Compare(b.stamp, a.stamp)
 		}
 		return c
@@ -177,7 +178,7 @@ func (w *wideRow) sort(plan *Plan) error {
 
 // decide leaves one cell of each place, or as many versions as the family keeps. Equal ones are not duplicates: what
 // does not follow from the qualifier comes with every record of a key.
-func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
+func (w *wideRow) decide(plan *cells.Plan) (dups int64, err error) {
 	kept := w.cells[:0]
 	versions := 0 // of the place
 	for _, c := range w.cells {
@@ -187,7 +188,7 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 			continue
 		}
 		k := &kept[last]
-		if plan.versions() && k.stamp != c.stamp {
+		if plan.KeepsVersions() && k.stamp != c.stamp {
 			if versions++; versions <= plan.Families[c.family].Versions {
 				kept = append(kept, c)
 			} else {

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 )
@@ -140,7 +141,7 @@ func TestFilterOfRowKeys(t *testing.T) {
 	s := jobtest.Resolve(t, spec.Spec{Inputs: []string{writeInput(t, "x.csv", "id,n\na,1\nb,2\nc,3\n,2\n")}, Key: "id", Timestamp: 1, Filter: "n != '2'"})
 	in, err := OpenInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{})
 	testcheck.Must(t, err)
-	p, err := NewPlan(s, in.Source.Columns(), jobtest.Family, nil, 1)
+	p, err := cells.NewPlan(s, in.Source.Columns(), jobtest.Family, nil, 1)
 	testcheck.Must(t, err)
 	var mu sync.Mutex
 	var keys []string

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -41,7 +42,7 @@ func (k *Input) refuseTables() error {
 func (w WrittenRecord) losers() bool { return w.Dups > 0 || w.Records == 0 }
 
 // displaced are the lists of the sort for the duplicates of each table.
-func (o Options) displaced(plans []*Plan) (lists []int) {
+func (o Options) displaced(plans []*cells.Plan) (lists []int) {
 	if o.Duplicates == nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (r inputRows) duplicates(ctx context.Context, sorter *extsort.Sorter, all [
 			return r.explain(err)
 		}
 		// Of an index entries are left out, too, whose records lost in the first table.
-		if n := int64(len(lost)); n != all[i].Duplicates && !r.plans[i].index() {
+		if n := int64(len(lost)); n != all[i].Duplicates && !r.plans[i].IsIndex() {
 			return ofTable(r.plans, i, fail.Errorf(fail.Unexpected, "%d duplicates were left out, and %d are known; nothing was loaded (a fault of bulkload or of this machine: report it)", all[i].Duplicates, n))
 		}
 		if len(lost) == 0 {

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
@@ -184,7 +185,7 @@ func (k *Input) tables(s spec.Job) (names []string) {
 }
 
 // startOf is what is known when a build alone begins.
-func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
+func (k *Input) startOf(p *cells.Plan, spec spec.Job) progress.Start {
 	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
 	k.AddTo(&s)
@@ -193,7 +194,7 @@ func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 
 // Build is [Run] with the file of bad records around it. The file is written
 // for a job that failed too: it says why.
-func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
+func (k *Input) Build(ctx context.Context, plan *cells.Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := k.BuildTables(ctx, []Table{{plan, out}}, w, sample, resume)
 	if err != nil {
 		return nil, err

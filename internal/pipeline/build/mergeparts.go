@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -121,7 +122,7 @@ func lackingOf(parts []*PartRead) []string {
 
 // Assemble makes the manifests of a build, one of each table, from what all parts have read and what was written of all regions: of each
 // merge what it made of each table.
-func Assemble(plans []*Plan, parts []*PartRead, written [][]*Written, allowEmpty bool) ([]*manifest.Manifest, error) {
+func Assemble(plans []*cells.Plan, parts []*PartRead, written [][]*Written, allowEmpty bool) ([]*manifest.Manifest, error) {
 	all := make([]*manifest.Manifest, len(plans))
 	for t, plan := range plans {
 		var own []*Written
@@ -140,7 +141,7 @@ func Assemble(plans []*Plan, parts []*PartRead, written [][]*Written, allowEmpty
 }
 
 // assemble makes the manifest of one table.
-func assemble(plan *Plan, totals sortTotals, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
+func assemble(plan *cells.Plan, totals sortTotals, written []*Written, allowEmpty bool) (*manifest.Manifest, error) {
 	w := &writers{plan: plan}
 	var took time.Duration
 	for _, p := range written {
@@ -193,7 +194,7 @@ func totalsOf(parts []*PartRead) (t sortTotals) {
 
 // partRows are the rows of all runs.
 type partRows struct {
-	plans   []*Plan
+	plans   []*cells.Plan
 	runs    []PartRun
 	regions []partRegion
 }
@@ -205,7 +206,7 @@ type partRegion struct {
 	expect               map[uint32]chunk.Counts
 }
 
-func newPartRows(plans []*Plan, runs []PartRun) *partRows {
+func newPartRows(plans []*cells.Plan, runs []PartRun) *partRows {
 	p := &partRows{plans: plans, runs: runs, regions: make([]partRegion, RegionsOf(plans))}
 	for i, run := range runs {
 		for _, r := range run.Read.Regions {
@@ -246,12 +247,12 @@ func (p *partRows) Region(region int) (*extsort.Merge, func(*regionPart) error, 
 
 // mergeChunks merges the chunks of a region, by its ordinal in the sort. What was written is held to them: all of their rows, whose sum is asked
 // for at the end.
-func mergeChunks(plans []*Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*regionPart) error, error) {
+func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*regionPart) error, error) {
 	t, region := tableOf(plans, ordinal)
 	plan, left := plans[t], manifest.Digest{}
 	ranges := plan.Ranges
 	m, err := r.Merge(ordinal, chunk.RegionOptions{Bounds: chunk.Bounds{Start: ranges.Start(region), End: ranges.End(region)}, Shared: ranges.Shared(region),
-		Duplicates: plan.rowPolicy(), Expect: expect, LeftOut: func(row []byte) { left.AddRow(row, 0) }})
+		Duplicates: plan.RowPolicy(), Expect: expect, LeftOut: func(row []byte) { left.AddRow(row, 0) }})
 	if err != nil {
 		return nil, nil, readChunks(err)
 	}
@@ -260,7 +261,7 @@ func mergeChunks(plans []*Plan, r *chunk.Reader, ordinal int, expect map[uint32]
 			return readChunks(err)
 		}
 		want, of := sum(m.Counts())
-		if plain := !plan.joins() && !plan.Expires() && plan.Packed == nil; plain && part.digest.Sum+left.Sum != want {
+		if plain := !plan.Joins() && !plan.Expires() && plan.Packed == nil; plain && part.digest.Sum+left.Sum != want {
 			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: rows written and left out have sum %016x, %s have %016x; nothing was loaded (a fault of bulkload or of this machine: report it)",
 				region, part.digest.Sum+left.Sum, of, want))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -98,7 +99,7 @@ func (c noCheckpoint) Lost(l LostRecord) error        { c.done.Lose(l); return n
 
 // streamRows are the rows of a stream of chunks, region after region.
 type streamRows struct {
-	plans  []*Plan
+	plans  []*cells.Plan
 	reader *chunk.Reader
 	merged chunk.Counts // of the region that was merged last
 }
@@ -116,7 +117,7 @@ func (s *streamRows) Region(region int) (*extsort.Merge, func(*regionPart) error
 
 // AssembleStreams holds what was written of streams, of each the outcome of all tables, to what the parts have read, region by region, and
 // makes the manifests of the whole. The regions' records are those of one build. A part's rows that came to no stream, or twice, are an error.
-func AssembleStreams(plans []*Plan, parts []*PartRead, streams [][]*Streamed, allowEmpty bool) ([]*manifest.Manifest, []WrittenRecord, error) {
+func AssembleStreams(plans []*cells.Plan, parts []*PartRead, streams [][]*Streamed, allowEmpty bool) ([]*manifest.Manifest, []WrittenRecord, error) {
 	read := make([]PartRegion, RegionsOf(plans))
 	for i, p := range parts {
 		if err := p.Check(plans); err != nil {

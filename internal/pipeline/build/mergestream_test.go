@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/test/race"
 	"bulkload/pkg/hdfsio"
@@ -125,7 +126,7 @@ func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 }
 
 // refusesLost: of a table no region may be missing in what was written, none may be there twice, and none may be another table's.
-func refusesLost(t *testing.T, plans []*Plan, parts []*PartRead, done [][]*Streamed, table int) {
+func refusesLost(t *testing.T, plans []*cells.Plan, parts []*PartRead, done [][]*Streamed, table int) {
 	t.Helper()
 	at := slices.IndexFunc(done, func(s []*Streamed) bool { return len(s[table].Merged) > 0 })
 	was := done[at]

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
@@ -41,7 +42,7 @@ func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family,
 type Shape struct {
 	Families []spec.Family // settings; of those that are not there the first's
 	Splits   [][]byte
-	Near     Near
+	Near     cells.Near
 }
 
 // Directories is [Directory] for all tables of a job, which has a shape for each of its targets. If there are several, each has
@@ -85,7 +86,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		for _, t := range tables {
-			for _, family := range t.Plan.familyNames() {
+			for _, family := range t.Plan.FamilyNames() {
 				_ = fsys.Remove(ctx, path.Join(t.Out.Dir, family)) // empty now: so the same command can be given again
 			}
 			if t.Out.Dir != name {
@@ -97,15 +98,15 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 }
 
 // NewPlans makes the plans of all targets of a job, in their order, from the shape of each. They have one timestamp.
-func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*Plan, error) {
+func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*cells.Plan, error) {
 	targets := s.Targets()
 	if len(shapes) != len(targets) {
 		return nil, fail.Errorf(fail.Unexpected, "the plan has shapes of %s, but the job has %d", setting.Count(len(shapes), "table"), len(targets))
 	}
-	plans := make([]*Plan, len(targets))
+	plans := make([]*cells.Plan, len(targets))
 	for i, t := range targets {
 		var err error
-		if plans[i], err = NewPlan(t.Job, columns, shapes[i].Families[0], shapes[i].Splits, now, shapes[i].Families[1:]...); err != nil {
+		if plans[i], err = cells.NewPlan(t.Job, columns, shapes[i].Families[0], shapes[i].Splits, now, shapes[i].Families[1:]...); err != nil {
 			if len(targets) > 1 {
 				err = fmt.Errorf("table %s: %w", t.Table, err)
 			}
@@ -117,7 +118,7 @@ func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*Plan,
 }
 
 // Tables are the plans of a job's targets, each with its directory below the output's.
-func (o Output) Tables(s spec.Job, plans []*Plan) []Table {
+func (o Output) Tables(s spec.Job, plans []*cells.Plan) []Table {
 	tables := make([]Table, len(plans))
 	for i, t := range s.Targets() {
 		tables[i] = Table{plans[i], o}

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -29,7 +30,7 @@ type PackedSource interface {
 
 // RunPacked writes an HFile for every region and family that has cells, as [Run] does. Sorted rows may take memory bytes. A
 // resume that is not nil keeps what is finished, and continues from what an earlier attempt has.
-func RunPacked(ctx context.Context, plan *Plan, src PackedSource, memory int64, out Output, o Options, resume *Resume) (*manifest.Manifest, error) {
+func RunPacked(ctx context.Context, plan *cells.Plan, src PackedSource, memory int64, out Output, o Options, resume *Resume) (*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	o.resume, o.AllowEmpty = resume, true
 	m, err := run(ctx, []Table{{plan, out.withDefaults()}}, packedRows{src, o}, memory, o)
@@ -70,7 +71,7 @@ func (r packedRows) spilled(err error) error       { return err }
 func (r packedRows) explain(err error) error       { return r.src.Explain(err) }
 
 // locate adds to an error of a merge about two rows of one key where they are.
-func locate(ctx context.Context, p *Plan, err error, places Places) error {
+func locate(ctx context.Context, p *cells.Plan, err error, places Places) error {
 	if p.Packed != nil {
 		return p.Packed.Locate(ctx, err)
 	}

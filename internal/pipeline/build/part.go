@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -66,7 +67,7 @@ type Sink interface {
 // ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
 // sink in chunks. Of several tables every record has a row in each, and the regions of further ones follow those of the first. A budget
 // of bad records that is a number ends it; one that is a share is for the caller that knows the other parts.
-func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
+func ReadPart(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	o = o.WithDefaults()
 	o.Budget.Part = true
 	memory, err := o.SortMemory(in, plans...)
@@ -81,9 +82,9 @@ func ReadPart(ctx context.Context, plans []*Plan, in *source.Input, part Part, s
 }
 
 // ReadPackedPart is [ReadPart] of rows that src packs. It reads those of the part alone, and packs them so that the plan's decoders need no notes.
-func ReadPackedPart(ctx context.Context, plan *Plan, src PackedSource, memory int64, sink Sink, c chunk.Options, o Options) (*PartRead, error) {
+func ReadPackedPart(ctx context.Context, plan *cells.Plan, src PackedSource, memory int64, sink Sink, c chunk.Options, o Options) (*PartRead, error) {
 	o = o.WithDefaults()
-	return readPart(ctx, []*Plan{plan}, packedRows{src, o}, memory, sink, c, o)
+	return readPart(ctx, []*cells.Plan{plan}, packedRows{src, o}, memory, sink, c, o)
 }
 
 // inputPart is a part of an input's records.
@@ -125,7 +126,7 @@ func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTota
 }
 
 // readPart sorts the rows of a part, and gives those of each region to the sink.
-func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
+func readPart(ctx context.Context, plans []*cells.Plan, rows rowSource, memory int64, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
 	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
 	so := sortOptions(o, plans)
@@ -153,7 +154,7 @@ func readPart(ctx context.Context, plans []*Plan, rows rowSource, memory int64, 
 }
 
 // write gives the rows of all regions to the sink.
-func (p *PartRead) write(ctx context.Context, plans []*Plan, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
+func (p *PartRead) write(ctx context.Context, plans []*cells.Plan, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
 	for i := range sorter.Regions() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -188,7 +189,7 @@ func chunkError(err error) error {
 }
 
 // Check reports whether what was noted of a part adds up, for these tables.
-func (p *PartRead) Check(plans []*Plan) error {
+func (p *PartRead) Check(plans []*cells.Plan) error {
 	before, regions := -1, RegionsOf(plans)
 	for _, r := range p.Regions {
 		if r.Region <= before || r.Region >= regions || r.Rows <= 0 || r.Chunks <= 0 || r.LeftOut < 0 {
@@ -200,7 +201,7 @@ func (p *PartRead) Check(plans []*Plan) error {
 }
 
 // balance proves that every record of the part is a row of each table in its chunks, or is known to be none.
-func (p *PartRead) balance(plans []*Plan) error {
+func (p *PartRead) balance(plans []*cells.Plan) error {
 	rows, left := make([]int64, len(plans)), make([]int64, len(plans))
 	for _, r := range p.Regions {
 		t, _ := tableOf(plans, r.Region)

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
@@ -54,12 +55,12 @@ func (c partCase) hashes(t *testing.T, dir string) string {
 }
 
 // tables are those of a merge into a directory.
-func (c partCase) tables(t *testing.T, plans []*Plan, out Output) []Table {
+func (c partCase) tables(t *testing.T, plans []*cells.Plan, out Output) []Table {
 	return out.Tables(jobtest.Resolve(t, c.spec), plans)
 }
 
 // readParts reads the input in so many parts, each opened by itself as a process of its own does.
-func (c partCase) readParts(t *testing.T, n int) (plans []*Plan, in *Input, runs []PartRun, err error) {
+func (c partCase) readParts(t *testing.T, n int) (plans []*cells.Plan, in *Input, runs []PartRun, err error) {
 	t.Helper()
 	env := jobtest.Env(t)
 	j := jobtest.Resolve(t, c.spec)
@@ -89,7 +90,7 @@ func (c partCase) readParts(t *testing.T, n int) (plans []*Plan, in *Input, runs
 }
 
 // mergeRuns writes the regions of all runs in so many merges.
-func (c partCase) mergeRuns(t *testing.T, dir string, plans []*Plan, in *Input, runs []PartRun, merges int) ([]*manifest.Manifest, error) {
+func (c partCase) mergeRuns(t *testing.T, dir string, plans []*cells.Plan, in *Input, runs []PartRun, merges int) ([]*manifest.Manifest, error) {
 	t.Helper()
 	var parts []*PartRead
 	for _, r := range runs {

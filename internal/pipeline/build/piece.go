@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 
@@ -33,8 +34,8 @@ type piece struct {
 	err     error
 }
 
-func newPiece(plan *Plan, sinks []*cellSink, sampled bool) *piece {
-	return &piece{sinks: sinks, sampled: sampled, done: make(chan struct{}, 1), lengths: make([]int32, plan.values()), rows: make([]*hfile.Rows, len(sinks))}
+func newPiece(plan *cells.Plan, sinks []*cellSink, sampled bool) *piece {
+	return &piece{sinks: sinks, sampled: sampled, done: make(chan struct{}, 1), lengths: make([]int32, plan.NumValues()), rows: make([]*hfile.Rows, len(sinks))}
 }
 
 // takeApart makes the rows of the files.
@@ -109,7 +110,7 @@ func (p *piece) add(key, payload, row []byte) error {
 	}
 	for i, s := range p.sinks {
 		size, has := 0, false
-		lengths := p.lengths[s.family.from:s.family.to]
+		lengths := p.lengths[s.family.From:s.family.To]
 		for _, l := range lengths {
 			if l >= 0 {
 				size += int(l)
@@ -127,8 +128,8 @@ func (p *piece) add(key, payload, row []byte) error {
 // Helped reports whether rows of one region can be encoded by several workers:
 // not with times of their own, nor joined of several records, nor with settings
 // that are encoded cell by cell.
-func Helped(p *Plan) bool {
-	if p.cellByCell() {
+func Helped(p *cells.Plan) bool {
+	if p.CellByCell() {
 		return false
 	}
 	for _, f := range p.Families {

@@ -1,15 +1,17 @@
 package build
 
 import (
-	"bulkload/pkg/partition/extsort"
 	"context"
+
+	"bulkload/internal/pipeline/cells"
+	"bulkload/pkg/partition/extsort"
 )
 
 // pieceWriter writes a region piece by piece. Workers that have no region take pieces apart ahead of it: it appends them in
 // the order of keys, so the files are the same however many workers there are.
 type pieceWriter struct {
 	helpers *helpers
-	plan    *Plan
+	plan    *cells.Plan
 	part    *regionPart
 	sinks   []*cellSink
 	ahead   []*piece // that others may be taking apart, in order
@@ -28,7 +30,7 @@ type pieces interface {
 	end(r *pieceWriter) error
 }
 
-func newPieceWriter(h *helpers, plan *Plan, part *regionPart, sinks []*cellSink) *pieceWriter {
+func newPieceWriter(h *helpers, plan *cells.Plan, part *regionPart, sinks []*cellSink) *pieceWriter {
 	return &pieceWriter{helpers: h, plan: plan, part: part, sinks: sinks}
 }
 

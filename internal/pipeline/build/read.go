@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/base/workers"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -34,7 +35,7 @@ func place(in Places, seq uint64) string {
 
 // readers is pass 1: workers take splits in order and fill the sort.
 type readers struct {
-	plans    []*Plan // of the tables in which every record has a row; their regions follow one another in the sort
+	plans    []*cells.Plan // of the tables in which every record has a row; their regions follow one another in the sort
 	in       *source.Input
 	sort     *extsort.Sorter
 	budget   *source.Budget
@@ -68,20 +69,20 @@ func (r *readers) run(ctx context.Context, n int) error {
 type readWorker struct {
 	*readers
 	ctx    context.Context
-	tables []*rowMaker
+	tables []*cells.RowMaker
 	reader *source.Reader
 	out    *extsort.Writer
 	nulls  bool // the file has NULL as well as empty texts
 
-	filter *Filter // the job's, nil if it has none
-	passed int64   // records of the batch that it leaves out
+	filter *cells.Filter // the job's, nil if it has none
+	passed int64         // records of the batch that it leaves out
 	tally  *expectation.Tally
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
 	w := &readWorker{readers: r, reader: r.in.NewReader(), tally: r.counter.Tally()}
 	var err error
-	if w.tables, err = newRowMakers(r.plans); err != nil {
+	if w.tables, err = cells.NewRowMakers(r.plans); err != nil {
 		return nil, err
 	}
 	if w.filter, err = r.plans[0].NewFilter(); err != nil {
@@ -113,7 +114,7 @@ func (w *readWorker) run(ctx context.Context) error {
 func (r *readers) countFiltered(t *sortTotals) {
 	t.Filtered, t.FilteredOwn = r.left.Load(), nil
 	for i, p := range r.plans {
-		if p.ownFilter(r.plans[0]) && t.FilteredOwn == nil {
+		if p.OwnFilter(r.plans[0]) && t.FilteredOwn == nil {
 			t.FilteredOwn = make([]int64, len(r.plans))
 		}
 		if t.FilteredOwn != nil {
@@ -130,7 +131,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 	w.got.add(b)
 	if nulls := b.Nulls(); nulls != w.nulls {
 		w.nulls = nulls
-		setNulls(w.tables, nulls)
+		cells.SetNulls(w.tables, nulls)
 	}
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
@@ -140,8 +141,8 @@ func (w *readWorker) batch(b *source.Batch) error {
 	w.left.Add(w.passed)
 	w.passed = 0
 	for i, m := range w.tables {
-		w.own[i].Add(m.passed)
-		m.passed = 0
+		w.own[i].Add(m.Passed)
+		m.Passed = 0
 	}
 	w.budget.Count(int64(b.Rows))
 	w.events.Rows(int64(b.Rows), b.Bytes)
@@ -159,7 +160,7 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		}
 	}
 	for _, m := range w.tables {
-		if err := m.make(b, row); err != nil {
+		if err := m.Make(b, row); err != nil {
 			return w.bad(b, row, err)
 		}
 	}
@@ -167,17 +168,17 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		Count(w.tally, b, row, w.nulls)
 	}
 	seq := sequence(b.Split, b.Offsets[row])
-	var last *rowMaker // whose values the sort has got last of this record
+	var last *cells.RowMaker // whose values the sort has got last of this record
 	for _, m := range w.tables {
-		if m.passes {
-			m.passed++
+		if m.Passes {
+			m.Passed++
 			continue
 		}
-		if w.skip != nil && w.skip(m.region) {
+		if w.skip != nil && w.skip(m.Region) {
 			continue
 		}
 		var err error
-		if last, err = m.add(w.out, seq, last); err != nil {
+		if last, err = m.Add(w.out, seq, last); err != nil {
 			return fmt.Errorf("%s: %w", place(w.in, seq), err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 )
 
 // Done is what attempts of a build have finished: the records of their [Checkpoint], each taken into account.
@@ -173,7 +174,7 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 }
 
 // Manifest is that of a build whose files are all there.
-func (r *Resume) Manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
+func (r *Resume) Manifest(plan *cells.Plan, out Output) (*manifest.Manifest, error) {
 	m, err := r.Manifests([]Table{{plan, out}})
 	if err != nil {
 		return nil, err

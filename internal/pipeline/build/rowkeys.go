@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"bulkload/internal/base/workers"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/source"
 )
 
@@ -13,12 +14,12 @@ import (
 // one key several times. Nothing is sorted or written. Each worker asks once for
 // the function that takes its keys; a key is valid until that returns. Records
 // without a row count against the budget, as in a build.
-func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take func() func(key []byte) error) error {
+func RowKeys(ctx context.Context, plan *cells.Plan, in *source.Input, o Options, take func() func(key []byte) error) error {
 	o = o.WithDefaults()
 	o.Budget.Reset()
 	var next atomic.Int64
 	err := workers.Run(ctx, o.Workers, func(ctx context.Context, _ int) error {
-		tables, err := newRowMakers([]*Plan{plan})
+		tables, err := cells.NewRowMakers([]*cells.Plan{plan})
 		if err != nil {
 			return err
 		}
@@ -47,8 +48,8 @@ func RowKeys(ctx context.Context, plan *Plan, in *source.Input, o Options, take 
 
 // keyWorker takes the keys of batches. It belongs to one goroutine.
 type keyWorker struct {
-	tables []*rowMaker // one
-	filter *Filter
+	tables []*cells.RowMaker // one
+	filter *cells.Filter
 	take   func(key []byte) error
 	o      Options
 	nulls  bool // the file has NULL as well as empty texts
@@ -57,20 +58,20 @@ type keyWorker struct {
 func (w *keyWorker) batch(b *source.Batch) error {
 	if nulls := b.Nulls(); nulls != w.nulls {
 		w.nulls = nulls
-		setNulls(w.tables, nulls)
+		cells.SetNulls(w.tables, nulls)
 	}
 	m := w.tables[0]
 	for row := range b.Rows {
 		keep, err := w.filter.Keeps(b, row)
 		if err == nil && keep {
-			err = m.make(b, row)
+			err = m.Make(b, row)
 		}
 		switch {
 		case err == nil && !keep:
 		case err != nil:
 			err = w.o.Budget.Reject(RowError(b, row, err))
-		case m.anyCell():
-			err = w.take(m.key)
+		case m.HasCell():
+			err = w.take(m.Key)
 		}
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -21,7 +22,7 @@ type sampler struct {
 	bytes int // of their keys
 }
 
-func (s *sampler) add(key, row []byte, at *rowTime) {
+func (s *sampler) add(key, row []byte, at *cells.RowTime) {
 	if s.most == 0 {
 		return
 	}
@@ -38,7 +39,7 @@ func (s *sampler) addAll(keys [][]byte, sums []uint64) {
 		if due := s.due(); due > 0 {
 			n = min(due, int64(len(keys)-i))
 		} else {
-			s.keep(keys[i], sums[i], &rowTime{})
+			s.keep(keys[i], sums[i], &cells.RowTime{})
 		}
 		s.seen += n
 		i += int(n)
@@ -55,7 +56,7 @@ func (s *sampler) due() int64 {
 }
 
 // keep remembers a row, and forgets others, or not it, where there are too many.
-func (s *sampler) keep(key []byte, sum uint64, at *rowTime) {
+func (s *sampler) keep(key []byte, sum uint64, at *cells.RowTime) {
 	if len(s.rows) >= s.most {
 		s.halve()
 	}
@@ -64,7 +65,7 @@ func (s *sampler) keep(key []byte, sum uint64, at *rowTime) {
 	}
 	if s.seen%s.step == 0 {
 		s.bytes += len(key)
-		s.rows = append(s.rows, manifest.Sample{Key: bytes.Clone(key), Sum: sum, Stamp: at.stamp, Expires: at.expires})
+		s.rows = append(s.rows, manifest.Sample{Key: bytes.Clone(key), Sum: sum, Stamp: at.Stamp, Expires: at.Expires})
 	}
 }
 

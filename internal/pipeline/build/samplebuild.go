@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/base/workers"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -33,8 +34,8 @@ const (
 // Sample is a build of a part of the input, by the real one's readers,
 // sort and encoders, into files without names.
 type Sample struct {
-	Plan    *Plan
-	Further []*Plan // of other tables of the job: a record has a row in each, and all go through one sort
+	Plan    *cells.Plan
+	Further []*cells.Plan // of other tables of the job: a record has a row in each, and all go through one sort
 	Input   *source.Input
 	Options Options
 	Extent  source.Extent
@@ -281,7 +282,7 @@ func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 }
 
 // encodePart writes one file for each family of the rows of some regions of a table.
-func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *Plan, from, to int) (stats hfile.Stats, err error) {
+func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *cells.Plan, from, to int) (stats hfile.Stats, err error) {
 	var outs []*hdfsio.Overlapped
 	for range plan.Families {
 		sink, err := newNameless(s.Options.SpillDir)

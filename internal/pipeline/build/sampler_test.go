@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/testcheck"
 
 	"github.com/cespare/xxhash/v2"
@@ -26,7 +27,7 @@ func TestSamplesOfRanges(t *testing.T) {
 			for range r.IntN(20) {
 				key := make([]byte, 1+r.IntN(longest))
 				row := fmt.Append(nil, r.Uint64())
-				want.add(key, row, &rowTime{})
+				want.add(key, row, &cells.RowTime{})
 				keys, sums = append(keys, key), append(sums, xxhash.Sum64(row))
 			}
 			got.addAll(keys, sums)
@@ -44,7 +45,7 @@ func TestSamplerIsBoundByBytesOfKeys(t *testing.T) {
 		for i := range 10_000 {
 			key := bytes.Repeat([]byte{'k'}, size)
 			binary.BigEndian.PutUint64(key, uint64(i))
-			s.add(key, key, &rowTime{})
+			s.add(key, key, &cells.RowTime{})
 			if s.bytes != len(s.rows)*size || s.bytes > sampleKeyBytes || len(s.rows) > s.most {
 				t.Fatalf("keys of %d bytes: %d rows, %d bytes of keys", size, len(s.rows), s.bytes)
 			}

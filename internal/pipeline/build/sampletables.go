@@ -3,11 +3,13 @@ package build
 import (
 	"slices"
 	"time"
+
+	"bulkload/internal/pipeline/cells"
 )
 
 // sampledTable is what a sample has of one table.
 type sampledTable struct {
-	plan      *Plan
+	plan      *cells.Plan
 	from      int   // its first region in the sort
 	rows      int64 // in the sort
 	bytes     int64 // of these, as the sort counts them
@@ -17,7 +19,7 @@ type sampledTable struct {
 }
 
 // plans are those of all tables.
-func (s *Sample) plans() []*Plan { return slices.Concat([]*Plan{s.Plan}, s.Further) }
+func (s *Sample) plans() []*cells.Plan { return slices.Concat([]*cells.Plan{s.Plan}, s.Further) }
 
 // Table is the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
 // is read and sorted for all tables: the counts of what was read, the times of reading and sorting, and the forecast's runs

@@ -1,10 +1,14 @@
 package build
 
-import "fmt"
+import (
+	"fmt"
+
+	"bulkload/internal/pipeline/cells"
+)
 
 // A Table is one of those that a build writes: what its files hold, and where they go.
 type Table struct {
-	Plan *Plan
+	Plan *cells.Plan
 	Out  Output
 }
 
@@ -15,7 +19,7 @@ func setDefaults(tables []Table) {
 	}
 }
 
-func plansOf(tables []Table) (plans []*Plan) {
+func plansOf(tables []Table) (plans []*cells.Plan) {
 	for _, t := range tables {
 		plans = append(plans, t.Plan)
 	}
@@ -23,7 +27,7 @@ func plansOf(tables []Table) (plans []*Plan) {
 }
 
 // RegionsOf is how many regions tables have together, as one sort has them.
-func RegionsOf(plans []*Plan) (n int) {
+func RegionsOf(plans []*cells.Plan) (n int) {
 	for _, p := range plans {
 		n += p.Ranges.Len()
 	}
@@ -31,7 +35,7 @@ func RegionsOf(plans []*Plan) (n int) {
 }
 
 // tableOf is the table of a region, by its ordinal in the sort, and its number in that table.
-func tableOf(plans []*Plan, ordinal int) (table, region int) {
+func tableOf(plans []*cells.Plan, ordinal int) (table, region int) {
 	for ordinal >= plans[table].Ranges.Len() {
 		ordinal -= plans[table].Ranges.Len()
 		table++
@@ -40,7 +44,7 @@ func tableOf(plans []*Plan, ordinal int) (table, region int) {
 }
 
 // ofTable names the table of an error, if there are several.
-func ofTable(plans []*Plan, table int, err error) error {
+func ofTable(plans []*cells.Plan, table int, err error) error {
 	if err == nil || len(plans) == 1 {
 		return err
 	}
@@ -53,7 +57,7 @@ func newWriters(tables []Table, rows sortedRows, o Options) []*writers {
 	from := 0
 	for i, t := range tables {
 		all[i] = &writers{plan: t.Plan, sort: rows, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate, allowed: o.Allowed,
-			several: len(tables) > 1, decoder: t.Plan.decoder("")}
+			several: len(tables) > 1, decoder: t.Plan.Decoder("")}
 		from += t.Plan.Ranges.Len()
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
@@ -26,7 +27,7 @@ func TestManySmallRegions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := NewPlan(s, in.Source.Columns(), jobtest.Family, partition.SaltSplits(regions), 0)
+		p, err := cells.NewPlan(s, in.Source.Columns(), jobtest.Family, partition.SaltSplits(regions), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

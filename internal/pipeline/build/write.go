@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
@@ -124,7 +125,7 @@ func (o Output) Mkdir(ctx context.Context, name string) error {
 // writers is pass 2 of one table: workers take regions, the largest first, merge each and
 // write its file. Those that find none any more help the others to encode.
 type writers struct {
-	plan   *Plan
+	plan   *cells.Plan
 	sort   sortedRows
 	from   int // ordinal of the table's first region in the sort
 	out    Output
@@ -134,7 +135,7 @@ type writers struct {
 	gate   progress.Gate         // before each region
 	only   func(region int) bool // by its ordinal in the sort; nil: all
 
-	decoder func() RowDecoder // of packed rows
+	decoder func() cells.RowDecoder // of packed rows
 
 	allowed func() error // before files get their names; nil: they may
 

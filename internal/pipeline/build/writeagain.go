@@ -77,7 +77,7 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 // writeAgain writes the file of a region from the sorted rows until it is
 // there; an earlier write has failed.
 func (w *writers) writeAgain(ctx context.Context, r region, failed error) error {
-	name := path.Join(w.plan.Family.Name, w.plan.fileName(w.plan.Family.Name, r.i))
+	name := path.Join(w.plan.Family.Name, w.plan.FileName(w.plan.Family.Name, r.i))
 	return w.out.Retry.Persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
 		p, err := w.encode(ctx, r, attempt)
 		if err != nil {

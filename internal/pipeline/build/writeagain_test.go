@@ -19,6 +19,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
 	"bulkload/pkg/hdfsio"
@@ -43,7 +44,7 @@ func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
+	p, err := cells.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

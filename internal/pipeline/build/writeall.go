@@ -49,8 +49,8 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 	// Indexes come last: which records have no row in the first table is known when this is written.
 	data, indexes := regions, []tableRegion(nil)
 	if len(tables) > 1 {
-		slices.SortStableFunc(regions, func(a, b tableRegion) int { return cmp.Compare(btoi(a.w.plan.index()), btoi(b.w.plan.index())) })
-		at := slices.IndexFunc(regions, func(r tableRegion) bool { return r.w.plan.index() })
+		slices.SortStableFunc(regions, func(a, b tableRegion) int { return cmp.Compare(btoi(a.w.plan.IsIndex()), btoi(b.w.plan.IsIndex())) })
+		at := slices.IndexFunc(regions, func(r tableRegion) bool { return r.w.plan.IsIndex() })
 		if at >= 0 {
 			data, indexes = regions[:at], regions[at:]
 		}

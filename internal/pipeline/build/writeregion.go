@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
@@ -61,8 +62,8 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 }
 
 // create begins the file of a region and family. It is made while rows are encoded, before its first bytes are written.
-func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
-	name := w.plan.fileName(family.Name, r.i)
+func (w *writers) create(ctx context.Context, r region, family cells.FamilySpan, attempt int) *pendingFile {
+	name := w.plan.FileName(family.Name, r.i)
 	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.WritingOf(family.Name), name)}
 	if attempt > 0 {
 		p.writing += "." + strconv.Itoa(attempt)
@@ -131,10 +132,10 @@ func (w *writers) giveSinks(sinks []*cellSink) {
 // blockSize is at least the size of the file to come, or nearly so: then the
 // file is one block and its write needs no change of pipeline. It is not much
 // more, because a DataNode without that much room is passed over.
-func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
+func (w *writers) blockSize(f cells.FamilySpan, rows, raw int64) int64 {
 	const unit, most = 1 << 20, 8 << 30
 	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
-	qualifiers := w.plan.qualifiers(f)
+	qualifiers := w.plan.Qualifiers(f)
 	for _, q := range qualifiers {
 		perCell = max(perCell, int64(24+len(q)))
 	}

@@ -18,7 +18,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 	o.Events.Phase("write")
 	all := newWriters(tables, ownSort{sorter}, o)
 	for i, t := range tables {
-		all[i].decoder = t.Plan.decoder(totals.Notes)
+		all[i].decoder = t.Plan.Decoder(totals.Notes)
 		o.resume.start(all[i])
 	}
 	if err := Prepare(ctx, tables); err != nil {
@@ -70,7 +70,7 @@ func writeTables(ctx context.Context, tables []Table, rows rowSource, sorter *ex
 // Prepare makes the directories of all tables.
 func Prepare(ctx context.Context, tables []Table) error {
 	for _, t := range tables {
-		if err := t.Out.Prepare(ctx, t.Plan.familyNames()...); err != nil {
+		if err := t.Out.Prepare(ctx, t.Plan.FamilyNames()...); err != nil {
 			return err
 		}
 	}

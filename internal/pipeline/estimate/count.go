@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/base/workers"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/setting"
@@ -89,7 +90,7 @@ func (t *tally) merge(o *tally, factor float64) {
 // counting makes the keys of a part of the input and counts them. Nothing is
 // sorted or kept, so it is several times as fast as a build's first pass.
 type counting struct {
-	plan   *build.Plan
+	plan   *cells.Plan
 	in     *source.Input
 	o      build.Options
 	places []countPlace
@@ -179,7 +180,7 @@ type countWorker struct {
 	query   []byte // the query key's values, each but the first after querySep
 	t       *tally
 	store   bool // empty texts of the current file are cells
-	filter  *build.Filter
+	filter  *cells.Filter
 }
 
 // querySep stands between the values of a query key. No UTF-8 has it.
@@ -260,14 +261,14 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 		return w.bad(b, row, err)
 	}
 	if len(key) == 0 {
-		return w.bad(b, row, build.NoKey())
+		return w.bad(b, row, cells.NoKey())
 	}
 	w.buf = key
 	t, size := w.t, int64(len(key))
 	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
-		if span.Len > build.MaxCell {
+		if span.Len > cells.MaxCell {
 			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
-				Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(span.Len, "byte"), build.MaxCell)})
+				Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(span.Len, "byte"), cells.MaxCell)})
 		}
 		if span.Len > 0 || w.store && !span.IsNull() {
 			t.cells[c]++

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/bench/data"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
@@ -231,7 +232,7 @@ func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64, sorte
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, splits, 1)
+	plan, err := cells.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +339,7 @@ func TestPlacesStandForAll(t *testing.T) {
 	if !slices.IsSortedFunc(places, func(a, b countPlace) int { return a.split - b.split }) {
 		t.Error("places are not in order")
 	}
-	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
+	plan, err := cells.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

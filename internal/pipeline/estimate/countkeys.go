@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition"
 )
@@ -122,7 +123,7 @@ func (s *scaled) count(t *tally) {
 }
 
 // tell puts what was counted into an estimate.
-func (e *Estimate) tell(plan *build.Plan, t *tally) {
+func (e *Estimate) tell(plan *cells.Plan, t *tally) {
 	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
 	e.Rows = int64(math.Round(t.rows))
 	if t.rows > 0 {

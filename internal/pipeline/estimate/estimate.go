@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition/extsort"
@@ -165,7 +166,7 @@ func (o BuildOptions) withDefaults() BuildOptions {
 // make of all of it. Nothing is written but, if the build would spill, a part
 // of that, to files without names. Inputs that were opened with short splits
 // are sampled better.
-func Build(ctx context.Context, plan *build.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
+func Build(ctx context.Context, plan *cells.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
 	return buildTables(ctx, []tableWork{{plan: plan, o: o}}, in)
 }
 
@@ -216,13 +217,13 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 }
 
 // newEstimate is one in which nothing is counted yet.
-func newEstimate(plan *build.Plan, o BuildOptions) *Estimate {
+func newEstimate(plan *cells.Plan, o BuildOptions) *Estimate {
 	return &Estimate{Schema: 1, Table: plan.Table, Key: plan.Key.String(), Workers: o.Workers, Memory: processMemory + o.HeapFloor()/2, Modulus: plan.Modulus,
 		Suggested: o.Suggest > 0, Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
 }
 
 // divide gives each region its part of the bytes of all HFiles' blocks, by what was counted of it, and the shares of those that get rows.
-func (e *Estimate) divide(plan *build.Plan, t *tally, blocks float64) (shares []float64) {
+func (e *Estimate) divide(plan *cells.Plan, t *tally, blocks float64) (shares []float64) {
 	overhead := int64(len(plan.Families)) * build.FileOverhead
 	for i := range e.Regions {
 		if r := &e.Regions[i]; r.seen > 0 {

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/bench/data"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
@@ -105,7 +106,7 @@ func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte,
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, splits, 1)
+	plan, err := cells.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

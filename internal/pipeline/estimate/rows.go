@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
@@ -51,7 +52,7 @@ func (r *Rows) Bytes() float64 { return r.t.bytes }
 
 // A RowBuild is what is known of a build of packed rows besides their count.
 type RowBuild struct {
-	Plan       *build.Plan
+	Plan       *cells.Plan
 	MaxRegion  int64  // at which a region of its table splits, 0 if the table does not say
 	Query      string // column of the query key
 	Files      int    // that are there

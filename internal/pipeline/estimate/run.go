@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
@@ -94,7 +95,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	var tables []tableWork
 	for i, t := range targets {
 		x := shapes[i]
-		plan, err := build.NewPlan(t.Job, k.Source.Columns(), x.Families[0], x.Splits, now, x.Families[1:]...)
+		plan, err := cells.NewPlan(t.Job, k.Source.Columns(), x.Families[0], x.Splits, now, x.Families[1:]...)
 		if err != nil && s.Several() {
 			err = fmt.Errorf("table %s: %w", t.Table, err)
 		}
@@ -127,7 +128,7 @@ func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from stri
 }
 
 // queryColumns are what a reader gives to get rows.
-func queryColumns(s spec.Job, plan *build.Plan) []string {
+func queryColumns(s spec.Job, plan *cells.Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query
 	}

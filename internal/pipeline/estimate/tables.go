@@ -6,6 +6,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -13,14 +14,14 @@ import (
 
 // tableWork is one of the tables that a build writes, with what is to be known of it.
 type tableWork struct {
-	plan  *build.Plan
+	plan  *cells.Plan
 	index string
 	o     BuildOptions // of all tables the same, but for what a table has of its own: query key, size of regions
 }
 
 // buildTables samples the input once for all tables. The first one's estimate has the others'.
 func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Estimate, error) {
-	plans := make([]*build.Plan, len(tables))
+	plans := make([]*cells.Plan, len(tables))
 	for i := range tables {
 		tables[i].o = tables[i].o.withDefaults()
 		plans[i] = tables[i].plan

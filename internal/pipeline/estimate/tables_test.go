@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/bench/data"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/partition"
@@ -45,7 +46,7 @@ func TestEstimateTables(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := build.NewPlan(target.Job, k.Source.Columns(), family, points[i], 1700000000000)
+				plan, err := cells.NewPlan(target.Job, k.Source.Columns(), family, points[i], 1700000000000)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/partition/extsort"
 )
@@ -17,7 +18,7 @@ func TestTimesAndMemoryAreScaled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, nil, 1)
+	plan, err := cells.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -30,7 +30,7 @@ const (
 )
 
 // warn looks for what a person should know before the load.
-func (e *Estimate) warn(plan *build.Plan, t *tally, o BuildOptions) {
+func (e *Estimate) warn(plan *cells.Plan, t *tally, o BuildOptions) {
 	if t.rows == 0 {
 		return
 	}
@@ -148,7 +148,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 }
 
 // cellBytes is what the cells of the counted rows are before encoding.
-func cellBytes(plan *build.Plan, t *tally) (keys, names, all float64) {
+func cellBytes(plan *cells.Plan, t *tally) (keys, names, all float64) {
 	cells, names := t.packed.cells, t.packed.names
 	for c, n := range t.cells {
 		cells += n
@@ -158,7 +158,7 @@ func cellBytes(plan *build.Plan, t *tally) (keys, names, all float64) {
 	return keys, names, keys + names + cells*cellFixed + t.bytes - t.keyBytes
 }
 
-func (e *Estimate) warnKeys(plan *build.Plan, t *tally) preflight.Check {
+func (e *Estimate) warnKeys(plan *cells.Plan, t *tally) preflight.Check {
 	if t.longKeys == 0 {
 		return preflight.Check{}
 	}
@@ -167,7 +167,7 @@ func (e *Estimate) warnKeys(plan *build.Plan, t *tally) preflight.Check {
 		"%s of the keys are longer than %s (%.0f on average, %d at most); keys are %s of the bytes of cells before encoding", percent(t.longKeys/t.rows), setting.Count(longKey, "byte"), e.KeyLength.Mean, e.KeyLength.Max, percent(keys/all))
 }
 
-func (e *Estimate) warnNames(plan *build.Plan, t *tally) preflight.Check {
+func (e *Estimate) warnNames(plan *cells.Plan, t *tally) preflight.Check {
 	if len(plan.Columns) == 0 {
 		return preflight.Check{} // rows have their names with them
 	}
@@ -191,7 +191,7 @@ func (e *Estimate) warnFiles() preflight.Check {
 		"%s of %s on average: each load adds one file to every region, which HBase must compact", setting.Count(e.HFiles, "HFile"), spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
-func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
+func (e *Estimate) warnSalts(plan *cells.Plan) preflight.Check {
 	salts := plan.Salts()
 	if salts == 0 {
 		return preflight.Check{}

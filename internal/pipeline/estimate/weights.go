@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/source"
 )
 
@@ -43,7 +44,7 @@ func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.F
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	plan, err := build.NewPlan(s, in.Source.Columns(), families[0], points, 1, families[1:]...)
+	plan, err := cells.NewPlan(s, in.Source.Columns(), families[0], points, 1, families[1:]...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/pipeline/share"
 	"bulkload/pkg/hdfsio"
@@ -42,7 +43,7 @@ type task struct {
 	streaming.Task
 	work  *Work
 	job   spec.Job
-	plans []*build.Plan
+	plans []*cells.Plan
 	env   *cluster.Env
 	fs    hdfsio.FS
 	out   string // where the attempt writes

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/test/jobtest"
@@ -67,7 +68,7 @@ func (l *lab) buildBy(n int, s *snapshot.Snapshot, p *Plan, dir string) (*manife
 	if err != nil {
 		return nil, err
 	}
-	m, err := build.Assemble([]*build.Plan{plan}, read, [][]*build.Written{written}, true)
+	m, err := build.Assemble([]*cells.Plan{plan}, read, [][]*build.Written{written}, true)
 	if err != nil {
 		return nil, err
 	}

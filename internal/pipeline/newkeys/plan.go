@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -26,7 +27,7 @@ type Plan struct {
 	Choice     choice.Choice // of the snapshot's cells; a new key is made of the newest cells of its columns, chosen or not
 	Versions   int           // of a column, the newest of the choice; 0: all that its family keeps
 	Duplicates extsort.Policy
-	Near       build.Near // where the files are to be
+	Near       cells.Near // where the files are to be
 
 	// Divided says what processes that read a part of the rows each have in common; nil: one reads all.
 	Divided *Divided

@@ -6,14 +6,14 @@ import (
 
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hfile"
 )
 
 // Build is the plan as the build's writers see it.
-func (p *Plan) Build(s *snapshot.Snapshot) *build.Plan {
-	b := build.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, build.Packed{FileName: p.fileName,
-		Decoder: func(notes string) build.RowDecoder {
+func (p *Plan) Build(s *snapshot.Snapshot) *cells.Plan {
+	b := cells.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, cells.Packed{FileName: p.fileName,
+		Decoder: func(notes string) cells.RowDecoder {
 			if p.Divided != nil {
 				notes = p.Divided.Columns
 			}

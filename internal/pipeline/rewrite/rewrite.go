@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -31,7 +32,7 @@ type Rewriter struct {
 	family    func(name string) spec.Family
 	timestamp int64
 	Gate      progress.Gate // before each file
-	Near      build.Near    // where the files are to be
+	Near      cells.Near    // where the files are to be
 
 	mu   sync.Mutex
 	busy int // rewritings under way

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/hdfsio"
 )
@@ -118,7 +119,7 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 
 // complete are the shares of all of the input, in order. One that is missing is an error, and so are two attempts of a share that
 // have read other rows.
-func (d directory) complete(a *attempts, plans []*build.Plan) ([]*Share, error) {
+func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) {
 	if len(a.shares) == 0 {
 		return nil, fail.Errorf(fail.Input, "%s has no shares of this plan: build them first", d.given)
 	}

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
 )
@@ -61,7 +62,7 @@ func Merge(ctx context.Context, files build.Files, p *Plan, dir, out string, of 
 type merge struct {
 	plan   *Plan
 	job    spec.Job
-	plans  []*build.Plan
+	plans  []*cells.Plan
 	of     Of
 	files  build.Files
 	w      build.WorkOptions

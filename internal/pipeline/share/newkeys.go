@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/pipeline/newkeys"
 	"bulkload/internal/pipeline/tablesource"
@@ -59,7 +60,7 @@ func (p *Plan) key() string {
 }
 
 // newKeys is what rows get new keys by, and the build's plan for that.
-func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *build.Plan, error) {
+func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *cells.Plan, error) {
 	if p.files == nil {
 		return nil, nil, fail.Errorf(fail.Config, "the plan has no snapshot")
 	}
@@ -103,7 +104,7 @@ func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *
 }
 
 // Read is pass 1 on a part of the open input.
-func (p *Plan) Read(ctx context.Context, plans []*build.Plan, in *build.Input, part build.Part, sink build.Sink, c chunk.Options, rejects string, o build.Options) (*build.PartRead, error) {
+func (p *Plan) Read(ctx context.Context, plans []*cells.Plan, in *build.Input, part build.Part, sink build.Sink, c chunk.Options, rejects string, o build.Options) (*build.PartRead, error) {
 	if p.NewKeys == nil {
 		return build.ReadPart(ctx, plans, in.Source, part, sink, c, o)
 	}

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen/rowkey"
@@ -209,7 +210,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 }
 
 // Resolve makes what a build is made with: the job, and the plan of each of its targets.
-func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*build.Plan, error) {
+func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*cells.Plan, error) {
 	j, err := p.Job.Resolve()
 	if err == nil {
 		err = j.Divisible(abilities.Shares)
@@ -226,7 +227,7 @@ func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*build.Plan, error) {
 	}
 	if p.NewKeys != nil {
 		_, plan, err := p.newKeys(ctx, shapes[0])
-		return j, []*build.Plan{plan}, err
+		return j, []*cells.Plan{plan}, err
 	}
 	plans, err := build.NewPlans(j, p.Columns, shapes, p.Timestamp)
 	if err == nil && plans[0].Salt.Digest() != p.Salt {

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/pkg/hdfsio"
 )
@@ -151,7 +152,7 @@ func FinishRejects(in *build.Input, err error) error {
 }
 
 // begin reports the work that begins, of the first table.
-func begin(e progress.Events, in *build.Input, plan *build.Plan, p *Plan, dir string, phases ...string) {
+func begin(e progress.Events, in *build.Input, plan *cells.Plan, p *Plan, dir string, phases ...string) {
 	s := progress.Start{Table: plan.Table, Attempt: 1, Key: p.key(), Inputs: p.Job.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
 		Columns: len(plan.Columns), Staging: dir, Splits: plan.Ranges.Splits(), Phases: phases}
 	if in != nil {

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -49,7 +50,7 @@ func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions)
 func ChunkSize(memory int64, shares int) int { return chunkSize(memory, shares) }
 
 // Begin reports the work on a part that begins.
-func (p *Plan) Begin(e progress.Events, in *build.Input, plan *build.Plan, dir string, phases ...string) {
+func (p *Plan) Begin(e progress.Events, in *build.Input, plan *cells.Plan, dir string, phases ...string) {
 	begin(e, in, plan, p, dir, phases...)
 }
 

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 
@@ -106,7 +107,7 @@ type rowReader struct {
 	cells  []spec.CellName
 	at     map[string]map[string]int // place of a qualifier, by family
 	values [][]byte
-	form   build.RowForm
+	form   cells.RowForm
 	digest manifest.Digest
 	last   uint64 // hash of the last row
 	wide   bool

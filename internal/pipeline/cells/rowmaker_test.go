@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func TestTablesOfOneSource(t *testing.T) {
 		{Table: "b", Key: "rule + id"}, {Table: "c", Key: "id", Columns: []string{"rule", "day"}}, {Table: "d", Key: "id", Empty: "store"},
 		{Table: "e", Key: "day + id", Family: "g"}, {Table: "f", Key: "id", Columns: []string{"day", "rule"}},
 		{Table: "g", Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "life", Type: "long"}, {Rest: true}}}}, {Index: "i", Table: "h", Key: "day + id"}}})
-	var makers []*rowMaker
+	var makers []*RowMaker
 	for _, target := range j.Targets() {
 		p, err := NewPlan(target.Job, columns, spec.DefaultFamily(target.FamilyName()), nil, 1)
 		if err != nil {
@@ -35,7 +35,7 @@ func TestTablesOfOneSource(t *testing.T) {
 		makers = append(makers, m)
 	}
 	sources := func(nulls bool) (list []int) {
-		setNulls(makers, nulls)
+		SetNulls(makers, nulls)
 		for _, m := range makers {
 			list = append(list, slices.Index(makers, m.source))
 		}
@@ -78,7 +78,7 @@ func TestComputedRowsDoNotAllocate(t *testing.T) {
 				if keep, err := filter.Keeps(b, row); err != nil || !keep {
 					continue
 				}
-				if m.make(b, row) == nil {
+				if m.Make(b, row) == nil {
 					kept++
 				}
 			}

@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"errors"
@@ -18,12 +18,12 @@ const MaxCell = 10 << 20
 // mappedRow makes the values of a record's cells in the maker's buffer, for
 // plans that need more than the columns' bytes in another order. The error is
 // a [*keygen.FieldError] about the column at fault.
-func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
+func (m *RowMaker) mappedRow(b *source.Batch, row int) error {
 	data := m.values[:0]
 	var err error
 	none := -1 // its sign is lost with the first cell
-	for i := range m.plan.slots {
-		s := &m.plan.slots[i]
+	for i := range m.plan.Slots {
+		s := &m.plan.Slots[i]
 		at := len(data)
 		empty := false
 		switch {
@@ -48,7 +48,7 @@ func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
 				return err
 			}
 		case s.rowKey:
-			data = append(data, m.first.key...)
+			data = append(data, m.first.Key...)
 		default:
 			data = append(data, s.constant...)
 		}
@@ -70,7 +70,7 @@ func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
 		if len(name) == 0 {
 			return &keygen.FieldError{Column: m.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, but gives a cell's qualifier", celltype.ErrValue)}
 		}
-		at := len(m.plan.slots) + i
+		at := len(m.plan.Slots) + i
 		m.offsets[at], m.lengths[at] = uint32(len(data)), len(name)
 		data = append(data, name...)
 	}
@@ -82,7 +82,7 @@ func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
 }
 
 // object appends the record as a JSON object.
-func (m *rowMaker) object(dst []byte, members []member, kept kept, b *source.Batch, row int) ([]byte, error) {
+func (m *RowMaker) object(dst []byte, members []member, kept kept, b *source.Batch, row int) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for i := range members {
@@ -109,7 +109,7 @@ func (m *rowMaker) object(dst []byte, members []member, kept kept, b *source.Bat
 }
 
 // textRow finds the values of a record's cells in the batch.
-func (m *rowMaker) textRow(b *source.Batch, row int) error {
+func (m *RowMaker) textRow(b *source.Batch, row int) error {
 	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
 	none := -1 // its sign is lost with the first cell
 	for i, c := range m.plan.order {
@@ -129,7 +129,7 @@ func (m *rowMaker) textRow(b *source.Batch, row int) error {
 }
 
 // noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
-func (m *rowMaker) noCell() error {
+func (m *RowMaker) noCell() error {
 	for i := range m.kept {
 		if !m.kept[i].empty {
 			return &keygen.FieldError{Err: setting.Errorf("the record has no cell: all its values are empty (%s store makes empty cells)", setting.Empty)}
@@ -138,8 +138,8 @@ func (m *rowMaker) noCell() error {
 	return &keygen.FieldError{Err: errors.New("the record has no cell: all its values are NULL")}
 }
 
-func (m *rowMaker) tooLong(slot, n int) error {
-	s := &m.plan.slots[slot]
+func (m *RowMaker) tooLong(slot, n int) error {
+	s := &m.plan.Slots[slot]
 	e := &keygen.FieldError{Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(n, "byte"), MaxCell)}
 	if s.column >= 0 {
 		e.Column = m.plan.Columns[s.column]

@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"cmp"
@@ -13,16 +13,16 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// slot is one cell that a record may become. A row's payload in the sort has
+// Slot is one cell that a record may become. A row's payload in the sort has
 // a value for each slot of the plan, in their order, which is that of cells
 // in a table: by family, then by qualifier.
-type slot struct {
+type Slot struct {
 	family    string
 	qualifier string
-	name      []byte // the qualifier
-	// qualifierOf is the column whose value is the qualifier, -1 for none. The
+	Name      []byte // the qualifier
+	// QualifierOf is the column whose value is the qualifier, -1 for none. The
 	// values of such columns follow those of all slots, in their order.
-	qualifierOf int
+	QualifierOf int
 	column      int                // of the record; -1 for what is not made of one column
 	convert     celltype.Converter // nil: the column's bytes as they are
 	constant    []byte             // for every row, if members is nil too
@@ -33,10 +33,10 @@ type slot struct {
 	nulls       bool               // NULL becomes an empty cell
 }
 
-// familySpan is the slots of one family.
-type familySpan struct {
+// FamilySpan is the slots of one family.
+type FamilySpan struct {
 	spec.Family
-	from, to int
+	From, To int
 }
 
 // MapCells makes the plan's slots and families. The settings of families that
@@ -73,13 +73,13 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 	var timeErrs []error
 	p.timing, timeErrs = newTiming(m, at)
 	errs = append(errs, timeErrs...)
-	p.slots = nil
+	p.Slots = nil
 	for i, c := range m.Entries() {
-		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, qualifierOf: -1,
+		s := Slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, QualifierOf: -1,
 			empty: cmp.Or(c.Empty, p.Empty), nulls: c.Nulls == "store"}
 		if c.QualifierFrom != "" {
 			var err error
-			if s.qualifierOf, err = at(c.QualifierFrom); err != nil {
+			if s.QualifierOf, err = at(c.QualifierFrom); err != nil {
 				bad(i, c, err)
 			}
 		}
@@ -97,7 +97,7 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 					bad(i, c, err)
 				}
 			}
-			p.slots = append(p.slots, s)
+			p.Slots = append(p.Slots, s)
 			continue
 		case c.Expr != "":
 			if s.expr, err = c.Expression(); err == nil {
@@ -107,11 +107,11 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 				bad(i, c, err)
 			}
 			s.convert = convert
-			p.slots = append(p.slots, s)
+			p.Slots = append(p.Slots, s)
 			continue
 		case c.RowKey:
 			s.rowKey = true
-			p.slots = append(p.slots, s)
+			p.Slots = append(p.Slots, s)
 			continue
 		case c.JSON:
 			if len(columns) == 0 {
@@ -126,7 +126,7 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 				}
 				s.members = append(s.members, newMember(column, at))
 			}
-			p.slots = append(p.slots, s)
+			p.Slots = append(p.Slots, s)
 			continue
 		case c.Rest:
 			columns = without(p.Columns, used)
@@ -136,21 +136,21 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 			if s.column, err = at(column); err != nil {
 				bad(i, c, err)
 			}
-			if s.qualifier = cmp.Or(c.Qualifier, column); s.qualifierOf >= 0 {
+			if s.qualifier = cmp.Or(c.Qualifier, column); s.QualifierOf >= 0 {
 				s.qualifier = ""
 			}
-			p.slots = append(p.slots, s)
+			p.Slots = append(p.Slots, s)
 		}
 	}
-	slices.SortStableFunc(p.slots, func(a, b slot) int {
+	slices.SortStableFunc(p.Slots, func(a, b Slot) int {
 		return cmp.Or(strings.Compare(a.family, b.family), strings.Compare(a.qualifier, b.qualifier))
 	})
-	for i := 1; i < len(p.slots); i++ {
-		if a, b := p.slots[i-1], p.slots[i]; a.family == b.family && a.qualifier == b.qualifier && a.qualifierOf < 0 && b.qualifierOf < 0 {
+	for i := 1; i < len(p.Slots); i++ {
+		if a, b := p.Slots[i-1], p.Slots[i]; a.family == b.family && a.qualifier == b.qualifier && a.QualifierOf < 0 && b.QualifierOf < 0 {
 			errs = append(errs, fmt.Errorf("cells: two of them are %s:%s", a.family, a.qualifier))
 		}
 	}
-	if len(errs) == 0 && len(p.slots) == 0 {
+	if len(errs) == 0 && len(p.Slots) == 0 {
 		errs = append(errs, errors.New("cells: no column is left for a cell"))
 	}
 	if len(errs) > 0 {
@@ -164,29 +164,29 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 // to be put in order.
 func (p *Plan) spread(settings []spec.Family) {
 	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.Timed()
-	for i, s := range p.slots {
+	for i, s := range p.Slots {
 		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
-			p.Families[n-1].to = i + 1
+			p.Families[n-1].To = i + 1
 		} else {
 			f := p.Family
 			f.Name = s.family
 			if at := slices.IndexFunc(settings, func(f spec.Family) bool { return f.Name == s.family }); at >= 0 {
 				f = settings[at]
 			}
-			p.Families = append(p.Families, familySpan{f, i, i + 1})
+			p.Families = append(p.Families, FamilySpan{f, i, i + 1})
 		}
 		p.order = append(p.order, s.column)
-		p.slots[i].name = []byte(s.qualifier)
-		if s.qualifierOf >= 0 {
-			p.wide, p.mapped = append(p.wide, s.qualifierOf), true
+		p.Slots[i].Name = []byte(s.qualifier)
+		if s.QualifierOf >= 0 {
+			p.wide, p.mapped = append(p.wide, s.QualifierOf), true
 		}
 		p.mapped = p.mapped || s.column < 0 || s.convert != nil
 	}
 	p.Family = p.Families[0].Family
 }
 
-// familyNames are the plan's families in order.
-func (p *Plan) familyNames() []string {
+// FamilyNames are the plan's families in order.
+func (p *Plan) FamilyNames() []string {
 	var names []string
 	for _, f := range p.Families {
 		names = append(names, f.Name)
@@ -194,8 +194,8 @@ func (p *Plan) familyNames() []string {
 	return names
 }
 
-// values is how many values a row has in the sort.
-func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.values() }
+// NumValues is how many values a row has in the sort.
+func (p *Plan) NumValues() int { return len(p.Slots) + len(p.wide) + p.timing.values() }
 
 // Carries says of each column of the records whether a row holds its value in addition to the key.
 func (p *Plan) Carries() []bool {
@@ -205,7 +205,7 @@ func (p *Plan) Carries() []bool {
 			held[column] = true
 		}
 	}
-	for _, s := range p.slots {
+	for _, s := range p.Slots {
 		hold(s.column)
 		for _, m := range s.members {
 			hold(m.column)
@@ -222,14 +222,14 @@ func (p *Plan) Carries() []bool {
 	return held
 }
 
-// cellNames are those of the slots, for a manifest; nil where columns and
+// CellNames are those of the slots, for a manifest; nil where columns and
 // family give.
-func (p *Plan) cellNames() []spec.CellName {
+func (p *Plan) CellNames() []spec.CellName {
 	if !p.Mapping.Given() {
 		return nil
 	}
-	names := make([]spec.CellName, len(p.slots))
-	for i, s := range p.slots {
+	names := make([]spec.CellName, len(p.Slots))
+	for i, s := range p.Slots {
 		names[i] = spec.CellName{Family: s.family, Qualifier: s.qualifier}
 	}
 	return names

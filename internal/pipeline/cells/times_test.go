@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 // TestTimeToLiveIsOfItsRecord: a record has the time to live that it says, and none if it says none, whatever the record before had.
 func TestTimeToLiveIsOfItsRecord(t *testing.T) {
 	p := &Plan{Timestamp: 100, timing: timing{stamp: -1, ttl: 0}}
-	var at rowTime
+	var at RowTime
 	for i, ttl := range []int64{0, 5, 0, 7, 7, 0} {
 		var value []byte
 		expires, tags := int64(0), []byte(nil)
@@ -16,9 +16,9 @@ func TestTimeToLiveIsOfItsRecord(t *testing.T) {
 			value = binary.BigEndian.AppendUint64(nil, uint64(ttl))
 			expires, tags = 100+ttl, append([]byte{0, 9, 8}, value...) // TagType.TTL_TAG_TYPE, in milliseconds
 		}
-		at.read(p, [][]byte{value})
-		if at.stamp != 100 || at.expires != expires || string(at.tags) != string(tags) {
-			t.Errorf("record %d lives %d ms: it expires at %d with tags %x, not at %d with %x", i, ttl, at.expires, at.tags, expires, tags)
+		at.Read(p, [][]byte{value})
+		if at.Stamp != 100 || at.Expires != expires || string(at.Tags) != string(tags) {
+			t.Errorf("record %d lives %d ms: it expires at %d with tags %x, not at %d with %x", i, ttl, at.Expires, at.Tags, expires, tags)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 type Plan struct {
 	Table      string      // for names; may be empty in a build
 	Family     spec.Family // the first of the families
-	Families   []familySpan
+	Families   []FamilySpan
 	Ranges     *partition.Ranges
 	Key        keygen.Expr
 	Modulus    int      // of salts
@@ -32,7 +32,7 @@ type Plan struct {
 	Packed     *Packed     // how rows are unpacked; nil: they are values of slots
 	Tables     []string    // inputs that are tables, as they were given; a run does not say
 
-	slots  []slot // what a record becomes
+	Slots  []Slot // what a record becomes
 	order  []int  // columns of the slots, for records that only need to be put in order
 	mapped bool   // they need more
 	wide   []int  // columns of the qualifiers that are in records: rows are made of all records of a key
@@ -75,20 +75,20 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 	return p, p.MapCells(s.Mapping, s.FamilyName(), append(more, f))
 }
 
-// ownFilter reports whether the table has a filter besides the job's, which is the first table's.
-func (p *Plan) ownFilter(first *Plan) bool {
+// OwnFilter reports whether the table has a filter besides the job's, which is the first table's.
+func (p *Plan) OwnFilter(first *Plan) bool {
 	return p.Filter != nil && (first.Filter == nil || p.Filter.String() != first.Filter.String())
 }
 
-// joins reports whether rows are made of all records of a key: each has cells of its own, or a version of the row's.
-func (p *Plan) joins() bool { return len(p.wide) > 0 || p.versions() }
+// Joins reports whether rows are made of all records of a key: each has cells of its own, or a version of the row's.
+func (p *Plan) Joins() bool { return len(p.wide) > 0 || p.KeepsVersions() }
 
-// versions reports whether records of a key are versions of one row.
-func (p *Plan) versions() bool { return p.Duplicates == extsort.KeepAll }
+// KeepsVersions reports whether records of a key are versions of one row.
+func (p *Plan) KeepsVersions() bool { return p.Duplicates == extsort.KeepAll }
 
-// mostVersions is how many versions of a cell the files can have, 0 where they have one of each.
-func (p *Plan) mostVersions() (n int) {
-	if !p.versions() {
+// MostVersions is how many versions of a cell the files can have, 0 where they have one of each.
+func (p *Plan) MostVersions() (n int) {
+	if !p.KeepsVersions() {
 		return 0
 	}
 	for _, f := range p.Families {
@@ -101,7 +101,7 @@ func (p *Plan) mostVersions() (n int) {
 func (p *Plan) checkVersions() error {
 	for _, f := range p.Families {
 		switch {
-		case !p.versions() || f.Versions > 1:
+		case !p.KeepsVersions() || f.Versions > 1:
 		case f.Versions == 1:
 			return fail.With(fail.Config, setting.Errorf("family %s keeps 1 version of a cell, and %s asks for several: alter its VERSIONS, or say last", f.Name, setting.Duplicates))
 		default:
@@ -111,18 +111,18 @@ func (p *Plan) checkVersions() error {
 	return nil
 }
 
-// qualifiers are those of a family's cells in order.
-func (p *Plan) qualifiers(f familySpan) [][]byte {
+// Qualifiers are those of a family's cells in order.
+func (p *Plan) Qualifiers(f FamilySpan) [][]byte {
 	var q [][]byte
-	for _, s := range p.slots[f.from:f.to] {
+	for _, s := range p.Slots[f.From:f.To] {
 		q = append(q, []byte(s.qualifier))
 	}
 	return q
 }
 
-// hfileOptions are the writer's for every file of a family. The job's
+// HFileOptions are the writer's for every file of a family. The job's
 // timestamp stands for each clock, so the same plan gives the same bytes.
-func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
+func (p *Plan) HFileOptions(f spec.Family) hfile.Options {
 	return hfile.Options{
 		Family:      []byte(f.Name),
 		Compression: f.Compression,
@@ -136,8 +136,8 @@ func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 	}
 }
 
-// fileName is the name of a region's HFile.
-func (p *Plan) fileName(family string, region int) string {
+// FileName is the name of a region's HFile.
+func (p *Plan) FileName(family string, region int) string {
 	if p.Packed != nil {
 		return p.Packed.FileName(family, region)
 	}
@@ -150,21 +150,21 @@ func (p *Plan) Timed() bool   { return p.timing.stamp >= 0 || p.timing.ttl >= 0 
 func (p *Plan) Stamped() bool { return p.timing.stamp >= 0 }
 func (p *Plan) Expires() bool { return p.timing.ttl >= 0 }
 
-// rowPolicy is what becomes of rows of one key when they are merged.
-func (p *Plan) rowPolicy() extsort.Policy {
-	if p.joins() {
+// RowPolicy is what becomes of rows of one key when they are merged.
+func (p *Plan) RowPolicy() extsort.Policy {
+	if p.Joins() {
 		return extsort.KeepAll // it is about cells
 	}
 	return p.Duplicates
 }
 
-// index reports whether the rows are entries of an index: one of a record has its key in the first table.
-func (p *Plan) index() bool {
+// IsIndex reports whether the rows are entries of an index: one of a record has its key in the first table.
+func (p *Plan) IsIndex() bool {
 	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
 
-// cellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
-func (p *Plan) cellByCell() bool { return p.Timed() || p.joins() || p.Packed != nil }
+// CellByCell reports whether cells are written one by one: they have times of their own, or come from several records of a row.
+func (p *Plan) CellByCell() bool { return p.Timed() || p.Joins() || p.Packed != nil }
 
 // Near gives the server, host:port, of the region that has a row: its files are written on that host. nil: anywhere.
 type Near func(row []byte) string

@@ -1,4 +1,4 @@
-package build
+package cells
 
 // kept says which values of a slot become a cell that has no byte.
 type kept struct{ empty, null bool }
@@ -14,8 +14,8 @@ func (k kept) has(null bool) bool {
 // kept appends what becomes of values without a byte, by slot, in a file. nulls says whether that has NULL as well as an empty
 // text. An empty text can be a cell; an empty number is none.
 func (p *Plan) kept(dst []kept, nulls bool) []kept {
-	for i := range p.slots {
-		s := &p.slots[i]
+	for i := range p.Slots {
+		s := &p.Slots[i]
 		dst = append(dst, kept{empty: s.convert == nil && storesEmpty(s.empty, nulls), null: s.convert == nil && s.nulls})
 	}
 	return dst

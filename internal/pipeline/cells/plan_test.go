@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"fmt"
@@ -87,8 +87,8 @@ func TestPlanOfManyColumns(t *testing.T) {
 	s.Skip = names[10_000:]
 	s.Cells = []spec.CellSpec{{Columns: names[:5_000]}, {Rest: true}}
 	p, err := NewPlan(jobtest.Resolve(t, s), names, jobtest.Family, nil, 1)
-	if err != nil || len(p.slots) != 10_000 {
-		t.Fatal(len(p.slots), err)
+	if err != nil || len(p.Slots) != 10_000 {
+		t.Fatal(len(p.Slots), err)
 	}
 	s.Columns = append(names[:1:1], names...)
 	if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), `column "column_00000" is named twice`) {

@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"errors"
@@ -33,12 +33,12 @@ func (p *Plan) newComputed(e keygen.Expr) (*computed, error) {
 
 // computedSlots are the expressions of slots, by slot; nil if none has one.
 func (p *Plan) computedSlots() (list []*computed, err error) {
-	for i, s := range p.slots {
+	for i, s := range p.Slots {
 		if s.expr == nil {
 			continue
 		}
 		if list == nil {
-			list = make([]*computed, len(p.slots))
+			list = make([]*computed, len(p.Slots))
 		}
 		if list[i], err = p.newComputed(s.expr); err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (c *computed) of(b *source.Batch, row int) [][]byte {
 }
 
 // append appends the value of a slot. Where empty, the record has no such cell.
-func (c *computed) append(data []byte, s *slot, kept kept, b *source.Batch, row int) (out []byte, empty bool, err error) {
+func (c *computed) append(data []byte, s *Slot, kept kept, b *source.Batch, row int) (out []byte, empty bool, err error) {
 	at := len(data)
 	out, null, err := c.program.Append(data, c.of(b, row))
 	switch {
@@ -82,7 +82,7 @@ func (c *computed) append(data []byte, s *slot, kept kept, b *source.Batch, row 
 }
 
 // fail names the cell in an error about its value, and the column if it is made of one.
-func (s *slot) fail(err error) error {
+func (s *Slot) fail(err error) error {
 	e := &keygen.FieldError{}
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
 		e.Column, err = f.Column, f.Err

@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"encoding/binary"

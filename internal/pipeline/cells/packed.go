@@ -1,13 +1,14 @@
-package build
+package cells
 
 import (
+	"context"
+
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
-	"context"
 )
 
 // Packed says how a plan's rows are written if their reader has packed whole cells into the sort, which have
@@ -33,13 +34,13 @@ func NewPackedPlan(table string, key keygen.Expr, families []spec.Family, ranges
 	p := &Plan{Table: table, Family: families[0], Ranges: ranges, Key: key, Columns: []string{}, Timestamp: timestamp, Duplicates: duplicates,
 		Packed: &how, timing: timing{stamp: -1, ttl: -1}}
 	for _, f := range families {
-		p.Families = append(p.Families, familySpan{Family: f})
+		p.Families = append(p.Families, FamilySpan{Family: f})
 	}
 	return p
 }
 
-// decoder is what unpacks the rows of a region, nil of rows that are not packed.
-func (p *Plan) decoder(notes string) func() RowDecoder {
+// Decoder is what unpacks the rows of a region, nil of rows that are not packed.
+func (p *Plan) Decoder(notes string) func() RowDecoder {
 	if p.Packed == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package build
+package cells
 
 import (
 	"encoding/binary"
@@ -55,9 +55,9 @@ func (t timing) values() (n int) {
 }
 
 // times appends a record's time and life to the maker's values.
-func (m *rowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
+func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
 	t := &m.plan.timing
-	next := len(m.plan.slots) + len(m.plan.wide)
+	next := len(m.plan.Slots) + len(m.plan.wide)
 	put := func(v int64) {
 		m.offsets[next], m.lengths[next] = uint32(len(data)), 8
 		data = binary.BigEndian.AppendUint64(data, uint64(v))
@@ -104,27 +104,27 @@ func (m *rowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 // milliseconds, counted from the cell's timestamp.
 const ttlTag = 8
 
-// rowTime is when the cells of a row are, and how long.
-type rowTime struct {
-	stamp   int64
-	expires int64 // milliseconds since 1970, 0 for never
-	tags    []byte
+// RowTime is when the cells of a row are, and how long.
+type RowTime struct {
+	Stamp   int64
+	Expires int64 // milliseconds since 1970, 0 for never
+	Tags    []byte
 }
 
-// read takes a row's time from its values.
-func (r *rowTime) read(p *Plan, values [][]byte) {
-	rest := values[len(p.slots)+len(p.wide):]
-	r.stamp, r.expires, r.tags = p.Timestamp, 0, r.tags[:0]
+// Read takes a row's time from its values.
+func (r *RowTime) Read(p *Plan, values [][]byte) {
+	rest := values[len(p.Slots)+len(p.wide):]
+	r.Stamp, r.Expires, r.Tags = p.Timestamp, 0, r.Tags[:0]
 	if p.timing.stamp >= 0 {
-		r.stamp, rest = int64(binary.BigEndian.Uint64(rest[0])), rest[1:]
+		r.Stamp, rest = int64(binary.BigEndian.Uint64(rest[0])), rest[1:]
 	}
 	if p.timing.ttl >= 0 && rest[0] != nil {
 		ttl := int64(binary.BigEndian.Uint64(rest[0]))
-		r.expires = math.MaxInt64
-		if ttl < math.MaxInt64-r.stamp {
-			r.expires = r.stamp + ttl
+		r.Expires = math.MaxInt64
+		if ttl < math.MaxInt64-r.Stamp {
+			r.Expires = r.Stamp + ttl
 		}
-		r.tags = append(r.tags, 0, 1+8, ttlTag)
-		r.tags = append(r.tags, rest[0]...)
+		r.Tags = append(r.Tags, 0, 1+8, ttlTag)
+		r.Tags = append(r.Tags, rest[0]...)
 	}
 }
