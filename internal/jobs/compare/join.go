@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hfile"
 )
 
@@ -53,7 +53,7 @@ func (j *join) run(ctx context.Context) error {
 	}
 	reported := int64(0)
 	for n := 0; j.x != nil || j.y != nil; n++ {
-		if n%build.ReportEvery == 0 {
+		if n%encode.ReportEvery == 0 {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/hbase/snapshot"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -65,7 +65,7 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 	marker := hfile.Cell{Family: []byte(family), Timestamp: o.Timestamp - 1, Type: hfile.DeleteFamily}
 	written := int64(0)
 	for n := 0; sc.Next(); n++ {
-		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+		if n%encode.ReportEvery == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		c := sc.Cell()

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/tablesource"
 )
 
@@ -99,7 +100,7 @@ func (s *keySet) compare(ctx context.Context, snap *snapshot.Snapshot) (*Predict
 	err := snap.Each(ctx, readers, snapshot.View{Versions: 1, Now: snap.Created}, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
 		var rows, seen int64
 		for n := 0; sc.Next(); n++ {
-			if n%build.ReportEvery == 0 && ctx.Err() != nil {
+			if n%encode.ReportEvery == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			if !sc.NewRow() {

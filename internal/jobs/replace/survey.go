@@ -8,7 +8,7 @@ import (
 
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/progress"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/encode"
 )
 
 // readers is how many regions are read at a time by default.
@@ -111,7 +111,7 @@ func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc 
 	}
 	family := 0
 	for n := 0; sc.Next(); n++ {
-		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+		if n%encode.ReportEvery == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		c := sc.Cell()

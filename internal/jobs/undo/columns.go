@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hfile"
 )
 
@@ -220,7 +220,7 @@ func (j *lossJoin) run(ctx context.Context) error {
 		}
 	}
 	for i := 0; b || n; i++ {
-		if i%build.ReportEvery == 0 && ctx.Err() != nil {
+		if i%encode.ReportEvery == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		order := 0

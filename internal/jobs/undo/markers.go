@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -85,7 +85,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 	marker := hfile.Cell{Family: []byte(p.family), Timestamp: l.stamp, Type: hfile.DeleteFamilyVersion}
 	written := int64(0)
 	for n := 0; sc.Next(); n++ {
-		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+		if n%encode.ReportEvery == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		c := sc.Cell()

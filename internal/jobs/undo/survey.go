@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hfile"
 )
 
@@ -34,7 +34,7 @@ func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (
 		r := newReader(l, snap, o.now)
 		r.part.Regions[0].Region, r.keys = snap.Regions[i].Encoded, o.keys
 		for n := 0; sc.Next(); n++ {
-			if n%build.ReportEvery == 0 && ctx.Err() != nil {
+			if n%encode.ReportEvery == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			if sc.NewRow() {

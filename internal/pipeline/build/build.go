@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -76,7 +77,7 @@ func (o Options) allowed() error {
 func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
 	room := in.ReaderMemory()
 	for _, p := range plans {
-		room = max(room, WriterRoom(p)) // a worker writes one region at a time
+		room = max(room, encode.WriterRoom(p)) // a worker writes one region at a time
 	}
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
 	if m < int64(o.Workers)*extsort.MinMemory {

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -51,7 +52,7 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 	plans := plansOf(tables)
 	room := int64(0)
 	for _, p := range plans {
-		room = max(room, WriterRoom(p)) // a worker writes one region at a time
+		room = max(room, encode.WriterRoom(p)) // a worker writes one region at a time
 	}
 	room += int64(len(runs)) * (int64(chunkSize) + runRoom)
 	if o.Workers = min(o.Workers, int(int64(o.Memory)/room)); o.Workers == 0 {
@@ -228,7 +229,7 @@ func (p *partRows) Size(region int) (rows, bytes int64) {
 func (p *partRows) LeftOut(region int) int64 { return p.regions[region].leftOut }
 
 // Region implements [sortedRows]. What comes out is held to what the runs say: all of their rows, by count and sum.
-func (p *partRows) Region(region int) (*extsort.Merge, func(*regionPart) error, error) {
+func (p *partRows) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	var sources []*chunk.FrameReader
 	for _, run := range p.runs {
 		if run.File.Size(region) > 0 {
@@ -247,7 +248,7 @@ func (p *partRows) Region(region int) (*extsort.Merge, func(*regionPart) error, 
 
 // mergeChunks merges the chunks of a region, by its ordinal in the sort. What was written is held to them: all of their rows, whose sum is asked
 // for at the end.
-func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*regionPart) error, error) {
+func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[uint32]chunk.Counts, sum func(chunk.Counts) (sum uint64, of string)) (*extsort.Merge, func(*encode.Region) error, error) {
 	t, region := tableOf(plans, ordinal)
 	plan, left := plans[t], manifest.Digest{}
 	ranges := plan.Ranges
@@ -256,14 +257,14 @@ func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[u
 	if err != nil {
 		return nil, nil, readChunks(err)
 	}
-	return m.Merge, func(part *regionPart) error {
+	return m.Merge, func(part *encode.Region) error {
 		if err := m.Whole(); err != nil {
 			return readChunks(err)
 		}
 		want, of := sum(m.Counts())
-		if plain := !plan.Joins() && !plan.Expires() && plan.Packed == nil; plain && part.digest.Sum+left.Sum != want {
+		if plain := !plan.Joins() && !plan.Expires() && plan.Packed == nil; plain && part.Digest.Sum+left.Sum != want {
 			return ofTable(plans, t, fail.Errorf(fail.Unexpected, "region %d: rows written and left out have sum %016x, %s have %016x; nothing was loaded (a fault of bulkload or of this machine: report it)",
-				region, part.digest.Sum+left.Sum, of, want))
+				region, part.Digest.Sum+left.Sum, of, want))
 		}
 		return nil
 	}, nil

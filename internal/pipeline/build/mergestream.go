@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
@@ -108,7 +109,7 @@ func (s *streamRows) Size(int) (rows, bytes int64) { return 0, 0 }
 func (s *streamRows) LeftOut(int) int64            { return 0 }
 
 // Region implements [sortedRows], for the region that comes next.
-func (s *streamRows) Region(region int) (*extsort.Merge, func(*regionPart) error, error) {
+func (s *streamRows) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	return mergeChunks(s.plans, s.reader, region, nil, func(came chunk.Counts) (sum uint64, of string) {
 		s.merged = came
 		return came.Sum, "the rows that came"

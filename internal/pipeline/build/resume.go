@@ -157,12 +157,12 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if r == nil {
 		return nil
 	}
-	record := WrittenRecord{File: files[0].File, Part: p.part.digest, RowSum: p.part.sum, Times: p.part.times,
+	record := WrittenRecord{File: files[0].File, Part: p.part.Digest, RowSum: p.part.Sum, Times: p.part.Times,
 		Dups: p.counts.dups, Records: p.counts.records, Joined: p.counts.joined, NoCells: p.counts.noCells}
 	for _, f := range files[1:] {
 		record.Others = append(record.Others, f.File)
 	}
-	for _, s := range p.part.samples() {
+	for _, s := range p.part.Samples() {
 		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
 	}
 	if from > 0 {

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -294,30 +295,30 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *c
 		defer func() { err = errors.Join(err, o.Drain()) }()
 		outs = append(outs, o)
 	}
-	sinks, err := newSinks(plan, func(i int) io.Writer { return outs[i] })
+	sinks, err := encode.NewSinks(plan, func(i int) io.Writer { return outs[i] })
 	if err != nil {
 		return stats, err
 	}
-	var part regionPart
+	var part encode.Region
 	for region := from; region < to; region++ {
 		m, err := sorter.Region(region)
 		if err != nil {
 			return stats, err
 		}
-		_, err = part.encode(ctx, m, plan, sinks, nil)
+		_, err = part.Encode(ctx, m, plan, sinks, nil)
 		m.Close()
 		if err != nil {
 			return stats, err
 		}
 	}
-	if part.digest.Rows == 0 {
+	if part.Digest.Rows == 0 {
 		return stats, nil
 	}
 	for _, sink := range sinks {
-		if sink.rows == 0 {
+		if sink.Rows == 0 {
 			continue
 		}
-		one, err := sink.finish()
+		one, err := sink.Finish()
 		if err != nil {
 			return stats, err
 		}

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/hdfsio"
@@ -139,7 +140,7 @@ type writers struct {
 
 	allowed func() error // before files get their names; nil: they may
 
-	helpers *helpers
+	helpers *encode.Idle
 
 	mu      sync.Mutex
 	files   []manifest.File
@@ -150,7 +151,7 @@ type writers struct {
 	samples []manifest.Sample
 	last    time.Time           // when a file was finished
 	claims  map[string][]uint64 // ids of the files that were to get a name
-	sinks   [][]*cellSink       // of regions that are encoded, for others
+	sinks   [][]*encode.Sink    // of regions that are encoded, for others
 
 	several   bool // other tables are written with it
 	uncounted bool // files of an older version: the journal does not have their counts
@@ -159,7 +160,7 @@ type writers struct {
 // sortedRows are the rows of all regions, in order. Different regions may be merged concurrently.
 type sortedRows interface {
 	// Region merges one region; what was written of it is proven to be all of it when finish returns nil.
-	Region(region int) (m *extsort.Merge, finish func(*regionPart) error, err error)
+	Region(region int) (m *extsort.Merge, finish func(*encode.Region) error, err error)
 	// Size is how many rows a region has and how many bytes they take, before duplicates are left out.
 	Size(region int) (rows, bytes int64)
 	// LeftOut is how many rows of a region were left out as duplicates before.
@@ -169,9 +170,9 @@ type sortedRows interface {
 // ownSort is the sort of this process.
 type ownSort struct{ *extsort.Sorter }
 
-func (s ownSort) Region(region int) (*extsort.Merge, func(*regionPart) error, error) {
+func (s ownSort) Region(region int) (*extsort.Merge, func(*encode.Region) error, error) {
 	m, err := s.Sorter.Region(region)
-	return m, func(*regionPart) error { return nil }, err
+	return m, func(*encode.Region) error { return nil }, err
 }
 
 func (ownSort) LeftOut(int) int64 { return 0 }
@@ -195,7 +196,7 @@ func (p *pendingRegion) bytes() (n int64) {
 // pendingRegion is the files of one region, one of each family.
 type pendingRegion struct {
 	files []*pendingFile
-	part  regionPart
+	part  encode.Region
 
 	counts regionCounts
 }
@@ -218,7 +219,7 @@ func (p *pendingFile) abort() {
 func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	defer func() {
 		if err != nil {
-			w.events.Merged(-p.part.taken)
+			w.events.Merged(-p.part.Taken)
 		}
 	}()
 	defer w.out.Uploads.Leave()
@@ -263,10 +264,10 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 		w.files = append(w.files, f.File)
 		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: w.from + f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}
-	w.digest.Add(p.part.digest)
-	w.sum.Add(p.part.sum)
-	w.times = w.times.Join(p.part.times)
-	w.samples = append(w.samples, p.part.samples()...)
+	w.digest.Add(p.part.Digest)
+	w.sum.Add(p.part.Sum)
+	w.times = w.times.Join(p.part.Times)
+	w.samples = append(w.samples, p.part.Samples()...)
 	w.last = time.Now()
 	return w.resume.wrote(files, p, w.from)
 }

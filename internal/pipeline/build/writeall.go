@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/base/workers"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -78,16 +79,16 @@ func writeRegions(ctx context.Context, n int, tables []*writers, regions []table
 		return nil
 	}
 	var next atomic.Int64
-	helpers := newHelpers(n)
+	helpers := encode.NewIdle(n)
 	for _, w := range tables {
 		w.helpers = helpers
 	}
 	return workers.Run(ctx, n, func(ctx context.Context, _ int) error {
 		if err := takeRegions(ctx, regions, &next, max(completing/n, 1)); err != nil {
-			helpers.leave()
+			helpers.Leave()
 			return err
 		}
-		helpers.help()
+		helpers.Help()
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
@@ -20,10 +21,10 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	if err := w.out.Uploads.Enter(ctx); err != nil {
 		return nil, err
 	}
-	p := &pendingRegion{part: newRegionPart(w.sample, w.events.Merged, w.decoder)}
+	p := &pendingRegion{part: encode.NewRegion(w.sample, w.events.Merged, w.decoder)}
 	defer func() {
 		if err != nil {
-			w.events.Merged(-p.part.taken) // the region is written again
+			w.events.Merged(-p.part.Taken) // the region is written again
 			p.abort()
 			w.out.Uploads.Leave()
 		}
@@ -40,7 +41,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	}
 	for _, s := range sinks {
 		if w.helpers != nil { // a reduce task writes its regions one after the other
-			s.share(w.helpers)
+			s.Share(w.helpers)
 		}
 	}
 	dups, err := w.encodeRows(ctx, r, &p.part, sinks)
@@ -48,16 +49,16 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		return nil, err
 	}
 	for i, s := range sinks {
-		stats, err := s.finish()
+		stats, err := s.Finish()
 		if err != nil {
-			return nil, sinkError(err)
+			return nil, encode.WriteError(err)
 		}
 		f := p.files[i]
-		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
+		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.Rows, stats.Cells, stats.Bytes
 	}
 	w.giveSinks(sinks)
 	before := w.sort.LeftOut(w.from+r.i) + dups
-	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
+	p.counts = regionCounts{dups: before + p.part.Dups, records: before + p.part.Taken, joined: p.part.Joined, noCells: p.part.NoCells}
 	return p, nil
 }
 
@@ -76,12 +77,12 @@ func (w *writers) create(ctx context.Context, r region, family cells.FamilySpan,
 }
 
 // encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
-func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, sinks []*cellSink) (dups int64, err error) {
-	rows := newPieceWriter(w.helpers, w.plan, part, sinks)
-	helped := w.helpers != nil && Helped(w.plan)
+func (w *writers) encodeRows(ctx context.Context, r region, part *encode.Region, sinks []*encode.Sink) (dups int64, err error) {
+	rows := encode.NewPieceWriter(w.helpers, w.plan, part, sinks)
+	helped := w.helpers != nil && encode.Helped(w.plan)
 	if helped {
-		if done, err := rows.ranges(ctx, w.sort, w.from+r.i, r.rows, r.size); done {
-			return rows.dups, w.named(err)
+		if done, err := rows.Ranges(ctx, w.sort, w.from+r.i, r.rows, r.size); done {
+			return rows.Dups, w.named(err)
 		}
 	}
 	m, finish, err := w.sort.Region(w.from + r.i)
@@ -90,9 +91,9 @@ func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, si
 	}
 	defer m.Close()
 	if helped {
-		err = rows.merged(ctx, m)
+		err = rows.Merge(ctx, m)
 	} else {
-		_, err = part.encode(ctx, m, w.plan, sinks, nil)
+		_, err = part.Encode(ctx, m, w.plan, sinks, nil)
 	}
 	if err != nil {
 		return 0, w.named(readChunks(err))
@@ -101,26 +102,26 @@ func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, si
 }
 
 // takeSinks makes one for each family, or has those of a region that is encoded serve again.
-func (w *writers) takeSinks(out func(family int) io.Writer) ([]*cellSink, error) {
+func (w *writers) takeSinks(out func(family int) io.Writer) ([]*encode.Sink, error) {
 	w.mu.Lock()
 	n := len(w.sinks)
 	if n == 0 {
 		w.mu.Unlock()
-		return newSinks(w.plan, out)
+		return encode.NewSinks(w.plan, out)
 	}
 	sinks := w.sinks[n-1]
 	w.sinks = w.sinks[:n-1]
 	w.mu.Unlock()
 	for i, s := range sinks {
-		s.reset(out(i))
+		s.Reset(out(i))
 	}
 	return sinks, nil
 }
 
 // giveSinks takes back those whose files are all finished without an error.
-func (w *writers) giveSinks(sinks []*cellSink) {
+func (w *writers) giveSinks(sinks []*encode.Sink) {
 	for _, s := range sinks {
-		if !s.resets() {
+		if !s.Resets() {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition/extsort"
@@ -198,7 +199,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	if e.Spills {
 		e.MoreMemory = times(s.SortedBytes) + e.Rows*extsort.IndexSize - s.Sort.Memory
 	}
-	e.Memory += s.Forecast.Memory + int64(s.Options.Workers)*max(build.WriterRoom(s.Plan), s.Input.ReaderMemory())
+	e.Memory += s.Forecast.Memory + int64(s.Options.Workers)*max(encode.WriterRoom(s.Plan), s.Input.ReaderMemory())
 	// A sort of n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {
@@ -209,7 +210,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	// A file is made durable, and its directory when it gets its name.
 	files := 2 * s.FileTime.Seconds() * float64(e.HFiles)
 	busy := parallel(sizes, s.Options.Workers)
-	if build.Helped(s.Plan) {
+	if encode.Helped(s.Plan) {
 		busy = max(busy, helped(sizes, s.Options.Workers))
 	}
 	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / busy)

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/partition/extsort"
 )
@@ -46,7 +47,7 @@ func TestTimesAndMemoryAreScaled(t *testing.T) {
 			if e.ReadTime.Round(time.Microsecond) != c.read || e.WriteTime.Round(time.Microsecond) != c.write {
 				t.Errorf("read %s, write %s; want %s, %s", e.ReadTime, e.WriteTime, c.read, c.write)
 			}
-			if want := processMemory + sample.Options.HeapFloor()/2 + 1<<20 + max(build.WriterRoom(plan), k.Source.ReaderMemory()); e.Memory != want {
+			if want := processMemory + sample.Options.HeapFloor()/2 + 1<<20 + max(encode.WriterRoom(plan), k.Source.ReaderMemory()); e.Memory != want {
 				t.Errorf("memory %d, want %d", e.Memory, want)
 			}
 			if want := int64(4*sorted+4000*extsort.IndexSize) - c.memory; c.spills && e.MoreMemory != want || !c.spills && e.MoreMemory != 0 {

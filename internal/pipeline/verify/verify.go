@@ -14,8 +14,8 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/encode"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 
@@ -60,12 +60,12 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 			parts.Store(part, held)
 		}
 		r := held.(*storedRows)
-		if scanned.Add(1)%build.ReportEvery == 0 {
-			e.Read(build.ReportEvery)
+		if scanned.Add(1)%encode.ReportEvery == 0 {
+			e.Read(encode.ReportEvery)
 		}
 		return r.add(row, h)
 	})
-	e.Read(scanned.Load() % build.ReportEvery)
+	e.Read(scanned.Load() % encode.ReportEvery)
 	if err != nil {
 		return nil, unread(facts, err)
 	}
@@ -135,9 +135,9 @@ var none = []byte{}
 
 func (r *rowReader) add(row loader.Row) error {
 	if r.wide {
-		r.buf = build.AppendWideKey(r.buf[:0], row.Key)
+		r.buf = encode.AppendWideKey(r.buf[:0], row.Key)
 		for _, c := range row.Cells {
-			r.buf = build.AppendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
+			r.buf = encode.AppendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
 		}
 		r.count(r.buf, row)
 		return nil

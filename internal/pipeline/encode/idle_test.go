@@ -1,4 +1,4 @@
-package build
+package encode
 
 import (
 	"sync"
@@ -10,13 +10,13 @@ import (
 // worker with a region leaves, and no more is taken than helpers may have to do.
 func TestHelpersDoWhatTheyTook(t *testing.T) {
 	const n, writers = 5, 2
-	h := newHelpers(n)
+	h := NewIdle(n)
 	var did, given atomic.Int64
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
 			if i >= writers {
-				h.help()
+				h.Help()
 				return
 			}
 			for h.Count() < n-writers {
@@ -34,9 +34,9 @@ func TestHelpersDoWhatTheyTook(t *testing.T) {
 				}
 			}
 			if i == 0 {
-				h.leave() // it failed
+				h.Leave() // it failed
 			} else {
-				h.help()
+				h.Help()
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package build
+package encode
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // pieceBytes is about how many bytes of rows a piece has.
 const pieceBytes = 512 << 10
 
-// rangedRows are [sortedRows] that merge ranges of a region separately.
+// rangedRows are sorted rows that merge ranges of a region separately.
 type rangedRows interface {
 	// Ranges are those of a region, of about that many rows each; nil if they cannot be.
 	Ranges(region, rows int) []extsort.Range
@@ -27,9 +27,9 @@ type rangePieces struct {
 	rows   int64 // of all of them
 }
 
-// ranges writes a region of so many rows, by its number in the sort, if all of them are in memory: it is cut there. done is false if they
+// Ranges writes a region of so many rows, by its number in the sort, if all of them are in memory: it is cut there. done is false if they
 // are not.
-func (r *pieceWriter) ranges(ctx context.Context, sort any, region int, rows, size int64) (done bool, err error) {
+func (r *PieceWriter) Ranges(ctx context.Context, sort any, region int, rows, size int64) (done bool, err error) {
 	ranged, ok := sort.(rangedRows)
 	if !ok || rows == 0 {
 		return false, nil
@@ -53,13 +53,13 @@ func (p *rangePieces) take() (r extsort.Range, ok bool) {
 	return r, true
 }
 
-func (p *rangePieces) next(_ *pieceWriter, to *piece) (bool, error) {
+func (p *rangePieces) next(_ *PieceWriter, to *piece) (bool, error) {
 	r, ok := p.take()
 	to.open = func() (*extsort.Merge, error) { return p.sort.MergeRange(p.region, r) }
 	return ok, nil
 }
 
-func (p *rangePieces) encode(ctx context.Context, r *pieceWriter) (bool, error) {
+func (p *rangePieces) encode(ctx context.Context, r *PieceWriter) (bool, error) {
 	of, ok := p.take()
 	if !ok {
 		return false, nil
@@ -69,13 +69,13 @@ func (p *rangePieces) encode(ctx context.Context, r *pieceWriter) (bool, error) 
 		return false, err
 	}
 	defer m.Close()
-	_, err = r.part.encode(ctx, m, r.plan, r.sinks, nil)
-	r.dups += m.Duplicates()
+	_, err = r.part.Encode(ctx, m, r.plan, r.sinks, nil)
+	r.Dups += m.Duplicates()
 	return true, err
 }
 
-func (p *rangePieces) end(r *pieceWriter) error {
-	if got := r.part.taken + r.dups; got != p.rows {
+func (p *rangePieces) end(r *PieceWriter) error {
+	if got := r.part.Taken + r.Dups; got != p.rows {
 		return fail.Errorf(fail.Unexpected, "region %d: %s were merged of %d; nothing was loaded (a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row"), p.rows)
 	}
 	return nil
@@ -84,7 +84,7 @@ func (p *rangePieces) end(r *pieceWriter) error {
 // mergedPieces are rows that one goroutine merges, from disk or from other processes: it copies them.
 type mergedPieces struct{ merge *extsort.Merge }
 
-func (p mergedPieces) next(r *pieceWriter, to *piece) (bool, error) {
+func (p mergedPieces) next(r *PieceWriter, to *piece) (bool, error) {
 	b := r.buffer()
 	for len(b.records) < pieceBytes && p.merge.Next() {
 		b.records = append(b.records, p.merge.Record()...)
@@ -97,11 +97,11 @@ func (p mergedPieces) next(r *pieceWriter, to *piece) (bool, error) {
 	return true, nil
 }
 
-func (p mergedPieces) encode(ctx context.Context, r *pieceWriter) (bool, error) {
-	return r.part.encode(ctx, p.merge, r.plan, r.sinks, func() bool { return r.helpers.Count() > 0 })
+func (p mergedPieces) encode(ctx context.Context, r *PieceWriter) (bool, error) {
+	return r.part.Encode(ctx, p.merge, r.plan, r.sinks, func() bool { return r.helpers.Count() > 0 })
 }
 
-func (p mergedPieces) end(r *pieceWriter) error {
-	r.dups = p.merge.Duplicates()
+func (p mergedPieces) end(r *PieceWriter) error {
+	r.Dups = p.merge.Duplicates()
 	return nil
 }

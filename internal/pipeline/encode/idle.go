@@ -1,12 +1,12 @@
-package build
+package encode
 
 import (
 	"sync/atomic"
 )
 
-// helpers are the workers of pass 2 that have no region left to take: they
+// Idle are the workers of pass 2 that have no region left to take: they
 // encode rows for those that have. It is an [hfile.Helpers].
-type helpers struct {
+type Idle struct {
 	work   chan func()
 	busy   atomic.Int64 // workers that have regions
 	count  atomic.Int64
@@ -17,18 +17,18 @@ type helpers struct {
 // caller appends what is done. The waiting caller takes them back.
 const queuedEach = 4
 
-// newHelpers is for n workers. All of them have regions at the beginning.
-func newHelpers(n int) *helpers {
-	h := &helpers{work: make(chan func(), queuedEach*n)}
+// NewIdle is for n workers. All of them have regions at the beginning.
+func NewIdle(n int) *Idle {
+	h := &Idle{work: make(chan func(), queuedEach*n)}
 	h.busy.Store(int64(n))
 	return h
 }
 
 // Count implements [hfile.Helpers].
-func (h *helpers) Count() int { return int(h.count.Load()) }
+func (h *Idle) Count() int { return int(h.count.Load()) }
 
 // Do implements [hfile.Helpers]: beyond [queuedEach] for each helper the caller does it.
-func (h *helpers) Do(work func()) bool {
+func (h *Idle) Do(work func()) bool {
 	if h.queued.Add(1) > queuedEach*h.count.Load() {
 		h.queued.Add(-1)
 		return false
@@ -38,7 +38,7 @@ func (h *helpers) Do(work func()) bool {
 }
 
 // Wait implements [hfile.Helpers]: it does queued work itself until done is closed.
-func (h *helpers) Wait(done <-chan struct{}) {
+func (h *Idle) Wait(done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
@@ -55,18 +55,18 @@ func (h *helpers) Wait(done <-chan struct{}) {
 	}
 }
 
-// help is the rest of a worker's time: it ends when no worker has a region.
-func (h *helpers) help() {
+// Help is the rest of a worker's time: it ends when no worker has a region.
+func (h *Idle) Help() {
 	h.count.Add(1)
-	h.leave()
+	h.Leave()
 	for work := range h.work {
 		h.queued.Add(-1)
 		work()
 	}
 }
 
-// leave says that a worker has no region any more.
-func (h *helpers) leave() {
+// Leave says that a worker has no region any more.
+func (h *Idle) Leave() {
 	if h.busy.Add(-1) == 0 {
 		close(h.work)
 	}

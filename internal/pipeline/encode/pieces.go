@@ -1,4 +1,4 @@
-package build
+package encode
 
 import (
 	"context"
@@ -7,40 +7,41 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// pieceWriter writes a region piece by piece. Workers that have no region take pieces apart ahead of it: it appends them in
+// PieceWriter writes a region piece by piece. Workers that have no region take pieces apart ahead of it: it appends them in
 // the order of keys, so the files are the same however many workers there are.
-type pieceWriter struct {
-	helpers *helpers
+type PieceWriter struct {
+	helpers *Idle
 	plan    *cells.Plan
-	part    *regionPart
-	sinks   []*cellSink
+	part    *Region
+	sinks   []*Sink
 	ahead   []*piece // that others may be taking apart, in order
 	spare   []*piece
 	buffers []*pieceBuffer // that are free
-	dups    int64          // rows that were left out
+	Dups    int64          // rows that were left out
 }
 
 // pieces are the rows of a region in the order of keys. They belong to the goroutine that writes it.
 type pieces interface {
 	// next has p hold the next rows; false at the end.
-	next(r *pieceWriter, p *piece) (bool, error)
+	next(r *PieceWriter, p *piece) (bool, error)
 	// encode appends rows at once, some or all; false at the end. It uses no helpers.
-	encode(ctx context.Context, r *pieceWriter) (bool, error)
+	encode(ctx context.Context, r *PieceWriter) (bool, error)
 	// end is called when all rows are appended.
-	end(r *pieceWriter) error
+	end(r *PieceWriter) error
 }
 
-func newPieceWriter(h *helpers, plan *cells.Plan, part *regionPart, sinks []*cellSink) *pieceWriter {
-	return &pieceWriter{helpers: h, plan: plan, part: part, sinks: sinks}
+// NewPieceWriter writes a region into sinks, and notes in part what its rows come to.
+func NewPieceWriter(h *Idle, plan *cells.Plan, part *Region, sinks []*Sink) *PieceWriter {
+	return &PieceWriter{helpers: h, plan: plan, part: part, sinks: sinks}
 }
 
-// merged writes the rows of a merge.
-func (r *pieceWriter) merged(ctx context.Context, m *extsort.Merge) error {
+// Merge writes the rows of a merge.
+func (r *PieceWriter) Merge(ctx context.Context, m *extsort.Merge) error {
 	return r.run(ctx, mergedPieces{m})
 }
 
 // run writes all pieces.
-func (r *pieceWriter) run(ctx context.Context, rows pieces) error {
+func (r *PieceWriter) run(ctx context.Context, rows pieces) error {
 	for more := true; more || len(r.ahead) > 0; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -82,13 +83,13 @@ func (r *pieceWriter) run(ctx context.Context, rows pieces) error {
 }
 
 // append appends the rows of a piece.
-func (r *pieceWriter) append(p *piece) error {
+func (r *PieceWriter) append(p *piece) error {
 	if p.err != nil {
 		return p.err
 	}
-	r.dups += p.dups
-	r.part.digest.Add(p.digest)
-	r.part.noCells += p.noCells
+	r.Dups += p.dups
+	r.part.Digest.Add(p.digest)
+	r.part.NoCells += p.noCells
 	r.part.sampler.addAll(p.keys, p.sums)
 	for i, s := range r.sinks {
 		rows := p.rows[i]
@@ -97,9 +98,9 @@ func (r *pieceWriter) append(p *piece) error {
 			b.uses++
 			rows.WhenDone(func() { r.release(b) })
 		}
-		s.rows += int64(rows.Len())
+		s.Rows += int64(rows.Len())
 		if err := s.row.AppendRows(rows); err != nil {
-			return sinkError(err)
+			return WriteError(err)
 		}
 	}
 	if p.buffer != nil {
@@ -112,7 +113,7 @@ func (r *pieceWriter) append(p *piece) error {
 }
 
 // piece gives one that is free.
-func (r *pieceWriter) piece() *piece {
+func (r *PieceWriter) piece() *piece {
 	if n := len(r.spare); n > 0 {
 		p := r.spare[n-1]
 		r.spare = r.spare[:n-1]
@@ -128,7 +129,7 @@ type pieceBuffer struct {
 }
 
 // buffer gives one that is free, used once.
-func (r *pieceWriter) buffer() *pieceBuffer {
+func (r *PieceWriter) buffer() *pieceBuffer {
 	b := &pieceBuffer{}
 	if n := len(r.buffers); n > 0 {
 		b, r.buffers = r.buffers[n-1], r.buffers[:n-1]
@@ -137,7 +138,7 @@ func (r *pieceWriter) buffer() *pieceBuffer {
 	return b
 }
 
-func (r *pieceWriter) release(b *pieceBuffer) {
+func (r *PieceWriter) release(b *pieceBuffer) {
 	if b.uses--; b.uses == 0 {
 		r.buffers = append(r.buffers, b)
 	}

@@ -1,4 +1,4 @@
-package build
+package encode
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package build
+package encode
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ type wideCell struct {
 }
 
 // encodeWide is encode for plans whose rows are made of all records of a key.
-func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*cellSink) error {
+func (p *Region) encodeWide(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink) error {
 	w := &wideRow{values: make([][]byte, plan.NumValues())}
 	var form []byte
 	n := 0
@@ -59,7 +59,7 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *cel
 			if err := w.add(m); err != nil {
 				return err
 			}
-			p.joined++
+			p.Joined++
 			continue
 		}
 		if len(w.records) > 0 {
@@ -90,17 +90,17 @@ func (w *wideRow) add(m *extsort.Merge) error {
 }
 
 // writeWide writes the row that was gathered; form is a buffer for its digest.
-func (p *regionPart) writeWide(w *wideRow, plan *cells.Plan, sinks []*cellSink, form []byte) ([]byte, error) {
+func (p *Region) writeWide(w *wideRow, plan *cells.Plan, sinks []*Sink, form []byte) ([]byte, error) {
 	if err := w.sort(plan); err != nil {
 		return form, err
 	}
 	dups, err := w.decide(plan)
-	p.dups += dups
+	p.Dups += dups
 	if err != nil {
 		return form, err
 	}
 	if len(w.cells) == 0 {
-		p.noCells++
+		p.NoCells++
 		return form, nil
 	}
 	var first cells.RowTime
@@ -114,21 +114,21 @@ func (p *regionPart) writeWide(w *wideRow, plan *cells.Plan, sinks []*cellSink, 
 			has = true
 			form = AppendWideCell(form, f.Name, c.qualifier, c.value, c.stamp, plan.Stamped())
 			if plan.Timed() {
-				p.times = p.times.Join(&manifest.CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
+				p.Times = p.Times.Join(&manifest.CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
 			}
 			if c.expires != 0 && (first.Expires == 0 || c.expires < first.Expires) {
 				first.Expires = c.expires
 			}
 			cell := hfile.Cell{Row: w.key, Family: sinks[i].name, Qualifier: c.qualifier, Timestamp: c.stamp, Type: hfile.Put, Value: c.value, Tags: c.tags}
 			if err := sinks[i].cell.Append(&cell); err != nil {
-				return form, sinkError(err)
+				return form, WriteError(err)
 			}
 		}
 		if has {
-			sinks[i].rows++
+			sinks[i].Rows++
 		}
 	}
-	p.digest.AddRow(form, len(w.cells))
+	p.Digest.AddRow(form, len(w.cells))
 	p.sampler.add(w.key, form, &first)
 	return form, nil
 }
@@ -222,6 +222,7 @@ func AppendWideKey(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(key))), key...)
 }
 
+// AppendWideCell continues it with a cell.
 func AppendWideCell(dst []byte, family string, qualifier, value []byte, stamp int64, stamped bool) []byte {
 	dst = append(binary.AppendUvarint(dst, uint64(len(family))), family...)
 	dst = append(binary.AppendUvarint(dst, uint64(len(qualifier))), qualifier...)

@@ -1,4 +1,4 @@
-package build
+package encode
 
 import (
 	"encoding/binary"
@@ -20,7 +20,7 @@ type piece struct {
 	buffer *pieceBuffer                   // they are here
 	done   chan struct{}
 
-	sinks   []*cellSink
+	sinks   []*Sink
 	sampled bool // keys and sums are asked for
 	lengths []int32
 
@@ -34,7 +34,7 @@ type piece struct {
 	err     error
 }
 
-func newPiece(plan *cells.Plan, sinks []*cellSink, sampled bool) *piece {
+func newPiece(plan *cells.Plan, sinks []*Sink, sampled bool) *piece {
 	return &piece{sinks: sinks, sampled: sampled, done: make(chan struct{}, 1), lengths: make([]int32, plan.NumValues()), rows: make([]*hfile.Rows, len(sinks))}
 }
 

@@ -1,0 +1,166 @@
+package encode
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/cells"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+)
+
+// Region is what one region adds to the job's totals.
+type Region struct {
+	Digest  manifest.Digest
+	Sum     manifest.RowSum         // of packed rows
+	decoder func() cells.RowDecoder // of packed rows
+	Dups    int64                   // cells left out of rows of several records
+	Times   *manifest.CellTimes     // nil where the job's time is every cell's
+	sampler
+
+	Joined  int64 // records of wide rows that are not the first of their row
+	NoCells int64 // rows that have none
+
+	merged func(rows int64) // notified of rows now and then
+	Taken  int64            // that were reported
+
+	reported int64 // of the merge under way
+}
+
+// NewRegion remembers so many rows, and calls merged with further rows now and then.
+func NewRegion(samples int, merged func(rows int64), decoder func() cells.RowDecoder) Region {
+	return Region{sampler: sampler{most: samples}, merged: merged, decoder: decoder}
+}
+
+// Samples are the rows that are remembered.
+func (p *Region) Samples() []manifest.Sample { return p.sampler.rows }
+
+// ReportEvery is how many rows pass between two looks at what else there is: a power of two.
+const ReportEvery = 1 << 12
+
+// tell is called with the count of rows of a merge before each is merged.
+func (p *Region) tell(ctx context.Context, n int) error {
+	if n%ReportEvery != 0 {
+		return nil
+	}
+	p.report(int64(n))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// report says that so many rows of the merge under way are merged.
+func (p *Region) report(n int64) {
+	p.add(n - p.reported)
+	p.reported = n
+}
+
+// end is report of all rows of a merge, which has ended.
+func (p *Region) end(n int64) {
+	p.report(n)
+	p.reported = 0
+}
+
+// add says that so many more rows are merged.
+func (p *Region) add(n int64) {
+	if p.merged != nil {
+		p.merged(n)
+	}
+	p.Taken += n
+}
+
+// Encode appends the merged rows to the HFiles of their families: all of them, or until stop says so, which is asked now and then. It
+// gives true if there may be more.
+func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink, stop func() bool) (more bool, err error) {
+	if plan.Joins() {
+		return false, p.encodeWide(ctx, m, plan, sinks)
+	}
+	if plan.Packed != nil {
+		return false, p.encodePacked(ctx, m, plan, sinks)
+	}
+	values := make([][]byte, plan.NumValues())
+	slots := values[:len(plan.Slots)]
+	var at cells.RowTime
+	var form cells.RowForm
+	n := 0
+	for ; ; n++ {
+		if stop != nil && n > 0 && n%ReportEvery == 0 && stop() {
+			p.end(int64(n))
+			return true, nil
+		}
+		if !m.Next() {
+			break
+		}
+		if err := p.tell(ctx, n); err != nil {
+			return false, err
+		}
+		if err := extsort.Values(m.Payload(), values); err != nil {
+			return false, err
+		}
+		cells := 0
+		for _, v := range slots {
+			if v != nil {
+				cells++
+			}
+		}
+		if cells == 0 {
+			p.NoCells++
+			continue
+		}
+		row := m.Row()
+		if plan.Timed() {
+			at.Read(plan, values)
+			p.Times = p.Times.Join(&manifest.CellTimes{Min: at.Stamp, Max: at.Stamp, Expires: at.Expires})
+			if plan.Expires() { // which servers do not give
+				row = form.Append(m.Key(), values[:len(values)-1])
+			}
+		}
+		p.Digest.AddRow(row, cells)
+		p.sampler.add(m.Key(), row, &at)
+		for _, s := range sinks {
+			if err := s.append(m.Key(), values, &at); err != nil {
+				return false, WriteError(err)
+			}
+		}
+	}
+	p.end(int64(n))
+	return false, m.Err()
+}
+
+// encodePacked is encode for packed rows.
+func (p *Region) encodePacked(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink) error {
+	rows := p.decoder()
+	last := -1 // family of the cell before in the row
+	add := func(family int, c *hfile.Cell) error {
+		if family >= len(sinks) {
+			return fmt.Errorf("%w: a cell of family %d", extsort.ErrCorrupt, family)
+		}
+		s := sinks[family]
+		if family != last {
+			last = family
+			s.Rows++
+		}
+		c.Row, c.Family = m.Key(), s.name
+		return WriteError(s.cell.Append(c))
+	}
+	n := 0
+	for ; m.Next(); n++ {
+		if err := p.tell(ctx, n); err != nil {
+			return err
+		}
+		if len(m.Payload()) == 0 {
+			p.NoCells++
+			continue
+		}
+		last = -1
+		if err := rows.Row(m.Payload(), add); err != nil {
+			return err
+		}
+	}
+	p.end(int64(n))
+	p.Sum, p.Times = rows.Total()
+	p.Digest = p.Sum.Digest()
+	return m.Err()
+}

@@ -1,0 +1,122 @@
+package encode
+
+import (
+	"errors"
+	"io"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/cells"
+	"bulkload/pkg/hfile"
+)
+
+// Sink is the HFile of one family while rows are written to it: by
+// templates if all cells have one time, else cell by cell.
+type Sink struct {
+	plan   *cells.Plan
+	family cells.FamilySpan
+	hfile  interface{ Finish() (hfile.Stats, error) }
+	row    *hfile.RowWriter
+	cell   *hfile.Writer
+	name   []byte
+	quals  [][]byte
+	Rows   int64 // that have a cell in the family
+}
+
+func newSink(p *cells.Plan, f cells.FamilySpan, out io.Writer) (*Sink, error) {
+	s := &Sink{plan: p, family: f, name: []byte(f.Name), quals: p.Qualifiers(f)}
+	var err error
+	if p.CellByCell() {
+		s.cell, err = hfile.NewWriter(out, p.HFileOptions(f.Family))
+		s.hfile = s.cell
+	} else {
+		s.row, err = hfile.NewRowWriter(out, p.HFileOptions(f.Family), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
+		s.hfile = s.row
+	}
+	return s, err
+}
+
+// NewSinks makes one for each family.
+func NewSinks(p *cells.Plan, out func(family int) io.Writer) ([]*Sink, error) {
+	var sinks []*Sink
+	for i, f := range p.Families {
+		s, err := newSink(p, f, out(i))
+		if err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, s)
+	}
+	return sinks, nil
+}
+
+// Resets reports whether another file can follow, and Reset begins it.
+func (s *Sink) Resets() bool { return s.row != nil }
+func (s *Sink) Reset(out io.Writer) {
+	s.row.Reset(out)
+	s.Rows = 0
+}
+
+// Share has helpers encode rows of the file, if they can.
+func (s *Sink) Share(h *Idle) {
+	if s.row != nil {
+		s.row.Share(h)
+	}
+}
+
+// Finish ends the file.
+func (s *Sink) Finish() (hfile.Stats, error) { return s.hfile.Finish() }
+
+// append adds the family's cells of a row; values are those of all slots.
+func (s *Sink) append(key []byte, values [][]byte, at *cells.RowTime) error {
+	values = values[s.family.From:s.family.To]
+	if !hasCell(values) {
+		return nil
+	}
+	s.Rows++
+	if s.row != nil {
+		return s.row.AppendRow(key, values)
+	}
+	c := hfile.Cell{Row: key, Family: s.name, Timestamp: at.Stamp, Type: hfile.Put, Tags: at.Tags}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		c.Qualifier, c.Value = s.quals[i], v
+		if err := s.cell.Append(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasCell(values [][]byte) bool {
+	for _, v := range values {
+		if v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// WriteError distinguishes a failed write from rows that no HFile can hold.
+func WriteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}
+
+// writerRoom is what a worker of pass 2 needs besides the sort: an HFile's
+// blocks, index, bloom chunk and output buffers.
+const writerRoom = 5 << 20
+
+// WriterRoom is what a worker of pass 2 needs for the plan's families.
+func WriterRoom(p *cells.Plan) int64 {
+	room := int64(len(p.Families)) * writerRoom
+	if p.Joins() {
+		room += maxWideRow
+	}
+	return room
+}
