@@ -14,7 +14,6 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
-	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -56,7 +55,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	}
 	other = append(other, p.rowDifferences(now)...)
 	other = append(other, p.tableDifferences(now)...)
-	hint := setting.Textf("%s discards the checkpoint and starts over; another %s makes another job", setting.Restart, setting.JobID)
+	hint := spec.RestartHint()
 	switch {
 	case len(input) > 0:
 		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)

@@ -34,7 +34,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	if j.st.Log != nil {
 		resume = j.st.Resume()
 	}
-	j.input, err = j.streams.OpenInput(ctx, j.spec, j.o.WorkOptions, resume, needed)
+	j.input, err = build.OpenStreams(ctx, j.streams, j.spec, j.o.WorkOptions, resume, needed)
 	if err != nil && !needed.Bound {
 		return errors.Join(err, j.abandonStreams(ctx, err))
 	}

@@ -58,7 +58,7 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 		return j, err
 	}
 	n := build.Needed{Bound: st.History.Plan != nil, Built: st.Built != nil, Over: st.Finished || st.Loading}
-	if j.input, err = j.streams.OpenInput(ctx, s, o.WorkOptions, st.Resume(), n); err != nil && !n.Bound {
+	if j.input, err = build.OpenStreams(ctx, j.streams, s, o.WorkOptions, st.Resume(), n); err != nil && !n.Bound {
 		err = errors.Join(err, j.abandonStreams(ctx, err))
 	}
 	return j, err

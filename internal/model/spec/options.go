@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -168,4 +169,9 @@ func FieldLines(data []byte) map[string]int {
 		}
 	}
 	return lines
+}
+
+// RestartHint says how a job starts over, with another input or with other settings.
+func RestartHint() setting.Text {
+	return setting.Textf("%s discards the checkpoint and starts over; another %s makes another job", setting.Restart, setting.JobID)
 }

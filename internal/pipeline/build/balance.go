@@ -5,6 +5,7 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/source/listing"
@@ -127,5 +128,5 @@ func ExpectedEarlier(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil
 	}
-	return fail.Errorf(fail.Check, "an earlier attempt has read %s, and %d are expected (%s): %s", setting.Count(records, "record"), *want, setting.Expect, restartHint())
+	return fail.Errorf(fail.Check, "an earlier attempt has read %s, and %d are expected (%s): %s", setting.Count(records, "record"), *want, setting.Expect, spec.RestartHint())
 }

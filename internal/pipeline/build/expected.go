@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
@@ -65,7 +66,7 @@ func MetByParts(parts []*PartRead, checks []*expectation.Check) error {
 func met(c *expectation.Counts, checks []*expectation.Check, earlier func(n int) []int64, e progress.Events) (*expectation.Counts, error) {
 	judged, err := c.Judge(checks, earlier)
 	if errors.Is(err, expectation.ErrNotCounted) {
-		return nil, fail.With(fail.Check, setting.Errorf("%w (%s)", err, restartHint()))
+		return nil, fail.With(fail.Check, setting.Errorf("%w (%s)", err, spec.RestartHint()))
 	}
 	if judged == nil {
 		return nil, nil

@@ -67,17 +67,17 @@ func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptio
 	if err != nil {
 		return nil, err
 	}
-	return streams.OpenInput(ctx, s, w, nil, Needed{})
+	return OpenStreams(ctx, streams, s, w, nil, Needed{})
 }
 
-// OpenInput is the function of that name for inputs whose streams are found. They are kept first, see [Streams.Keep].
+// OpenStreams is [OpenInput] for inputs whose streams are found. They are kept first, see [Streams.Keep].
 // If one is [Streams.Lost], there is no input, and no error.
-func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
+func OpenStreams(ctx context.Context, st *Streams, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
 	k, o, err := newInput(s, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := st.Keep(ctx, w, r, n); err != nil {
+	if err := st.Keep(ctx, StreamOptions{SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Events: w.Events}, r.streams(), n); err != nil {
 		return nil, err
 	}
 	if k.streams = st; st.Lost() {

@@ -40,7 +40,11 @@ func TestRecordComesFirst(t *testing.T) {
 	if _, _, err := r.openSort(extsort.Options{Regions: 1, Workers: 1, Memory: 1 << 20, Dir: dir}, Options{}); !errors.Is(err, errStopped) {
 		t.Errorf("sorted rows: %v", err)
 	}
-	if _, err := (&keeper{r: r}).create(&stream{given: StdinInput, place: StdinInput}, dir); !errors.Is(err, errStopped) {
+	st, err := FindStreams(t.Context(), nil, []string{StdinInput}, piped(t, nil), nil)
+	if err == nil {
+		err = st.Keep(t.Context(), StreamOptions{SpillDir: dir}, r.streams(), Needed{})
+	}
+	if !errors.Is(err, errStopped) {
 		t.Errorf("a stream: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || len(c.all) != 2 {

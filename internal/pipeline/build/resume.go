@@ -35,6 +35,9 @@ func (d *Done) Sort(s SortedRecord) { d.Sorted = &s }
 // Write takes the files of a region into account.
 func (d *Done) Write(w WrittenRecord) { d.Written[w.InSort()] = w }
 
+// Stream takes a record of a stream into account.
+func (d *Done) Stream(r StreamRecord) { d.Streams = NoteStream(d.Streams, r) }
+
 // LostRecord is regions whose files are not there as they were written.
 type LostRecord struct {
 	Regions []int `json:"regions"`       // ordinals in the sort

@@ -141,3 +141,15 @@ func (d *Done) ForgetSpill(now string) {
 		d.Sorted.Runs = nil
 	}
 }
+
+// streams are those of the job, whose copies are in its spill directory; nil without a checkpoint.
+func (r *Resume) streams() *StreamJob {
+	if r == nil {
+		return nil
+	}
+	return &StreamJob{Prefix: SpillPrefix(r.Name), Known: func(place string) StreamState { return r.Streams[place] }, Note: r.Checkpoint.Streaming,
+		Remove: func(name string) error { return RemoveSpill(r.Name, name) }}
+}
+
+// DropStreams removes the copies of streams, when nothing will read them again.
+func (r *Resume) DropStreams() error { return DropStreams(r.Streams, r.streams()) }

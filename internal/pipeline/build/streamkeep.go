@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/formats/spool"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
 
@@ -34,13 +35,28 @@ type Needed struct {
 // reportEvery is how often a copy that is under way is reported.
 const reportEvery = 10 * time.Second
 
-// Keep makes files of the streams: copies in the spill directory, which only the owner may read. With a Resume they have
-// names, which its checkpoint knows, and stay until [Resume.DropStreams]; else they are gone with the process. A copy that an
+// StreamOptions say how streams are copied.
+type StreamOptions struct {
+	SpillDir   string    // of the copies, default the system's temporary directory
+	SpillLimit spec.Size // most bytes of copies, 0 for no limit
+	Events     progress.Events
+}
+
+// A StreamJob keeps the copies for its next attempt: they have names, and it is noted what became of them.
+type StreamJob struct {
+	Prefix string                         // begins the names
+	Known  func(place string) StreamState // what earlier attempts say, and what was noted since
+	Note   func(StreamRecord) error       // is called before a copy is made, when it is whole, and when it is gone; one call at a time
+	Remove func(name string) error        // removes a copy
+}
+
+// Keep makes files of the streams: copies in the spill directory, which only the owner may read. Those of a job have
+// names, which it notes, and stay until [DropStreams]; others are gone with the process. A copy that an
 // earlier attempt has left whole is used. A stream that is given nevertheless is read to its end and compared with what the
 // earlier attempt has read; one that is needed, not given, and has no copy is an error. Copies count against
 // SpillLimit.
-func (s *Streams) Keep(ctx context.Context, w WorkOptions, r *Resume, n Needed) error {
-	k := &keeper{w: w, r: r, need: n}
+func (s *Streams) Keep(ctx context.Context, o StreamOptions, j *StreamJob, n Needed) error {
+	k := &keeper{o: o, job: j, need: n}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, one := range s.list {
 		if one.plain {
@@ -58,8 +74,8 @@ func (s *Streams) Keep(ctx context.Context, w WorkOptions, r *Resume, n Needed) 
 
 // keeper is one Keep.
 type keeper struct {
-	w    WorkOptions
-	r    *Resume
+	o    StreamOptions
+	job  *StreamJob // nil: copies are gone with the process
 	need Needed
 
 	mu   sync.Mutex
@@ -68,28 +84,28 @@ type keeper struct {
 
 // earlier is what earlier attempts say of a stream.
 func (k *keeper) earlier(one *stream) StreamState {
-	if k.r == nil {
+	if k.job == nil {
 		return StreamState{}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.r.Streams[one.place]
+	return k.job.Known(one.place)
 }
 
 // note records what became of a copy.
 func (k *keeper) note(r StreamRecord) error {
-	if k.r == nil {
+	if k.job == nil {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.r.Checkpoint.Streaming(r)
+	return k.job.Note(r)
 }
 
 func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 	was, given := k.earlier(one), one.absent == nil
 	if was.Digest == nil && k.need.Bound && given {
-		return fail.Errorf(fail.Input, "the input has changed since this job began: %s is a stream now (%s)", one.what(), restartHint())
+		return fail.Errorf(fail.Input, "the input has changed since this job began: %s is a stream now (%s)", one.what(), spec.RestartHint())
 	}
 	bound := k.need.Bound && was.Digest != nil
 	kept, read, err := k.reuse(ctx, one, was)
@@ -118,12 +134,12 @@ func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 		kept, err = k.copy(ctx, one, was, bound)
 		return err
 	case kept == nil && (k.need.Over || k.need.Built):
-		k.w.Events.Note("the stream is not needed: an earlier attempt read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
+		k.o.Events.Note("the stream is not needed: an earlier attempt read all of it", "input", one.given, "bytes", one.digest.Bytes, "stream", one.absent.Error())
 	case kept == nil:
 		return k.missing(one, was, read)
 	}
 	if kept != nil {
-		k.w.Events.Note("the copy of a stream that an earlier attempt made is used", "input", one.given, "bytes", one.digest.Bytes, "copy", kept.Name())
+		k.o.Events.Note("the copy of a stream that an earlier attempt made is used", "input", one.given, "bytes", one.digest.Bytes, "copy", kept.Name())
 		k.take(one.digest.Bytes)
 	}
 	return nil
@@ -140,7 +156,7 @@ func (k *keeper) reuse(ctx context.Context, one *stream, was StreamState) (kept 
 		if err == nil || !errors.Is(err, spool.ErrDamaged) {
 			return kept, read, err
 		}
-		k.w.Events.Warn("the copy of a stream that an earlier attempt made cannot be used", "input", one.given, "error", err)
+		k.o.Events.Warn("the copy of a stream that an earlier attempt made cannot be used", "input", one.given, "error", err)
 	} else if info, err := os.Lstat(was.Copy); err == nil {
 		read = info.Size()
 	}
@@ -149,7 +165,7 @@ func (k *keeper) reuse(ctx context.Context, one *stream, was StreamState) (kept 
 
 // drop removes a copy.
 func (k *keeper) drop(one *stream, name string) error {
-	if err := RemoveSpill(k.r.Name, name); err != nil {
+	if err := k.job.Remove(name); err != nil {
 		return err
 	}
 	return k.note(StreamRecord{Input: one.given, Place: one.place})
@@ -169,7 +185,7 @@ func (k *keeper) missing(one *stream, was StreamState, read int64) error {
 
 // compare reads a stream that is not needed, to see that it is what an earlier attempt has read.
 func (k *keeper) compare(ctx context.Context, one *stream, want spool.Digest) error {
-	k.w.Events.Note("the stream is compared with what an earlier attempt read", "input", one.given, "bytes", want.Bytes)
+	k.o.Events.Note("the stream is compared with what an earlier attempt read", "input", one.given, "bytes", want.Bytes)
 	got, err := k.read(ctx, one, nil)
 	if err != nil {
 		return err
@@ -182,12 +198,12 @@ func differs(one *stream, want, got spool.Digest) error {
 	if got == want {
 		return nil
 	}
-	return fail.Errorf(fail.Input, "the input has changed since this job began: %s had %s, it has %s (%s)", one.what(), want, got, restartHint())
+	return fail.Errorf(fail.Input, "the input has changed since this job began: %s had %s, it has %s (%s)", one.what(), want, got, spec.RestartHint())
 }
 
 // copy reads a stream into a new file, which is removed if that fails.
 func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound bool) (*spool.File, error) {
-	dir, err := filepath.Abs(cmp.Or(k.w.SpillDir, os.TempDir()))
+	dir, err := filepath.Abs(cmp.Or(k.o.SpillDir, os.TempDir()))
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
@@ -195,15 +211,15 @@ func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound b
 	if err != nil {
 		return nil, k.explain(dir, one, fail.With(fail.Config, setting.Errorf("copy of %s: %w (name a directory with %s)", one.what(), err, setting.SpillDir)))
 	}
-	k.w.Events.Note("the stream is copied to local disk, and read from there", "input", one.given, "directory", dir)
+	k.o.Events.Note("the stream is copied to local disk, and read from there", "input", one.given, "directory", dir)
 	began := time.Now()
 	got, err := k.read(ctx, one, f)
 	if err == nil && bound {
 		err = differs(one, *was.Digest, got)
 	}
 	if one.digest = got; err == nil {
-		k.w.Events.Note("the stream is complete", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
-		if k.r == nil {
+		k.o.Events.Note("the stream is complete", "input", one.given, "bytes", got.Bytes, "crc32c", got.CRC32C.String(), "took", time.Since(began).Round(time.Millisecond))
+		if k.job == nil {
 			return f, nil
 		}
 		if err = k.note(StreamRecord{Input: one.given, Place: one.place, Copy: f.Name(), Read: &got, Whole: true}); err == nil {
@@ -211,7 +227,7 @@ func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound b
 		}
 	}
 	err = k.explain(dir, one, err)
-	if k.r == nil {
+	if k.job == nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return nil, errors.Join(err, f.Close(), os.Remove(f.Name()), k.note(StreamRecord{Input: one.given, Place: one.place, Read: &got}))
@@ -219,10 +235,10 @@ func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound b
 
 // create makes the file of a copy, which a checkpoint knows before it is there.
 func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
-	if k.r == nil {
+	if k.job == nil {
 		return spool.CreateNameless(dir, "bulkload-stream-*")
 	}
-	name := filepath.Join(dir, SpillPrefix(k.r.Name)+"stream-"+rand.Text())
+	name := filepath.Join(dir, k.job.Prefix+"stream-"+rand.Text())
 	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: name}); err != nil {
 		return nil, err
 	}
@@ -243,7 +259,7 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 	o := spool.CopyOptions{Allow: k.allow(one), Progress: func(d spool.Digest) {
 		if time.Since(reported) >= reportEvery {
 			reported = time.Now()
-			k.w.Events.Note("the stream is read", "input", one.given, "bytes", d.Bytes)
+			k.o.Events.Note("the stream is read", "input", one.given, "bytes", d.Bytes)
 		}
 	}}
 	var dst io.Writer
@@ -262,7 +278,7 @@ func (k *keeper) read(ctx context.Context, one *stream, to *spool.File) (d spool
 
 // allow counts a copy against the limit of local disk. What was counted of one that fails does not matter: the job ends then.
 func (k *keeper) allow(one *stream) func(int64) error {
-	limit, mine := int64(k.w.SpillLimit), int64(0)
+	limit, mine := int64(k.o.SpillLimit), int64(0)
 	return func(n int64) error {
 		if k.take(n) > limit && limit > 0 {
 			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s after %s: allow more with %s, or load the export in parts",

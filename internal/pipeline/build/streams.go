@@ -252,8 +252,3 @@ func (s *Streams) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// restartHint says how a job is made of another stream.
-func restartHint() setting.Text {
-	return setting.Textf("%s discards the checkpoint and starts over; another %s makes another job", setting.Restart, setting.JobID)
-}

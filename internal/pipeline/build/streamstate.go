@@ -27,12 +27,12 @@ type StreamState struct {
 	Read   int64         // bytes that an attempt has read that failed within the stream
 }
 
-// Stream takes a record of a stream into account.
-func (d *Done) Stream(r StreamRecord) {
-	if d.Streams == nil {
-		d.Streams = map[string]StreamState{}
+// NoteStream takes a record of a stream into account, and gives the states by place.
+func NoteStream(states map[string]StreamState, r StreamRecord) map[string]StreamState {
+	if states == nil {
+		states = map[string]StreamState{}
 	}
-	s := d.Streams[r.Place]
+	s := states[r.Place]
 	s.Input, s.Copy, s.Whole = r.Input, r.Copy, r.Whole && r.Copy != ""
 	switch {
 	case r.Read == nil:
@@ -41,19 +41,20 @@ func (d *Done) Stream(r StreamRecord) {
 	default:
 		s.Read = r.Read.Bytes
 	}
-	d.Streams[r.Place] = s
+	states[r.Place] = s
+	return states
 }
 
 // DropStreams removes the copies of streams, when nothing will read them again.
-func (r *Resume) DropStreams() error {
+func DropStreams(states map[string]StreamState, j *StreamJob) error {
 	var errs []error
-	for place, s := range maps.Clone(r.Streams) {
+	for place, s := range maps.Clone(states) {
 		if s.Copy == "" {
 			continue
 		}
-		err := RemoveSpill(r.Name, s.Copy)
+		err := j.Remove(s.Copy)
 		if err == nil {
-			err = r.Checkpoint.Streaming(StreamRecord{Input: s.Input, Place: place})
+			err = j.Note(StreamRecord{Input: s.Input, Place: place})
 		}
 		errs = append(errs, err)
 	}
