@@ -7,7 +7,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 )
 
 // recordedEnv are the variables that a recorded command has besides those of settings: where configuration and state are. Credentials
@@ -29,7 +29,7 @@ func (s *session) recorded() checkpoint.Command {
 		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // not the yesterday of another day
 	}
 	switch {
-	case len(build.StreamPlaces(s.spec.Inputs)) > 0:
+	case len(streams.Places(s.spec.Inputs)) > 0:
 		c.Unfit = "reads a stream"
 	case valueOf(s.cmd, "restart") == "true":
 		c.Unfit = "has --restart, which discards what is done"

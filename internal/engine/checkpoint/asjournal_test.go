@@ -20,6 +20,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -51,7 +52,7 @@ func everyEvent() []struct {
 	}{
 		{EventDiscarded, DiscardedRecord{}},
 		{EventExporting, exporting}, {EventExported, ExportedRecord{Region: 1, Wrote: manifest.ExportedRegion{NoCells: 1}}},
-		{EventStream, build.StreamRecord{Input: "-", Place: "-", Copy: "/tmp/copy"}},
+		{EventStream, streams.Record{Input: "-", Place: "-", Copy: "/tmp/copy"}},
 		{EventRekey, RekeyRecord{From: "old", Snapshot: "s", Own: true, Now: 5}},
 		{EventComparing, ComparingRecord{Table: "t", A: "snapshot a", B: "export b", Now: 5, Cuts: []rowkey.Key{[]byte("m")}}},
 		{EventCluster, ClusterRecord{Conf: "/etc/other", Result: result.Cluster{Conf: "/etc/other", Status: result.PartDone}}},
@@ -80,7 +81,7 @@ func everyEvent() []struct {
 		{EventWritten, build.WrittenRecord{File: manifest.File{Name: "f/1", Region: 1, Rows: 1}}},
 		{EventBuilt, BuiltRecord{Manifest: m, Tables: []*manifest.Manifest{m}}},
 		{EventSpill, build.SpillRecord{}},
-		{EventStream, build.StreamRecord{Input: "-", Place: "-"}},
+		{EventStream, streams.Record{Input: "-", Place: "-"}},
 		{EventReadSnapshot, ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y"}},
 		{EventSnapshotting, SnapshotRecord{Snapshot: "before", Created: 3}},
 		{EventSnapshot, SnapshotRecord{Snapshot: "before"}},

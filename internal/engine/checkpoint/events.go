@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 )
 
 // Event is what a record of a job's journal reports.
@@ -81,7 +82,7 @@ type EventInfo struct {
 func EventInfos() []EventInfo {
 	return []EventInfo{
 		{EventDiscarded, DiscardedRecord{}, true, "after all that the job had done was discarded, its journal too: it begins again"},
-		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
+		{EventStream, streams.Record{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
 		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more"},
 		{EventComparing, ComparingRecord{}, true, "before the first range of two tables is compared, and again when one of them is read again: no range counts as compared then"},

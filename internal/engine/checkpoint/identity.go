@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/loader"
 )
 
@@ -53,7 +53,7 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		key = s.RowKey().String()
 	}
 	places := make([]string, len(s.Inputs))
-	streams := build.StreamPlaces(s.Inputs)
+	streams := streams.Places(s.Inputs)
 	for i, input := range s.Inputs {
 		if places[i] = streams[i]; places[i] != "" {
 			continue

@@ -21,6 +21,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -299,11 +300,11 @@ func (st *Job) Resume() *build.Resume {
 // buildRecords is a job's journal as a build sees it.
 type buildRecords struct{ st *Job }
 
-func (r buildRecords) Spilling(s build.SpillRecord) error   { return r.st.Record(EventSpill, s) }
-func (r buildRecords) Streaming(s build.StreamRecord) error { return r.st.Record(EventStream, s) }
-func (r buildRecords) Sorted(s build.SortedRecord) error    { return r.st.Record(EventSorted, s) }
-func (r buildRecords) Wrote(w build.WrittenRecord) error    { return r.st.Record(EventWritten, w) }
-func (r buildRecords) Lost(l build.LostRecord) error        { return r.st.Record(EventLost, l) }
+func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.Record(EventSpill, s) }
+func (r buildRecords) Streaming(s streams.Record) error   { return r.st.Record(EventStream, s) }
+func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(EventSorted, s) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(EventWritten, w) }
+func (r buildRecords) Lost(l build.LostRecord) error      { return r.st.Record(EventLost, l) }
 
 // DefaultState is where jobs have their state when nothing else is said:
 // $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.

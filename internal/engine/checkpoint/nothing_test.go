@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 )
 
 // TestNothingDoneLeavesNothing: of a job that was refused before it had done anything no directory stays, and of any other it does.
@@ -31,7 +32,7 @@ func TestNothingDoneLeavesNothing(t *testing.T) {
 		{name: "a plan", do: func(st *Job) error { return st.Record(EventPlan, PlanRecord{Table: "t"}) }, stays: true},
 		{name: "a snapshot", do: func(st *Job) error { return st.Record(EventReadSnapshot, read) }, stays: true},
 		{name: "sorted runs", do: func(st *Job) error { return st.Record(EventSpill, build.SpillRecord{Dir: "/x"}) }, stays: true},
-		{name: "a stream that was read", do: func(st *Job) error { return st.Record(EventStream, build.StreamRecord{Place: "-"}) }, stays: true},
+		{name: "a stream that was read", do: func(st *Job) error { return st.Record(EventStream, streams.Record{Place: "-"}) }, stays: true},
 		{name: "a directory of HBase's", do: func(st *Job) error {
 			return st.Record(EventChecking, CheckingRecord{Table: "t", Token: "/hbase/staging/x"})
 		}, stays: true},

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/loader"
 )
 
@@ -184,7 +185,7 @@ func (h *History) apply(r journal.Record) (err error) {
 		h.ForgetSpill(s.Dir)
 		return err
 	case EventStream:
-		s, err := Decode[build.StreamRecord](r)
+		s, err := Decode[streams.Record](r)
 		h.Stream(s)
 		return err
 	case EventReadSnapshot:

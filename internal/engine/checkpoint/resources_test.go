@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/test/testcheck"
 )
 
@@ -25,7 +26,7 @@ func TestResources(t *testing.T) {
 		}
 	}
 	const stream, spill, staging, prepared, table = "stream /tmp/copy ", "spill /tmp/spill ", "staging hdfs://nn/s t", "prepared /hbase/staging/1 t", "table t "
-	step(EventStream, build.StreamRecord{Place: "-", Copy: "/tmp/copy"}, stream)
+	step(EventStream, streams.Record{Place: "-", Copy: "/tmp/copy"}, stream)
 	step(EventFresh, FreshRecord{Table: "t", From: "old"}, stream, table)
 	step(EventReadSnapshot, ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "r"}, "snapshot r y", stream, table)
 	step(EventPlan, PlanRecord{Table: "t", Staging: "hdfs://nn/s", Tables: []PlanRecord{{Table: "x"}}}, "snapshot r y", staging, stream, table)
@@ -36,7 +37,7 @@ func TestResources(t *testing.T) {
 	step(EventQuiet, QuietRecord{Table: "t", Was: map[string]string{"SPLIT_ENABLED": "", "MERGE_ENABLED": "true"}}, staging, "quiet MERGE_ENABLED, SPLIT_ENABLED t", spill, stream, table)
 	step(EventQuiet, QuietRecord{Table: "t", Over: true}, staging, spill, stream, table)
 	step(EventSpill, build.SpillRecord{}, staging, stream, table)
-	step(EventStream, build.StreamRecord{Place: "-"}, staging, table)
+	step(EventStream, streams.Record{Place: "-"}, staging, table)
 	step(EventPrepared, TokenRecord{"/hbase/staging/1"}, staging, prepared, table)
 	step(EventCleaned, TokenRecord{"/hbase/staging/1"}, staging, table)
 	step(EventDone, DoneRecord{Result: &result.Result{}, Staging: StagingKept}, staging)

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/keygen/rowkey"
@@ -37,7 +38,7 @@ type run struct {
 	targets []*target   // all that the job fills, in the order of loading; of the first spec, facts and work are these too
 
 	work    *cells.Plan
-	streams *build.Streams
+	streams *streams.Inputs
 	input   *build.Input // nil: a stream or a table's snapshot is gone, which is not needed any more
 	stage   *stage
 	tables  []*tablesource.Source // inputs

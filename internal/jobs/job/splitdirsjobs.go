@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -19,7 +19,7 @@ import (
 
 // directories are the parts of a spec's inputs.
 func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
-	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, nil, nil)
+	streams, err := streams.Find(ctx, env.Source, s.Inputs, nil, nil)
 	if err == nil {
 		err = streams.Refuse("a job for each directory")
 	}

@@ -12,13 +12,14 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/preflight"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
 // openInput opens the inputs. Streams are read for it, unless nothing of the job needs them any more.
 func (j *run) openInput(ctx context.Context) (err error) {
-	if j.streams, err = build.FindStreams(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, j.st.Streams); err != nil {
+	if j.streams, err = streams.Find(ctx, j.env.Source, j.spec.Inputs, j.o.Stdin, j.st.Streams); err != nil {
 		return err
 	}
 	if j.streams.Waiting(j.st.Streams) {
@@ -29,7 +30,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	if j.tablesOver {
 		return nil
 	}
-	needed := build.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.AnyLoading()}
+	needed := streams.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.AnyLoading()}
 	var resume *build.Resume
 	if j.st.Log != nil {
 		resume = j.st.Resume()

@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
@@ -54,10 +55,10 @@ func (b *streamJob) open(ctx context.Context, stdin *os.File) (*run, error) {
 	o := RunOptions{WorkOptions: build.WorkOptions{Workers: 2, Memory: 32 << 20, SpillDir: b.spill, Stdin: stdin}}
 	o.Events.OnNote = func(msg string, _ ...any) { b.notes = append(b.notes, msg) }
 	j := &run{env: env, spec: s, o: o, st: st}
-	if j.streams, err = build.FindStreams(ctx, env.Source, s.Inputs, stdin, st.Streams); err != nil {
+	if j.streams, err = streams.Find(ctx, env.Source, s.Inputs, stdin, st.Streams); err != nil {
 		return j, err
 	}
-	n := build.Needed{Bound: st.History.Plan != nil, Built: st.Built != nil, Over: st.Finished || st.Loading}
+	n := streams.Needed{Bound: st.History.Plan != nil, Built: st.Built != nil, Over: st.Finished || st.Loading}
 	if j.input, err = build.OpenStreams(ctx, j.streams, s, o.WorkOptions, st.Resume(), n); err != nil && !n.Bound {
 		err = errors.Join(err, j.abandonStreams(ctx, err))
 	}

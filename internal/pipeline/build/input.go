@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
@@ -53,7 +54,7 @@ type Input struct {
 
 	Reading *progress.Reading // how the files are read; not to be changed
 
-	streams    *Streams
+	streams    *streams.Inputs
 	allowEmpty bool
 	expect     *int64 // records
 	checks     []*expectation.Check
@@ -63,21 +64,21 @@ type Input struct {
 // OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
 // gone with [Input.Close].
 func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptions) (*Input, error) {
-	streams, err := FindStreams(ctx, open, s.Inputs, w.Stdin, nil)
+	st, err := streams.Find(ctx, open, s.Inputs, w.Stdin, nil)
 	if err != nil {
 		return nil, err
 	}
-	return OpenStreams(ctx, streams, s, w, nil, Needed{})
+	return OpenStreams(ctx, st, s, w, nil, streams.Needed{})
 }
 
-// OpenStreams is [OpenInput] for inputs whose streams are found. They are kept first, see [Streams.Keep].
-// If one is [Streams.Lost], there is no input, and no error.
-func OpenStreams(ctx context.Context, st *Streams, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
+// OpenStreams is [OpenInput] for inputs whose streams are found. They are kept first, see [streams.Inputs.Keep].
+// If one is [streams.Inputs.Lost], there is no input, and no error.
+func OpenStreams(ctx context.Context, st *streams.Inputs, s spec.Job, w WorkOptions, r *Resume, n streams.Needed) (*Input, error) {
 	k, o, err := newInput(s, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := st.Keep(ctx, StreamOptions{SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Events: w.Events}, r.streams(), n); err != nil {
+	if err := st.Keep(ctx, streams.Options{SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Events: w.Events}, r.streams(), n); err != nil {
 		return nil, err
 	}
 	if k.streams = st; st.Lost() {

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/pipeline/encode"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
@@ -92,11 +93,11 @@ func regionOfStream(i int) region { return region{i: i, size: 256 << 20} }
 // noCheckpoint is of a build that is done again as a whole: what it has finished is in memory alone.
 type noCheckpoint struct{ done *Done }
 
-func (c noCheckpoint) Spilling(s SpillRecord) error   { c.done.ForgetSpill(s.Dir); return nil }
-func (c noCheckpoint) Streaming(s StreamRecord) error { c.done.Stream(s); return nil }
-func (c noCheckpoint) Sorted(s SortedRecord) error    { c.done.Sort(s); return nil }
-func (c noCheckpoint) Wrote(w WrittenRecord) error    { c.done.Write(w); return nil }
-func (c noCheckpoint) Lost(l LostRecord) error        { c.done.Lose(l); return nil }
+func (c noCheckpoint) Spilling(s SpillRecord) error     { c.done.ForgetSpill(s.Dir); return nil }
+func (c noCheckpoint) Streaming(s streams.Record) error { c.done.Stream(s); return nil }
+func (c noCheckpoint) Sorted(s SortedRecord) error      { c.done.Sort(s); return nil }
+func (c noCheckpoint) Wrote(w WrittenRecord) error      { c.done.Write(w); return nil }
+func (c noCheckpoint) Lost(l LostRecord) error          { c.done.Lose(l); return nil }
 
 // streamRows are the rows of a stream of chunks, region after region.
 type streamRows struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -27,8 +28,8 @@ func (c *recordsFirst) announced(name string) error {
 	return errStopped
 }
 
-func (c *recordsFirst) Spilling(s SpillRecord) error   { return c.announced(s.Dir) }
-func (c *recordsFirst) Streaming(s StreamRecord) error { return c.announced(s.Copy) }
+func (c *recordsFirst) Spilling(s SpillRecord) error     { return c.announced(s.Dir) }
+func (c *recordsFirst) Streaming(s streams.Record) error { return c.announced(s.Copy) }
 
 // TestRecordComesFirst: a directory for sorted rows and the copy of a stream are made after the record that names them, so that a
 // torn record leaves nothing that no journal knows.
@@ -40,9 +41,9 @@ func TestRecordComesFirst(t *testing.T) {
 	if _, _, err := r.openSort(extsort.Options{Regions: 1, Workers: 1, Memory: 1 << 20, Dir: dir}, Options{}); !errors.Is(err, errStopped) {
 		t.Errorf("sorted rows: %v", err)
 	}
-	st, err := FindStreams(t.Context(), nil, []string{StdinInput}, piped(t, nil), nil)
+	st, err := streams.Find(t.Context(), nil, []string{streams.Stdin}, piped(t, nil), nil)
 	if err == nil {
-		err = st.Keep(t.Context(), StreamOptions{SpillDir: dir}, r.streams(), Needed{})
+		err = st.Keep(t.Context(), streams.Options{SpillDir: dir}, r.streams(), streams.Needed{})
 	}
 	if !errors.Is(err, errStopped) {
 		t.Errorf("a stream: %v", err)

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/streams"
 )
 
 // Done is what attempts of a build have finished: the records of their [Checkpoint], each taken into account.
@@ -23,7 +24,7 @@ type Done struct {
 	Built   *manifest.Manifest    // of the first table; nil: files may be missing
 	// BuiltTables are those of further tables.
 	BuiltTables []*manifest.Manifest
-	Streams     map[string]StreamState // by place: what was read of streams
+	Streams     map[string]streams.State // by place: what was read of streams
 }
 
 // NewDone is what nothing has been done of.
@@ -36,7 +37,7 @@ func (d *Done) Sort(s SortedRecord) { d.Sorted = &s }
 func (d *Done) Write(w WrittenRecord) { d.Written[w.InSort()] = w }
 
 // Stream takes a record of a stream into account.
-func (d *Done) Stream(r StreamRecord) { d.Streams = NoteStream(d.Streams, r) }
+func (d *Done) Stream(r streams.Record) { d.Streams = streams.Note(d.Streams, r) }
 
 // LostRecord is regions whose files are not there as they were written.
 type LostRecord struct {
@@ -63,7 +64,7 @@ type Checkpoint interface {
 	Spilling(SpillRecord) error
 	// Streaming is called before a stream is copied into a file, when the copy is whole, and when it is gone. The record is
 	// synced. Several goroutines may call it, one at a time.
-	Streaming(StreamRecord) error
+	Streaming(streams.Record) error
 	// Sorted is called when all of the input is sorted and its runs are on disk. The record is synced.
 	Sorted(SortedRecord) error
 	// Wrote is called when the files of a region have their names. Several goroutines may call it.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"bulkload/internal/model/fail"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 )
@@ -143,13 +144,13 @@ func (d *Done) ForgetSpill(now string) {
 }
 
 // streams are those of the job, whose copies are in its spill directory; nil without a checkpoint.
-func (r *Resume) streams() *StreamJob {
+func (r *Resume) streams() *streams.Job {
 	if r == nil {
 		return nil
 	}
-	return &StreamJob{Prefix: SpillPrefix(r.Name), Known: func(place string) StreamState { return r.Streams[place] }, Note: r.Checkpoint.Streaming,
+	return &streams.Job{Prefix: SpillPrefix(r.Name), Known: func(place string) streams.State { return r.Streams[place] }, Note: r.Checkpoint.Streaming,
 		Remove: func(name string) error { return RemoveSpill(r.Name, name) }}
 }
 
 // DropStreams removes the copies of streams, when nothing will read them again.
-func (r *Resume) DropStreams() error { return DropStreams(r.Streams, r.streams()) }
+func (r *Resume) DropStreams() error { return streams.Drop(r.Streams, r.streams()) }

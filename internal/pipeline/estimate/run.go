@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/preflight"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
 )
@@ -77,7 +78,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 			targets[i].Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
 		}
 	}
-	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, w.Stdin, nil)
+	streams, err := streams.Find(ctx, env.Source, s.Inputs, w.Stdin, nil)
 	if err == nil {
 		err = streams.Refuse("an estimate")
 	}

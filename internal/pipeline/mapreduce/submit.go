@@ -17,8 +17,8 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/objectstore"
-	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/share"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
@@ -210,7 +210,7 @@ func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
 
 // RefuseInputs refuses what nodes cannot read: files of this machine, streams, and tables that region servers scan.
 func RefuseInputs(env *cluster.Env, s spec.Job) error {
-	places := build.StreamPlaces(s.Inputs)
+	places := streams.Places(s.Inputs)
 	for i, input := range s.Inputs {
 		if cluster.IsTable(input) && s.ReadBy == string(tablesource.ByScan) {
 			return fail.Errorf(fail.Config, "input %s: %w", input, abilities.Refusal(abilities.Input, abilities.YARN))

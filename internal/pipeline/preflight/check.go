@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
@@ -97,7 +98,7 @@ type Options struct {
 	Stage    loader.Stage    // the way that files will go, default as the table needs it
 	Cluster  *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout  time.Duration   // for all checks together, default 1 min
-	Streams  *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
+	Streams  *streams.Inputs // the inputs' streams with their copies; default: streams are found, and not read
 	Grants   bool            // the report has the rights that the job needs
 	Snapshot bool            // the job takes a snapshot of the table, also where it does not replace it
 	Probe    string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]

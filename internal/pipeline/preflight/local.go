@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -48,7 +49,7 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	}
 	s, inputs := f.o.Streams, f.spec.Inputs
 	if s == nil {
-		if s, in.err = build.FindStreams(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
+		if s, in.err = streams.Find(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
 			return
 		}
 	}

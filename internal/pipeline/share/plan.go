@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/cells"
+	"bulkload/internal/pipeline/streams"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen/rowkey"
@@ -133,7 +134,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	s.Inputs = slices.Clone(s.Inputs)
 	var snapshots []tablesource.Planned
 	var table *tablesource.Files
-	streamed := build.StreamPlaces(s.Inputs)
+	streamed := streams.Places(s.Inputs)
 	for i, input := range s.Inputs {
 		if streamed[i] != "" {
 			return nil, fail.Errorf(fail.Config, "the input %s is a stream of this process, which other shares cannot read: write the data to a file that all of them see, and name that", input)
@@ -155,7 +156,7 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 			s.Inputs[i] = name // shares may begin elsewhere
 		}
 	}
-	streams, err := build.FindStreams(ctx, files.Source, s.Inputs, w.Stdin, nil)
+	streams, err := streams.Find(ctx, files.Source, s.Inputs, w.Stdin, nil)
 	if err == nil {
 		err = streams.Refuse("a share")
 	}

@@ -1,4 +1,4 @@
-package build
+package streams
 
 import (
 	"errors"
@@ -9,17 +9,17 @@ import (
 	"bulkload/internal/formats/spool"
 )
 
-// StreamRecord is what became of the copy of a stream on local disk.
-type StreamRecord struct {
+// Record is what became of the copy of a stream on local disk.
+type Record struct {
 	Input string        `json:"input"`           // as it was given
-	Place string        `json:"place"`           // by which it is known, see StreamPlaces
+	Place string        `json:"place"`           // by which it is known, see [Places]
 	Copy  string        `json:"copy"`            // the file; empty: it is gone
 	Read  *spool.Digest `json:"read,omitempty"`  // what was read
 	Whole bool          `json:"whole,omitempty"` // that was all of the stream
 }
 
-// StreamState is what earlier attempts say of a stream.
-type StreamState struct {
+// State is what earlier attempts say of a stream.
+type State struct {
 	Input  string
 	Copy   string        // the file, empty if there is none
 	Whole  bool          // the copy has all of the stream
@@ -27,10 +27,10 @@ type StreamState struct {
 	Read   int64         // bytes that an attempt has read that failed within the stream
 }
 
-// NoteStream takes a record of a stream into account, and gives the states by place.
-func NoteStream(states map[string]StreamState, r StreamRecord) map[string]StreamState {
+// Note takes a record of a stream into account, and gives the states by place.
+func Note(states map[string]State, r Record) map[string]State {
 	if states == nil {
-		states = map[string]StreamState{}
+		states = map[string]State{}
 	}
 	s := states[r.Place]
 	s.Input, s.Copy, s.Whole = r.Input, r.Copy, r.Whole && r.Copy != ""
@@ -45,8 +45,8 @@ func NoteStream(states map[string]StreamState, r StreamRecord) map[string]Stream
 	return states
 }
 
-// DropStreams removes the copies of streams, when nothing will read them again.
-func DropStreams(states map[string]StreamState, j *StreamJob) error {
+// Drop removes the copies of streams, when nothing will read them again.
+func Drop(states map[string]State, j *Job) error {
 	var errs []error
 	for place, s := range maps.Clone(states) {
 		if s.Copy == "" {
@@ -54,28 +54,28 @@ func DropStreams(states map[string]StreamState, j *StreamJob) error {
 		}
 		err := j.Remove(s.Copy)
 		if err == nil {
-			err = j.Note(StreamRecord{Input: s.Input, Place: place})
+			err = j.Note(Record{Input: s.Input, Place: place})
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// StdinInput is the input that is standard input.
-const StdinInput = "-"
+// Stdin is the input that is standard input.
+const Stdin = "-"
 
 // openDescriptor is a file that the process was started with, as shells name pipes that they make: <(mysql …).
 var openDescriptor = regexp.MustCompile(`^/(dev|proc/self)/fd/\d+$`)
 
-// StreamPlaces are the inputs that are known by other places than paths, by their ordinals: standard input, wherever the
+// Places are the inputs that are known by other places than paths, by their ordinals: standard input, wherever the
 // process was started, and open descriptors, whose numbers are the shell's.
-func StreamPlaces(inputs []string) map[int]string {
+func Places(inputs []string) map[int]string {
 	places := map[int]string{}
 	descriptors := 0
 	for i, input := range inputs {
 		switch {
-		case input == StdinInput:
-			places[i] = StdinInput
+		case input == Stdin:
+			places[i] = Stdin
 		case openDescriptor.MatchString(input):
 			descriptors++
 			places[i] = fmt.Sprintf("/dev/fd/#%d", descriptors)

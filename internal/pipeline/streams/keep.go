@@ -1,4 +1,4 @@
-package build
+package streams
 
 import (
 	"cmp"
@@ -35,27 +35,27 @@ type Needed struct {
 // reportEvery is how often a copy that is under way is reported.
 const reportEvery = 10 * time.Second
 
-// StreamOptions say how streams are copied.
-type StreamOptions struct {
+// Options say how streams are copied.
+type Options struct {
 	SpillDir   string    // of the copies, default the system's temporary directory
 	SpillLimit spec.Size // most bytes of copies, 0 for no limit
 	Events     progress.Events
 }
 
-// A StreamJob keeps the copies for its next attempt: they have names, and it is noted what became of them.
-type StreamJob struct {
-	Prefix string                         // begins the names
-	Known  func(place string) StreamState // what earlier attempts say, and what was noted since
-	Note   func(StreamRecord) error       // is called before a copy is made, when it is whole, and when it is gone; one call at a time
-	Remove func(name string) error        // removes a copy
+// A Job keeps the copies for its next attempt: they have names, and it is noted what became of them.
+type Job struct {
+	Prefix string                   // begins the names
+	Known  func(place string) State // what earlier attempts say, and what was noted since
+	Note   func(Record) error       // is called before a copy is made, when it is whole, and when it is gone; one call at a time
+	Remove func(name string) error  // removes a copy
 }
 
 // Keep makes files of the streams: copies in the spill directory, which only the owner may read. Those of a job have
-// names, which it notes, and stay until [DropStreams]; others are gone with the process. A copy that an
+// names, which it notes, and stay until [Drop]; others are gone with the process. A copy that an
 // earlier attempt has left whole is used. A stream that is given nevertheless is read to its end and compared with what the
 // earlier attempt has read; one that is needed, not given, and has no copy is an error. Copies count against
 // SpillLimit.
-func (s *Streams) Keep(ctx context.Context, o StreamOptions, j *StreamJob, n Needed) error {
+func (s *Inputs) Keep(ctx context.Context, o Options, j *Job, n Needed) error {
 	k := &keeper{o: o, job: j, need: n}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, one := range s.list {
@@ -74,8 +74,8 @@ func (s *Streams) Keep(ctx context.Context, o StreamOptions, j *StreamJob, n Nee
 
 // keeper is one Keep.
 type keeper struct {
-	o    StreamOptions
-	job  *StreamJob // nil: copies are gone with the process
+	o    Options
+	job  *Job // nil: copies are gone with the process
 	need Needed
 
 	mu   sync.Mutex
@@ -83,9 +83,9 @@ type keeper struct {
 }
 
 // earlier is what earlier attempts say of a stream.
-func (k *keeper) earlier(one *stream) StreamState {
+func (k *keeper) earlier(one *stream) State {
 	if k.job == nil {
-		return StreamState{}
+		return State{}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +93,7 @@ func (k *keeper) earlier(one *stream) StreamState {
 }
 
 // note records what became of a copy.
-func (k *keeper) note(r StreamRecord) error {
+func (k *keeper) note(r Record) error {
 	if k.job == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
 }
 
 // reuse opens the copy of an earlier attempt, if that is whole. One that is not is removed, and read says how far it had come.
-func (k *keeper) reuse(ctx context.Context, one *stream, was StreamState) (kept *spool.File, read int64, err error) {
+func (k *keeper) reuse(ctx context.Context, one *stream, was State) (kept *spool.File, read int64, err error) {
 	read = was.Read
 	if was.Copy == "" {
 		return nil, read, nil
@@ -168,11 +168,11 @@ func (k *keeper) drop(one *stream, name string) error {
 	if err := k.job.Remove(name); err != nil {
 		return err
 	}
-	return k.note(StreamRecord{Input: one.given, Place: one.place})
+	return k.note(Record{Input: one.given, Place: one.place})
 }
 
 // missing is the error of a stream that is needed, and not given.
-func (k *keeper) missing(one *stream, was StreamState, read int64) error {
+func (k *keeper) missing(one *stream, was State, read int64) error {
 	again := "run the export again, and give it to the same command"
 	switch {
 	case was.Digest != nil:
@@ -202,7 +202,7 @@ func differs(one *stream, want, got spool.Digest) error {
 }
 
 // copy reads a stream into a new file, which is removed if that fails.
-func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound bool) (*spool.File, error) {
+func (k *keeper) copy(ctx context.Context, one *stream, was State, bound bool) (*spool.File, error) {
 	dir, err := filepath.Abs(cmp.Or(k.o.SpillDir, os.TempDir()))
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -222,7 +222,7 @@ func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound b
 		if k.job == nil {
 			return f, nil
 		}
-		if err = k.note(StreamRecord{Input: one.given, Place: one.place, Copy: f.Name(), Read: &got, Whole: true}); err == nil {
+		if err = k.note(Record{Input: one.given, Place: one.place, Copy: f.Name(), Read: &got, Whole: true}); err == nil {
 			return f, nil
 		}
 	}
@@ -230,7 +230,7 @@ func (k *keeper) copy(ctx context.Context, one *stream, was StreamState, bound b
 	if k.job == nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return nil, errors.Join(err, f.Close(), os.Remove(f.Name()), k.note(StreamRecord{Input: one.given, Place: one.place, Read: &got}))
+	return nil, errors.Join(err, f.Close(), os.Remove(f.Name()), k.note(Record{Input: one.given, Place: one.place, Read: &got}))
 }
 
 // create makes the file of a copy, which a checkpoint knows before it is there.
@@ -239,12 +239,12 @@ func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
 		return spool.CreateNameless(dir, "bulkload-stream-*")
 	}
 	name := filepath.Join(dir, k.job.Prefix+"stream-"+rand.Text())
-	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: name}); err != nil {
+	if err := k.note(Record{Input: one.given, Place: one.place, Copy: name}); err != nil {
 		return nil, err
 	}
 	f, err := spool.Create(name)
 	if err != nil {
-		return nil, errors.Join(err, k.note(StreamRecord{Input: one.given, Place: one.place}))
+		return nil, errors.Join(err, k.note(Record{Input: one.given, Place: one.place}))
 	}
 	return f, nil
 }

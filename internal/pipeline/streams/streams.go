@@ -1,4 +1,4 @@
-package build
+package streams
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 // mostStreams bounds the streams of a job: they are copied side by side, each with buffers of its own.
 const mostStreams = 64
 
-// Streams are the inputs of a job that are read once and from the front: standard input and named pipes. [Streams.Keep]
+// Inputs are the inputs of a job that are read once and from the front: standard input and named pipes. [Inputs.Keep]
 // copies them into files of the spill directory, which stand for them from then on.
-type Streams struct {
+type Inputs struct {
 	list    []*stream
 	byInput map[string]*stream
 	open    source.Resolve
@@ -47,19 +47,19 @@ type stream struct {
 
 // what is the stream in messages.
 func (s *stream) what() string {
-	if s.given == StdinInput {
+	if s.given == Stdin {
 		return "standard input"
 	}
 	return "the pipe " + s.given
 }
 
-// FindStreams looks which inputs are streams, and reads nothing. An input that was a stream for an earlier attempt, which
+// Find looks which inputs are streams, and reads nothing. An input that was a stream for an earlier attempt, which
 // known says, and is not there any more is one too. stdin is nil for the process's own.
-func FindStreams(ctx context.Context, open source.Resolve, inputs []string, stdin *os.File, known map[string]StreamState) (*Streams, error) {
-	s := &Streams{byInput: map[string]*stream{}, open: open}
-	places := StreamPlaces(inputs)
+func Find(ctx context.Context, open source.Resolve, inputs []string, stdin *os.File, known map[string]State) (*Inputs, error) {
+	s := &Inputs{byInput: map[string]*stream{}, open: open}
+	places := Places(inputs)
 	for i, input := range inputs {
-		if input == StdinInput {
+		if input == Stdin {
 			one, err := stdinStream(stdin, known)
 			if err != nil {
 				return nil, err
@@ -99,7 +99,7 @@ func FindStreams(ctx context.Context, open source.Resolve, inputs []string, stdi
 	return s, nil
 }
 
-func (s *Streams) add(one *stream) error {
+func (s *Inputs) add(one *stream) error {
 	for _, other := range s.list {
 		if other.given == one.given || other.info != nil && one.info != nil && os.SameFile(other.info, one.info) {
 			return fail.Errorf(fail.Config, "the inputs %s and %s are one stream: give it once", other.given, one.given)
@@ -114,14 +114,14 @@ func (s *Streams) add(one *stream) error {
 }
 
 // stdinStream looks what standard input is.
-func stdinStream(stdin *os.File, known map[string]StreamState) (*stream, error) {
+func stdinStream(stdin *os.File, known map[string]State) (*stream, error) {
 	if stdin == nil {
 		stdin = os.Stdin
 	}
-	one := &stream{given: StdinInput, place: StdinInput, name: StdinInput}
+	one := &stream{given: Stdin, place: Stdin, name: Stdin}
 	kind, info := spool.KindOf(stdin)
 	one.info = info
-	_, was := known[StdinInput]
+	_, was := known[Stdin]
 	switch kind {
 	case spool.StdinNone:
 		one.absent, one.info = errors.New("it is closed or /dev/null"), nil
@@ -143,7 +143,7 @@ func stdinStream(stdin *os.File, known map[string]StreamState) (*stream, error) 
 }
 
 // Count is how many inputs are streams: standard input that is a file is none.
-func (s *Streams) Count() (n int) {
+func (s *Inputs) Count() (n int) {
 	for _, one := range s.list {
 		if !one.plain {
 			n++
@@ -153,7 +153,7 @@ func (s *Streams) Count() (n int) {
 }
 
 // Refuse is an error if there are streams, for work that would use them up.
-func (s *Streams) Refuse(work string) error {
+func (s *Inputs) Refuse(work string) error {
 	for _, one := range s.list {
 		if !one.plain {
 			return fail.Errorf(fail.Config, "%s can be read only once, and %s would use it up: write the data to a file and name that", one.what(), work)
@@ -163,7 +163,7 @@ func (s *Streams) Refuse(work string) error {
 }
 
 // Waiting reports whether a stream is given that no earlier attempt has copied: it can be read only once.
-func (s *Streams) Waiting(known map[string]StreamState) bool {
+func (s *Inputs) Waiting(known map[string]State) bool {
 	for _, one := range s.list {
 		if one.begin != nil && !known[one.place].Whole {
 			return true
@@ -173,7 +173,7 @@ func (s *Streams) Waiting(known map[string]StreamState) bool {
 }
 
 // Others are the inputs that are not streams.
-func (s *Streams) Others(inputs []string) (others []string) {
+func (s *Inputs) Others(inputs []string) (others []string) {
 	for _, input := range inputs {
 		if one := s.byInput[input]; one == nil || one.plain {
 			others = append(others, input)
@@ -183,7 +183,7 @@ func (s *Streams) Others(inputs []string) (others []string) {
 }
 
 // Lost says that a stream has no copy: it was not needed.
-func (s *Streams) Lost() bool {
+func (s *Inputs) Lost() bool {
 	for _, one := range s.list {
 		if one.file == nil {
 			return true
@@ -193,7 +193,7 @@ func (s *Streams) Lost() bool {
 }
 
 // Digest is that of an input by its ordinal, if it is a stream.
-func (s *Streams) Digest(input int) (d spool.Digest, ok bool) {
+func (s *Inputs) Digest(input int) (d spool.Digest, ok bool) {
 	if s == nil {
 		return d, false
 	}
@@ -206,7 +206,7 @@ func (s *Streams) Digest(input int) (d spool.Digest, ok bool) {
 }
 
 // Place is where a stream is as a file system's name, by its ordinal; empty for other inputs.
-func (s *Streams) Place(input int) string {
+func (s *Inputs) Place(input int) string {
 	for _, one := range s.list {
 		if one.input == input {
 			return one.place
@@ -216,7 +216,7 @@ func (s *Streams) Place(input int) string {
 }
 
 // Resolve finds the file system of an input, in which the copy of a stream has the stream's name.
-func (s *Streams) Resolve(input string) (source.FS, string, error) {
+func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 	one := s.byInput[input]
 	if one == nil {
 		return s.open(input)
@@ -231,7 +231,7 @@ func (s *Streams) Resolve(input string) (source.FS, string, error) {
 }
 
 // Left is a limit of local disk without what the copies take; 0 is no limit.
-func (s *Streams) Left(limit spec.Size) spec.Size {
+func (s *Inputs) Left(limit spec.Size) spec.Size {
 	if s == nil || limit == 0 {
 		return limit
 	}
@@ -239,7 +239,7 @@ func (s *Streams) Left(limit spec.Size) spec.Size {
 }
 
 // Close lets the copies go. Those without a name are gone then.
-func (s *Streams) Close() error {
+func (s *Inputs) Close() error {
 	if s == nil {
 		return nil
 	}
