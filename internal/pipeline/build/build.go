@@ -75,10 +75,7 @@ func (o Options) allowed() error {
 // SortMemory is the sort's part of the budget: what the workers of either
 // pass leave of it.
 func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
-	room := in.ReaderMemory()
-	for _, p := range plans {
-		room = max(room, encode.WriterRoom(p)) // a worker writes one region at a time
-	}
+	room := max(in.ReaderMemory(), encode.WriterRoom(plans...))
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2 - o.distinctRoom()
 	if m < int64(o.Workers)*extsort.MinMemory {
 		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %s on this input: each needs %.0f MiB (give more %s or fewer %s)",
@@ -220,30 +217,13 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
-	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
-	if r.counter, err = o.counter(in, start); err != nil {
-		return t, err
-	}
-	err = r.run(ctx, o.Workers)
-	if err == nil {
-		err = o.Budget.Finish(in.Records())
-	}
+	t, err = readSplits(ctx, plans, in, Part{0, len(in.Splits())}, sorter, o, func(t sortTotals) error {
+		return errors.Join(someRecords(t.Records, t.Rejected, t.Filtered, o), fail.With(fail.Input, expected(t.Records, o.Expect)), o.AllColumns(in.Lacking(), t.Records-t.Rejected))
+	})
 	if err != nil {
-		in.AddLine(err)
-		return t, o.ReadError(r.explainSpill(err))
-	}
-	records := in.Records() + o.Budget.Extra()
-	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), r.left.Load(), o), fail.With(fail.Input, expected(records, o.Expect)),
-		o.AllColumns(in.Lacking(), records-o.Budget.Bad())); err != nil {
 		return t, err
 	}
-	o.Events.Phase("sort")
-	if err := sorter.Finish(); err != nil {
-		return t, r.explainSpill(err)
-	}
-	stats := sorter.Stats()
-	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start), Expect: r.counter.Counts()}
-	r.countFiltered(&t)
+	t.Took = time.Since(start)
 	if t.RejectFile, err = o.finish(o.Budget.File, t.Rejected); err != nil {
 		return t, err
 	}
@@ -256,6 +236,34 @@ func readAndSort(ctx context.Context, plans []*cells.Plan, in *source.Input, sor
 		}
 	}
 	return t, o.resume.afterSort(sorter, t, sumsOf(in))
+}
+
+// readSplits reads the splits of a part, and sorts their rows. Between the two, whole says whether they are an input that may be built.
+func readSplits(ctx context.Context, plans []*cells.Plan, in *source.Input, part Part, sorter *extsort.Sorter, o Options, whole func(sortTotals) error) (t sortTotals, err error) {
+	r := &readers{plans: plans, own: make([]atomic.Int64, len(plans)), in: in, sort: sorter, end: part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	r.next.Store(int64(part.From))
+	if r.counter, err = o.counter(in, time.Now()); err != nil {
+		return t, err
+	}
+	if err = r.run(ctx, o.Workers); err == nil {
+		err = o.Budget.Finish(in.RecordsOf(part.From, part.To))
+	}
+	if err != nil {
+		in.AddLine(err)
+		return t, o.ReadError(r.explainSpill(err))
+	}
+	t = sortTotals{Records: in.RecordsOf(part.From, part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad()}
+	r.countFiltered(&t)
+	if err := errors.Join(Recheck(ctx, in), whole(t)); err != nil {
+		return t, err
+	}
+	o.Events.Phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return t, r.explainSpill(err)
+	}
+	stats := sorter.Stats()
+	t.SpillBytes, t.SpillRuns, t.Expect = stats.SpillBytes, stats.Runs, r.counter.Counts()
+	return t, nil
 }
 
 // tellExtent says how much there is to read: by rows where the input is Parquet.

@@ -50,11 +50,7 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 	o = o.WithDefaults()
 	setDefaults(tables)
 	plans := plansOf(tables)
-	room := int64(0)
-	for _, p := range plans {
-		room = max(room, encode.WriterRoom(p)) // a worker writes one region at a time
-	}
-	room += int64(len(runs)) * (int64(chunkSize) + runRoom)
+	room := encode.WriterRoom(plans...) + int64(len(runs))*(int64(chunkSize)+runRoom)
 	if o.Workers = min(o.Workers, int(int64(o.Memory)/room)); o.Workers == 0 {
 		return nil, fail.Errorf(fail.Config, "memory of %s is too little to merge %d shares: %.0f MiB are needed (give more with %s, or cut the input into fewer shares)",
 			o.Memory, len(runs), float64(room)/(1<<20), setting.Memory)
@@ -153,7 +149,7 @@ func assemble(plan *cells.Plan, totals sortTotals, written []*Written, allowEmpt
 		w.counts.add(regionCounts{dups: p.Duplicates, records: p.Records, joined: p.Joined, noCells: p.NoCells})
 		took += p.Took
 	}
-	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
+	w.sortFiles()
 	m, err := w.manifest(totals)
 	if err != nil {
 		return nil, err

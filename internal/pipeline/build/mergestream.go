@@ -174,9 +174,7 @@ func AssembleStreams(plans []*cells.Plan, parts []*PartRead, streams [][]*Stream
 	}
 	for _, r := range records {
 		t, _ := tableOf(plans, r.InSort())
-		for _, s := range r.Samples {
-			all[t].Samples = append(all[t].Samples, manifest.Sample{Key: s.Key, Sum: s.Sum, Stamp: s.Time, Expires: s.Expires})
-		}
+		all[t].Samples = append(all[t].Samples, r.samples()...)
 	}
 	return all, records, nil
 }

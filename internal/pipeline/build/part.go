@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"bulkload/internal/formats/expectation"
@@ -93,36 +92,13 @@ type inputPart struct {
 	part Part
 }
 
-func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (t sortTotals, err error) {
-	in, o := p.in, p.o
-	r := &readers{plans: p.plans, own: make([]atomic.Int64, len(p.plans)), in: in, sort: sorter, end: p.part.To, budget: o.Budget, filtered: o.Filtered, events: o.Events, gate: o.Gate}
-	if r.counter, err = o.counter(in, time.Now()); err != nil {
-		return t, err
+func (p inputPart) read(ctx context.Context, sorter *extsort.Sorter) (sortTotals, error) {
+	p.o.Events.Phase("read")
+	t, err := readSplits(ctx, p.plans, p.in, p.part, sorter, p.o, func(sortTotals) error { return nil })
+	if err == nil {
+		t.FilteredFile, err = p.o.finish(p.o.Filtered, t.Filtered)
 	}
-	r.next.Store(int64(p.part.From))
-	o.Events.Phase("read")
-	if err = r.run(ctx, o.Workers); err == nil {
-		err = o.Budget.Finish(in.RecordsOf(p.part.From, p.part.To))
-	}
-	if err != nil {
-		in.AddLine(err)
-		return t, o.ReadError(r.explainSpill(err))
-	}
-	if err := Recheck(ctx, in); err != nil {
-		return t, err
-	}
-	o.Events.Phase("sort")
-	if err := sorter.Finish(); err != nil {
-		return t, r.explainSpill(err)
-	}
-	filtered, err := o.finish(o.Filtered, r.left.Load())
-	if err != nil {
-		return t, err
-	}
-	stats := sorter.Stats()
-	t = sortTotals{Records: in.RecordsOf(p.part.From, p.part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), FilteredFile: filtered, SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Expect: r.counter.Counts()}
-	r.countFiltered(&t)
-	return t, nil
+	return t, err
 }
 
 // readPart sorts the rows of a part, and gives those of each region to the sink.

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -150,9 +149,7 @@ func (r *Resume) start(w *writers) {
 		w.times = w.times.Join(f.Times)
 		w.counts.add(regionCounts{dups: f.Dups, records: f.Records, joined: f.Joined, noCells: f.NoCells})
 		w.uncounted = w.uncounted || f.Records == 0
-		for _, s := range f.Samples {
-			w.samples = append(w.samples, manifest.Sample{Key: s.Key, Sum: s.Sum, Stamp: s.Time, Expires: s.Expires})
-		}
+		w.samples = append(w.samples, f.samples()...)
 	}
 }
 
@@ -212,7 +209,7 @@ func (r *Resume) builtOf(table int) *manifest.Manifest {
 func (r *Resume) manifest(w *writers, table int) (*manifest.Manifest, error) {
 	b := r.builtOf(table)
 	r.start(w)
-	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
+	w.sortFiles()
 	var t sortTotals
 	if r.Sorted != nil {
 		t = r.Sorted.of(table)

@@ -77,6 +77,14 @@ type sampleRecord struct {
 	Expires int64      `json:"expires,omitempty"`
 }
 
+// samples are the rows as a manifest has them.
+func (w WrittenRecord) samples() (list []manifest.Sample) {
+	for _, s := range w.Samples {
+		list = append(list, manifest.Sample{Key: s.Key, Sum: s.Sum, Stamp: s.Time, Expires: s.Expires})
+	}
+	return list
+}
+
 // SpillRecord is where an attempt keeps the sorted runs of its input. An
 // empty one says that they are gone.
 type SpillRecord struct {

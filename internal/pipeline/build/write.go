@@ -230,9 +230,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 			for _, f := range p.files[i+1:] {
 				f.abort()
 			}
-			for _, f := range files {
-				_ = w.out.FS.Remove(ctx, f.writing) // it is in _writing
-			}
+			w.discard(ctx, files)
 			return fail.With(fail.HDFS, err)
 		}
 		if ok {
@@ -240,16 +238,12 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 		}
 	}
 	if err := w.mayName(ctx); err != nil {
-		for _, f := range files {
-			_ = w.out.FS.Remove(ctx, f.writing)
-		}
+		w.discard(ctx, files)
 		return err
 	}
 	for i, f := range files {
 		if err := w.name(ctx, f); err != nil {
-			for _, f := range files[i:] {
-				_ = w.out.FS.Remove(ctx, f.writing)
-			}
+			w.discard(ctx, files[i:])
 			w.unname(ctx, files[:i])
 			return fail.With(fail.HDFS, err)
 		}
@@ -270,6 +264,13 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	w.samples = append(w.samples, p.part.Samples()...)
 	w.last = time.Now()
 	return w.resume.wrote(files, p, w.from)
+}
+
+// discard removes files that have no name yet, as far as it can: what stays is in _writing.
+func (w *writers) discard(ctx context.Context, files []*pendingFile) {
+	for _, f := range files {
+		_ = w.out.FS.Remove(ctx, f.writing)
+	}
 }
 
 // finish ends one file and reads back what it says of itself; false when it

@@ -66,11 +66,14 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 		}
 	}
 	for _, w := range tables {
-		slices.SortFunc(w.files, func(a, b manifest.File) int {
-			return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
-		})
+		w.sortFiles()
 	}
 	return err
+}
+
+// sortFiles puts the files into the order of their rows.
+func (w *writers) sortFiles() {
+	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 }
 
 // writeRegions writes some regions with the given number of workers.

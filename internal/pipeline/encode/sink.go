@@ -112,11 +112,14 @@ func WriteError(err error) error {
 // blocks, index, bloom chunk and output buffers.
 const writerRoom = 5 << 20
 
-// WriterRoom is what a worker of pass 2 needs for the plan's families.
-func WriterRoom(p *cells.Plan) int64 {
-	room := int64(len(p.Families)) * writerRoom
-	if p.Joins() {
-		room += maxWideRow
+// WriterRoom is what a worker of pass 2, who writes one region at a time, needs for the families of any of the plans.
+func WriterRoom(plans ...*cells.Plan) (most int64) {
+	for _, p := range plans {
+		room := int64(len(p.Families)) * writerRoom
+		if p.Joins() {
+			room += maxWideRow
+		}
+		most = max(most, room)
 	}
-	return room
+	return most
 }
