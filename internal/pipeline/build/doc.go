@@ -1,7 +1,7 @@
 // Package build makes HFiles of inputs in two passes. Pass 1 reads splits of the
-// input, makes keys and values as the [Plan] says, and sorts them by region in one
+// input, makes rows as package cells does, and sorts them by region in one
 // memory budget. Pass 2 merges the sorted rows of each region, decides duplicates,
-// and streams them into one HFile for each family. [Run] is both; [Directory] is
+// and has package encode write them into one HFile for each family. [Run] is both; [Directory] is
 // all of `bulkload build`; a [Sample] is a build of a part of the input, from which
 // an estimate is made.
 //

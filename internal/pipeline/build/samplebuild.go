@@ -235,23 +235,6 @@ func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limi
 	return n, err
 }
 
-// countSorted sees what is in the sort.
-func (s *Sample) countSorted(sorter *extsort.Sorter) {
-	s.SortedBytes, s.stored, s.regions, s.tables = 0, 0, nil, nil
-	for _, p := range s.plans() {
-		t := sampledTable{plan: p, from: len(s.regions)}
-		for range p.Ranges.Len() {
-			rows, bytes := sorter.Size(len(s.regions))
-			s.regions = append(s.regions, rows)
-			t.rows += rows
-			t.bytes += bytes
-		}
-		s.stored += t.rows
-		s.SortedBytes += t.bytes
-		s.tables = append(s.tables, t)
-	}
-}
-
 // encode writes HFiles into the spill directory, one for each worker, since a
 // file for the few rows of every region would mostly be its beginning and end.
 func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {

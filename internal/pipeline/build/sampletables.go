@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/internal/pipeline/cells"
+	"bulkload/pkg/partition/extsort"
 )
 
 // sampledTable is what a sample has of one table.
@@ -20,6 +21,23 @@ type sampledTable struct {
 
 // plans are those of all tables.
 func (s *Sample) plans() []*cells.Plan { return slices.Concat([]*cells.Plan{s.Plan}, s.Further) }
+
+// countSorted sees what is in the sort.
+func (s *Sample) countSorted(sorter *extsort.Sorter) {
+	s.SortedBytes, s.stored, s.regions, s.tables = 0, 0, nil, nil
+	for _, p := range s.plans() {
+		t := sampledTable{plan: p, from: len(s.regions)}
+		for range p.Ranges.Len() {
+			rows, bytes := sorter.Size(len(s.regions))
+			s.regions = append(s.regions, rows)
+			t.rows += rows
+			t.bytes += bytes
+		}
+		s.stored += t.rows
+		s.SortedBytes += t.bytes
+		s.tables = append(s.tables, t)
+	}
+}
 
 // Table is the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
 // is read and sorted for all tables: the counts of what was read, the times of reading and sorting, and the forecast's runs

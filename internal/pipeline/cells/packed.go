@@ -16,7 +16,7 @@ import (
 type Packed struct {
 	FileName func(family string, region int) string // of the HFile of a region
 	Decoder  func(notes string) RowDecoder          // for the rows of one region
-	// Locate is that of the [PackedSource], for merges of what parts have read.
+	// Locate adds to an error about two rows of one key where they are, for merges of what parts have read.
 	Locate func(ctx context.Context, err error) error
 }
 

@@ -41,7 +41,7 @@ type Plan struct {
 
 // NewPlan makes a plan from a spec, the columns of its inputs, the family's
 // settings and the split points. The spec's own settings of the family have
-// been applied to it by [Spec.ApplyTo]. A job of several families has the
+// been applied to it by [spec.Spec.ApplyTo]. A job of several families has the
 // settings of each among f and more; f's are those of one that is not there.
 func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
 	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, Empty: s.Empty}
