@@ -113,9 +113,13 @@ func (l Local) Rename(ctx context.Context, from, to string) error {
 	return l.syncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
 }
 
-// rename gives a file its second name by a link, which of several processes one makes, and takes the first away. The system's rename would replace
-// what another has just renamed; directories, and file systems without links, have nothing else.
+// rename moves a file or directory to a name that does not exist, which of several processes one does. A system without such a rename gives files a
+// second name by a link and takes the first away; directories, and file systems without links, have only one that is looked for before.
 func rename(from, to string) error {
+	err := renameNew(from, to)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
 	exists := &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 	if info, err := os.Lstat(from); err == nil && info.Mode().IsRegular() {
 		switch err := os.Link(from, to); {
