@@ -66,7 +66,7 @@ test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.
 	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/test/versions
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
-	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/test/faults ./pkg/hdfsio ./internal/jobs/job ./pkg/loader ./internal/jobs/rekey
+	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/test/faults ./pkg/hdfsio ./internal/jobs/job ./pkg/loader ./internal/jobs/rekey ./internal/jobs/undo
 
 test-airflow: ## the provider's wheel and the example DAGs in real Airflows 2.11 and 3, installed on the first run
 	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 60m -run TestAirflow ./internal/test/callers

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
@@ -224,6 +225,8 @@ type Status struct {
 	Master  string // host:port
 	// Servers are the live region servers, host:port, sorted.
 	Servers []string
+	// Started are they with the times of their starts: host,port,milliseconds, sorted. One that was started again has another name.
+	Started []string
 	// Dead is how many region servers the master knows to be dead; it forgets one when another starts at the same address.
 	Dead int
 	// Coprocessors are the simple names of the classes that live servers report to have on their WALs and regions, sorted.
@@ -242,6 +245,7 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: address(cs.GetMaster()), StoreFiles: map[string]int{}}
 	for _, live := range cs.GetLiveServers() {
 		s.Servers = append(s.Servers, address(live.GetServer()))
+		s.Started = append(s.Started, fmt.Sprintf("%s,%d,%d", live.GetServer().GetHostName(), live.GetServer().GetPort(), live.GetServer().GetStartCode()))
 		for _, class := range live.GetServerLoad().GetCoprocessors() {
 			s.Coprocessors = append(s.Coprocessors, class.GetName())
 		}
@@ -252,7 +256,21 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	slices.Sort(s.Servers)
+	slices.Sort(s.Started)
 	slices.Sort(s.Coprocessors)
 	s.Coprocessors = slices.Compact(s.Coprocessors)
 	return s, nil
+}
+
+// Recovering reports whether the master still recovers a region server that has died. Until it has, it may put what the server's log has below the
+// regions' directories. A user without ADMIN is shown no procedure of others, and gets false.
+func (c *Cluster) Recovering(ctx context.Context) (bool, error) {
+	var resp pb.ListProceduresResponse
+	if err := c.master(ctx, "ListProcedures", &pb.ListProceduresRequest{}, &resp); err != nil {
+		return false, fmt.Errorf("procedures of the master: %w", err)
+	}
+	return slices.ContainsFunc(resp.GetProcedure(), func(p *pb.Procedure) bool {
+		ended := p.GetState() == pb.ProcedureState_FINISHED || p.GetState() == pb.ProcedureState_ROLLEDBACK
+		return !ended && strings.HasSuffix(p.GetClassName(), ".ServerCrashProcedure")
+	}), nil
 }

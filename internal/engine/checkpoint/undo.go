@@ -35,7 +35,8 @@ type UndoRecord struct {
 
 	Tables []UndoTable `json:"tables,omitempty"` // what further tables have of their own, in the order of loading
 
-	From *RestoredFrom `json:"from,omitempty"` // by a snapshot from before the load; nil: by markers
+	From    *RestoredFrom `json:"from,omitempty"`    // by a snapshot from before the load; nil: by markers
+	Servers []string      `json:"servers,omitempty"` // region servers that lived before a table is taken out of service to be restored; none: not known
 }
 
 // RestoredFrom is a snapshot from before a load, which a table is to get back.

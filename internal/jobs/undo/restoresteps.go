@@ -25,6 +25,10 @@ func (r *restore) begin(ctx context.Context) error {
 	begun := checkpoint.UndoRecord{Timestamp: r.recordStamp(), Created: now.UnixMilli(), From: &from}
 	if r.inPlace() {
 		begun.Snapshot = tablesource.NewName(r.table, now)
+		var err error
+		if begun.Servers, err = r.servers(ctx); err != nil {
+			return err
+		}
 	}
 	return r.u.st.Record(checkpoint.EventUndoing, begun)
 }
@@ -149,6 +153,9 @@ func (r *restore) afterRefusal(ctx context.Context, cause error) (done bool, err
 
 // putOnline puts the table into service again.
 func (r *restore) putOnline(ctx context.Context) error {
+	if err := r.awaitRecovery(ctx); err != nil {
+		return err
+	}
 	if err := r.service(ctx, true); err != nil {
 		return fmt.Errorf("table %s is restored and not yet in service, which the same command ends: %w", r.table, err)
 	}
@@ -172,6 +179,15 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return r.notRestored("%s have cells of timestamp %d", setting.Count(left, "row"), r.stamp)
 		}
 	}
+	died, err := r.died(ctx)
+	if err != nil {
+		return err
+	}
+	if died != "" && u.o.Verify == "full" { // so that the snapshot has what HBase has applied
+		if err := u.st.DropSnapshots(ctx, u.c, checkpoint.PlaceRestored); err != nil {
+			return cluster.Failure(err)
+		}
+	}
 	if u.o.Verify == "full" {
 		src, err := job.OpenSnapshot(ctx, u.env, u.st, r.into, checkpoint.PlaceRestored)
 		if err != nil {
@@ -182,6 +198,9 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return tablesource.FilesFailure(err)
 		}
 		want := u.st.Undo.Restoring.Undo.Restore
+		if newest != want.Before && died != "" {
+			return r.notRestored("want %s, got %s; region server %s died meanwhile: HBase has applied its log, or others have written", want.Before, newest, died)
+		}
 		if newest != want.Before {
 			return r.notRestored("want %s, got %s", want.Before, newest)
 		}

@@ -48,6 +48,11 @@ func TestTablesOfOneSource(t *testing.T) {
 	if got, want := sources(true), []int{0, 0, 2, 0, 0, 2, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("sources %v with NULL, want %v", got, want)
 	}
+	// A filter of its own leaves records without values, which others have.
+	makers[2].filter = &Filter{}
+	if got, want := sources(true), []int{0, 0, 2, 0, 0, 5, 6, 7}; !slices.Equal(got, want) {
+		t.Errorf("sources %v with a filter, want %v", got, want)
+	}
 }
 
 // TestComputedRowsDoNotAllocate makes the same rows again and again: what they are made in stays.
