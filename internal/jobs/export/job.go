@@ -61,6 +61,9 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 	if j.fsys, j.path, err = env.Resolve(request.To); err != nil {
 		return nil, err
 	}
+	if err := exportdir.Fits(ctx, j.fsys, j.path); err != nil { // before a cluster is asked
+		return nil, err
+	}
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}

@@ -214,6 +214,18 @@ func Held(ctx context.Context, fsys hdfsio.FS, dir, token string) (*Dir, error) 
 	return d, err
 }
 
+// Fits refuses a directory that no job can take, or take again: it has files, and not the place of files that are not whole.
+func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
+	infos, err := fsys.ReadDir(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == Writing }) {
+		return nil
+	}
+	if err == nil {
+		err = (&Dir{FS: fsys, Path: dir}).empty(infos)
+	}
+	return fail.With(fail.HDFS, err)
+}
+
 // Free refuses a directory that is there and not empty.
 func Free(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	d := &Dir{FS: fsys, Path: dir}

@@ -64,6 +64,9 @@ func TestClaim(t *testing.T) {
 	} {
 		fsys := held(t, c.files)
 		before := listed(t, fsys, "/out")
+		if err := Fits(t.Context(), fsys, "/out"); (err != nil) != (c.refused != "" && !slices.Contains(before, Writing)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
 		d, again, err := Claim(t.Context(), fsys, "/out", "ours")
 		if c.refused != "" {
 			if !errors.Is(err, ErrNotEmpty) || fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.refused) || !slices.Equal(listed(t, fsys, "/out"), before) {
