@@ -72,7 +72,7 @@ func TestOpen(t *testing.T) {
 	if _, err := tablesource.Open(t.Context(), env, tablesource.Ref{Snapshot: own}, tablesource.Options{}); fail.KindOf(err) != fail.Input {
 		t.Errorf("a snapshot that is not there: %v", err)
 	}
-	if _, err := tablesource.Open(t.Context(), env, tablesource.Ref{Table: loader.TableName{Namespace: "test", Qualifier: "none"}}, tablesource.Options{}); fail.KindOf(err) != fail.Load {
+	if _, err := tablesource.Open(t.Context(), env, tablesource.Ref{Table: loader.TableName{Namespace: "test", Qualifier: "none"}}, tablesource.Options{}); fail.KindOf(err) != fail.Input {
 		t.Errorf("a table that is not there: %v", err)
 	}
 }
