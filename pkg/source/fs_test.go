@@ -1,52 +1,24 @@
 package source
 
 import (
+	"bulkload/internal/test/testcheck"
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// diskFS is the machine's file system.
-type diskFS struct{}
-
-func (diskFS) Open(_ context.Context, name string) (fs.File, error)     { return os.Open(name) }
-func (diskFS) Stat(_ context.Context, name string) (fs.FileInfo, error) { return os.Stat(name) }
-func (diskFS) ReadDir(_ context.Context, name string) ([]fs.FileInfo, error) {
-	entries, err := os.ReadDir(name)
-	if err != nil {
-		return nil, err
-	}
-	var infos []fs.FileInfo
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, info)
-	}
-	slices.Reverse(infos) // the order is not to be relied on
-	return infos, nil
-}
-
 // disk resolves a path as the local file system does.
 func disk(name string) (FS, string, error) {
 	abs, err := filepath.Abs(name)
-	return diskFS{}, abs, err
+	return testcheck.Disk{}, abs, err
 }
 
 // writeFile makes a file below a fresh directory and returns its path.
 func writeFile(t testing.TB, name string, data []byte) string {
 	t.Helper()
-	p := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(p, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return testcheck.WriteFile(t, name, data)
 }
 
 // record is a copy of one record of a batch, with its place.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/test/testcheck"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func TestShownPaths(t *testing.T) {
 	t.Chdir(dir)
 	remote := func(p string) (FS, string, error) {
 		p = strings.TrimPrefix(p, "hdfs://nn:8020")
-		return diskFS{}, p, nil
+		return testcheck.Disk{}, p, nil
 	}
 	for input, want := range map[string]string{"in": "in/a.csv", "./in/*": "in/a.csv", dir + "/in": dir + "/in/a.csv", "../" + filepath.Base(dir) + "/in": dir + "/in/a.csv"} {
 		in, err := Open(t.Context(), disk, []string{input}, Options{})

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bulkload/internal/test/testcheck"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,11 +23,7 @@ func openError(t *testing.T, o Options, dir string, inputs ...string) error {
 
 func wantError(t *testing.T, what string, err error, say ...string) {
 	t.Helper()
-	for _, s := range say {
-		if err == nil || !strings.Contains(err.Error(), s) {
-			t.Errorf("%s: error %v does not say %q", what, err, s)
-		}
-	}
+	testcheck.Says(t, what, err, say...)
 }
 
 // wantRefused is wantError for what is no input, which callers know by ErrSelection.

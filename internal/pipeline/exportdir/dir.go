@@ -89,7 +89,7 @@ func (d *Dir) empty(infos []fs.FileInfo) error {
 	return nil
 }
 
-// read reads who has the directory; fs.ErrNotExist: nobody.
+// read returns the claim of the job that has the directory, or fs.ErrNotExist if none has.
 func (d *Dir) read(ctx context.Context) (c claim, err error) {
 	f, err := d.FS.Open(ctx, path.Join(d.Path, Writing, claimName))
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *Dir) read(ctx context.Context) (c claim, err error) {
 	}
 	b, err := io.ReadAll(f)
 	if err = errors.Join(err, f.Close()); err == nil && json.Unmarshal(b, &c) != nil {
-		c = claim{} // of nobody whose job is known
+		c = claim{} // no job has an empty token
 	}
 	return c, err
 }

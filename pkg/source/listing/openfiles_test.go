@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"bulkload/internal/test/testcheck"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 
 // openFS is a disk some of whose files are open for writing.
 type openFS struct {
-	diskFS
+	testcheck.Disk
 	mu     sync.Mutex
 	open   map[string]bool
 	asked  map[string]int
