@@ -100,7 +100,7 @@ func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*c
 }
 
 // processOf finds the process that works on a job and takes a signal. It must have the job's lock open, since numbers of processes are
-// used again. One that pauses is one that says how far it is: undo and export take no pause, and report nothing.
+// used again. One that pauses here says how far it is: undo takes no pause, and compare and export, which take the signals, report nothing.
 func processOf(s *checkpoint.State, signal syscall.Signal) (*os.Process, error) {
 	host, err := os.Hostname()
 	switch {
