@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -118,6 +119,19 @@ func TestStatus(t *testing.T) {
 	if !slices.Contains(s.Coprocessors, "MultiRowMutationEndpoint") { // of hbase:meta
 		t.Errorf("coprocessors are %q", s.Coprocessors)
 	}
+	var started []string
+	for _, name := range s.Started {
+		host, rest, _ := strings.Cut(name, ",")
+		port, code, _ := strings.Cut(rest, ",")
+		if millis, err := strconv.ParseInt(code, 10, 64); err != nil || millis < 1e12 {
+			t.Errorf("the start of the server %s is no time in milliseconds", name)
+		}
+		started = append(started, host+":"+port)
+	}
+	if !slices.Equal(started, s.Servers) {
+		t.Errorf("servers with starts are %q, want those of %q", s.Started, s.Servers)
+	}
+	s.Started = nil
 	s.Coprocessors, s.StoreFiles = nil, nil // those of other tests' tables are there too
 	s.Dead = 0                              // an earlier test may have killed one, which the master still remembers
 	if diff := cmp.Diff(want, s); diff != "" {
