@@ -51,7 +51,9 @@ With --job the columns are those of the job file, which loads the files as they 
 values have the text that the job reads, and NULL and empty values stay apart as far
 as the job keeps them apart. Without it the first column is $row, the row key as HBase
 prints it, and --columns names the others as family:qualifier; JSON lines have every
-cell of a row. Of several versions the newest is written.
+cell of a row. Of several versions the newest is written; with --versions 3 the newest
+three, as a record for each timestamp of a row, which $timestamp has, or the column of
+the job's cell_timestamp, so that the job loads them as versions again.
 
 --from-key, --to-key and --key-prefix take rows by original keys, --start-row and others
 by bytes of row keys; --since, --until and --only take cells by times and columns.
@@ -79,7 +81,7 @@ snapshot's regions stays. SIGUSR1 pauses it between two regions, SIGUSR2 resumes
 	o.choiceFlags.add(f)
 	settings.Bind(f, settings.To{"workers": &o.workers})
 	o.memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"memory": &o.memory, "only-between": &o.onlyBetween})
+	settings.Bind(f, settings.To{"memory": &o.memory, "only-between": &o.onlyBetween, "versions": &o.asked.Versions})
 	addState(f, &o.state.Dir)
 	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart})
 	return cmd

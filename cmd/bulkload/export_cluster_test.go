@@ -162,6 +162,7 @@ func TestExportOnCluster(t *testing.T) {
 			if c.example == "check" {
 				l.chosen(t)
 				l.otherSalts(t)
+				l.versions(t)
 			}
 			l.nothingLeft(t)
 		})

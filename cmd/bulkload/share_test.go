@@ -209,6 +209,9 @@ tables:
 	ofTable := []string{"--input", "snapshot:s", "--table", "t", "--key", "n", "--columns", "n,v,$row,id", "--parse", "id", "--splits", "k01,k03,k05"}
 	jobs["a snapshot, first"] = append(append([]string{"--duplicates", "first"}, ofTable...), stamp...)
 	jobs["a snapshot, last"] = append(append([]string{"--duplicates", "last"}, ofTable...), stamp...)
+	versions := filepath.Join(dir, "versions.yaml")
+	testcheck.Must(t, os.WriteFile(versions, []byte("table: t\nkey: $row\ncolumns: [$row, $timestamp, n, v]\nskip: [$row, $timestamp]\ncells:\n  - columns: [n, v]\ncell_timestamp: {column: $timestamp, layout: unixms}\nduplicates: versions\nversions: 2\ninput_versions: 2\n"), 0o600))
+	jobs["a snapshot, versions"] = append([]string{"--job", versions, "--input", "snapshot:s", "--splits", "3,6"}, stamp...)
 	beside := filepath.Join(dir, "another.csv")
 	testcheck.Must(t, os.WriteFile(beside, []byte("v,n\nbefore,k00001\nafter,k06\n"), 0o600))
 	jobs["a snapshot and a file"] = append([]string{"--duplicates", "first", "--input", beside, "--input", "snapshot:s", "--table", "t", "--key", "n", "--columns", "n,v", "--splits", "k01"}, stamp...)

@@ -22,18 +22,21 @@ type sharedSnapshot struct {
 	conf string
 }
 
-// newSharedSnapshot makes a table of ten regions. Its column n, by which other tables are keyed, has each value in three of them.
+// newSharedSnapshot makes a table of ten regions. Its column n, by which other tables are keyed, has each value in three of them; each fifth row has two versions.
 func newSharedSnapshot(t *testing.T) *sharedSnapshot {
 	t.Helper()
 	var regions []string
 	for i := 1; i < 10; i++ {
 		regions = append(regions, fmt.Sprintf("%d", i))
 	}
-	s := &sharedSnapshot{testsnapshot.New(t, testsnapshot.Options{FS: hdfsio.Local{}, Root: t.TempDir(), Table: "old", Splits: regions, Created: 1_700_000_000_000}), t.TempDir()}
+	s := &sharedSnapshot{testsnapshot.New(t, testsnapshot.Options{FS: hdfsio.Local{}, Root: t.TempDir(), Table: "old", Splits: regions, Versions: 2, Created: 1_700_000_000_000}), t.TempDir()}
 	const rows = 5997
 	var cells []hfile.Cell
 	for i := range rows {
 		row := fmt.Sprintf("%d-%05d", i%10, i)
+		if i%5 == 0 {
+			cells = append(cells, testsnapshot.Put(row, "f", "v", 4, "before"))
+		}
 		cells = append(cells, testsnapshot.Put(row, "f", "n", 5, fmt.Sprintf("k%05d", i%(rows/3)*7%(rows/3))), testsnapshot.Put(row, "f", "v", 5, fmt.Sprintf("%d of %s", i, row)))
 	}
 	s.Load(3, cells...)

@@ -37,6 +37,7 @@ const (
 	Header         Name = "header"
 	Inputs         Name = "inputs"
 	InsertOnly     Name = "insert_only"
+	InputVersions  Name = "input_versions"
 	Into           Name = "into"
 	Job            Name = "job"
 	JobID          Name = "job_id"
@@ -110,7 +111,7 @@ const (
 func Names() []Name {
 	return []Name{
 		AllVersions, AllowEmpty, Also, BadRecords, Columns, DiscardWrites, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, FromKey, Full, HDFS, Hadoop, Header,
-		Inputs, InsertOnly, Into, Job, JobID, Key, KeyPrefix, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, Only, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
+		InputVersions, Inputs, InsertOnly, Into, Job, JobID, Key, KeyPrefix, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, Only, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
 		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, RowPrefix, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
 		StartRow, State, StopRow, Suggest, Table, Timestamp, Timestamps, To, ToKey, TrustFiles, UndoBy, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
 	}

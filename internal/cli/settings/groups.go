@@ -11,7 +11,7 @@ import (
 var groups = []struct{ title, flags string }{
 	{"What", "job input inputs-from table key columns query family salt-buckets from to old-key out splits table-splits shares plan share jobs b-conf all-versions timestamps new-key digests differences repair-b"},
 	{"Rows that are printed", "by limit page prefix full explain"},
-	{"Rows and cells of a table that are read", "from-key to-key key-prefix start-row stop-row row-prefix since until only"},
+	{"Rows and cells of a table that are read", "from-key to-key key-prefix start-row stop-row row-prefix since until only versions input-versions"},
 	{"What is looked at", "sample values write profile profile-share hide"},
 	{"How inputs are read", "format dialect header field-sep record-sep quote quotes escape escape-map null-value null-quoted empty trim comment skip-lines " +
 		"skip-end charset extra missing parse partitions where read-by"},

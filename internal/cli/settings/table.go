@@ -96,7 +96,7 @@ var table = []Entry{
 	{Flag: "from-key", Of: "compare export rekey", Verbatim: true, Usage: "take rows from this original key on: values of its first columns", For: For{"rekey": "take rows from this original key on, by --old-key: values of its first columns"}},
 	{Flag: "to-key", Of: "compare export rekey", Verbatim: true, Usage: "end of the range of original keys, exclusive"},
 	{Flag: "key-prefix", Of: "compare export rekey", Verbatim: true, Usage: "take all original keys that begin so: values, the last may be a beginning"},
-	{Flag: "versions", Of: "rekey", Own: true, Range: "0..", Usage: "newest versions of each column to copy, among those that are taken (default: all that its family keeps)"},
+	{Flag: "versions", Of: "export rekey", Own: true, Range: "0..", Usage: "newest versions of each column to copy, among those that are taken (default: all that its family keeps)", For: For{"export": "newest versions of each column to write, a record for each timestamp of a row (default: a record for each row, of the newest)"}},
 	{Flag: "all-versions", Usage: "compare every version that the families keep (default: the newest of each column, which readers see)"},
 	{Flag: "timestamps", Usage: "a cell of the same value and another timestamp differs too"},
 	{Flag: "new-key", Verbatim: true, Usage: "spec of B's keys: A's rows are compared under the keys that rekey --key gives them"},

@@ -23,6 +23,7 @@ import (
 
 // askedFor is a choice in texts, of one range.
 func askedFor(c choice.Choice) (a choice.Asked) {
+	a.Versions = c.Versions
 	if len(c.Ranges) > 0 {
 		a.StartRow, a.StopRow = rowkey.String(c.Ranges[0].Start), rowkey.String(c.Ranges[0].Stop)
 	}
@@ -42,21 +43,26 @@ func askedFor(c choice.Choice) (a choice.Asked) {
 	return a
 }
 
-// TestChoice: of random tables the chosen cells are written, and counted.
+// TestChoice: of random tables the chosen cells are written, with the timestamps of versions, and counted.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
 	const rows = 60
 	for range 40 {
-		table := testsnapshot.New(t, testsnapshot.Options{Families: []string{"f", "g"}, Versions: 1 + r.IntN(3), Splits: []string{testsnapshot.RandomRow(20), testsnapshot.RandomRow(41)}[:r.IntN(3)]})
+		kept := 1 + r.IntN(3)
+		table := testsnapshot.New(t, testsnapshot.Options{Families: []string{"f", "g"}, Versions: kept, Splits: []string{testsnapshot.RandomRow(20), testsnapshot.RandomRow(41)}[:r.IntN(3)]})
 		cells := testsnapshot.Random(r, rows, "f", "g")
 		table.Load(1, cells...)
 		s := labSnapshot(t, table)
 		c := testsnapshot.RandomChoice(r, rows, "f", "g")
 		c.Ranges = c.Ranges[:min(len(c.Ranges), 1)]
+		c.Versions = r.IntN(4)
 		want := map[string]string{}
-		for key, value := range testsnapshot.Chosen(cells, 1, c) {
-			want[key[:strings.LastIndexByte(key, ' ')]] = value
+		for key, value := range testsnapshot.Chosen(cells, max(1, min(kept, c.Versions)), c) {
+			if c.Versions == 0 {
+				key = key[:strings.LastIndexByte(key, ' ')]
+			}
+			want[key] = value
 		}
 		fsys, m := exported(t, s, Options{Format: JSONL, Choice: askedFor(c), Workers: 2})
 		got := map[string]string{}
@@ -66,7 +72,11 @@ func TestChoice(t *testing.T) {
 				testcheck.Must(t, json.Unmarshal(line, &row))
 				for name, value := range row {
 					if family, qualifier, ok := strings.Cut(name, ":"); ok {
-						got[fmt.Sprintf("%s %s %s", row["$row"], family, qualifier)] = value
+						key := fmt.Sprintf("%s %s %s", row["$row"], family, qualifier)
+						if at := row["$timestamp"]; at != "" {
+							key += " " + at
+						}
+						got[key] = value
 					}
 				}
 			}

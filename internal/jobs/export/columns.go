@@ -9,6 +9,8 @@ import (
 
 	"bulkload/internal/formats/celltype"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/tablesource"
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
 )
@@ -17,17 +19,26 @@ import (
 // prints them (Bytes.toStringBinary).
 const RowColumn = "$row"
 
+// StampColumn is the name of the column with the timestamp of a version, in milliseconds, where there is no job.
+const StampColumn = tablesource.StampColumn
+
 // A column of the records.
 type column struct {
 	name              string
 	key               bool // the row key
+	stamp             bool // the timestamp of the record's cells, also of one that the mapping stores
 	family, qualifier string
 	typ               celltype.Type
 	append            celltype.Appender  // nil: text, as it is stored
 	back              celltype.Converter // of append
+	dates             *keygen.Dates      // of a timestamp that is stored as well
+	keyed             bool               // the row key is made of it, so that each version must have it
 	bytes             bool               // any bytes may come
 	absent, empty     standIn            // of no cell, and of one without a byte
 }
+
+// cell reports whether the column is a cell of the table.
+func (c *column) cell() bool { return c.family != "" }
 
 // standIn is what is written where there is no byte to write.
 type standIn uint8
@@ -47,9 +58,12 @@ func (p *Plan) cellColumns() error {
 		return nil
 	}
 	p.columns = []column{{name: RowColumn, key: true}}
+	if p.versions() {
+		p.columns = append(p.columns, stampColumn(StampColumn, celltype.Type{Type: "long"}))
+	}
 	var errs []error
 	for _, name := range p.o.Columns {
-		if name == RowColumn {
+		if name == RowColumn || name == StampColumn && p.versions() {
 			continue // it is there always
 		}
 		family, text, ok := strings.Cut(name, ":")
@@ -81,6 +95,9 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 		return setting.Errorf("the job file lists no columns (they come from the inputs): name those to write with %s", setting.Columns)
 	}
 	var errs []error
+	if p.versions() {
+		errs = append(errs, checkVersions(s, names))
+	}
 	for _, name := range names {
 		if name == RowColumn {
 			errs = append(errs, fmt.Errorf("column %s is for exports without a job file: the job's columns give the key", RowColumn))
@@ -91,6 +108,10 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 			continue
 		}
 		c, err := p.jobColumn(s, name)
+		if t := s.CellTimestamp; p.versions() && t != nil && t.Column == name {
+			c, err = stamped(c, err, t)
+		}
+		c.keyed = p.versions() && p.o.Job.RowKey() != nil && slices.Contains(keygen.Columns(p.o.Job.RowKey()), name)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("column %q: %w", name, err))
 			continue
@@ -98,6 +119,36 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 		p.columns = append(p.columns, c)
 	}
 	return errors.Join(errs...)
+}
+
+// checkVersions refuses a job that would not read versions back as they were.
+func checkVersions(s spec.Spec, names []string) error {
+	switch t := s.CellTimestamp; {
+	case t == nil:
+		return setting.Errorf("%s: the job has no cell_timestamp, a column for the time of each version: give it one, or export without the job file", setting.Versions)
+	case s.Duplicates != "versions":
+		return setting.Errorf("%s: a job that reads them has duplicates: versions; give it that, or export without the job file", setting.Versions)
+	case !slices.Contains(names, t.Column):
+		return setting.Errorf("%s: column %q has the time of each version (cell_timestamp): name it in %s too", setting.Versions, t.Column, setting.Columns)
+	}
+	return nil
+}
+
+// stampColumn is the timestamp of the record's cells, which no cell stores.
+func stampColumn(name string, typ celltype.Type) column {
+	c := column{name: name, stamp: true, typ: typ, append: typ.Appender()}
+	c.back, _ = typ.Converter() // the job's layout was read before
+	return c
+}
+
+// stamped is the column of the job's cell_timestamp: of a cell that stores it, or of the timestamp alone if none does.
+func stamped(c column, err error, t *spec.TimeColumn) (column, error) {
+	if err != nil {
+		return stampColumn(t.Column, celltype.Type{Type: "timestamp", Layout: t.Layout, Zone: t.Zone}), nil
+	}
+	c.stamp, c.absent, c.empty = true, refused, refused
+	c.dates, err = t.Dates()
+	return c, err
 }
 
 // jobColumn finds the cell of a column: one that holds it as text rather than

@@ -6,17 +6,8 @@ import (
 
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/choice"
-	"bulkload/pkg/hfile"
+	"bulkload/internal/pipeline/tablesource"
 )
-
-// Cells are those of a region, in the order of HBase: the newest of each column.
-// A [snapshot.Scan] is some.
-type Cells interface {
-	Next() bool
-	Cell() *hfile.Cell // valid until the next call of Next
-	NewRow() bool
-	Err() error
-}
 
 // An Input is the table whose rows are exported.
 type Input struct {
@@ -34,7 +25,7 @@ type Input struct {
 	Room int
 	// Each reads all regions, of some families, none for all, the cells of a choice, up to n at a time. The first error
 	// ends all.
-	Each func(ctx context.Context, n int, families []string, c choice.Choice, do func(ctx context.Context, region int, c Cells) error) error
+	Each func(ctx context.Context, n int, families []string, c choice.Choice, do func(ctx context.Context, region int, c tablesource.Cells) error) error
 
 	// Check refuses a choice that does not fit the table, before it is read. Nil: all fit.
 	Check func(context.Context, choice.Choice) error
@@ -65,7 +56,7 @@ func (w *writing) each(ctx context.Context) error {
 	if w.in.snap == nil {
 		return w.in.Each(ctx, w.workers, w.p.family, w.choice, w.region)
 	}
-	view := snapshot.View{Versions: 1, Families: w.p.family, Choice: w.choice, Now: w.now, ReadAhead: w.ahead}
+	view := snapshot.View{Versions: max(1, w.choice.Versions), Families: w.p.family, Choice: w.choice, Now: w.now, ReadAhead: w.ahead}
 	return w.in.snap.Each(ctx, w.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error { return w.region(ctx, i, sc) })
 }
 

@@ -248,7 +248,7 @@ func (j *run) input() Input {
 	}
 	return Input{Table: s.Table.String(), Families: s.Families, Created: s.Since(), Regions: make([]string, len(s.Starts)), Room: tablesource.ScanMemory,
 		Splits: s.Starts[1:], Check: j.source.Check,
-		Each: func(ctx context.Context, n int, families []string, c choice.Choice, do func(context.Context, int, Cells) error) error {
+		Each: func(ctx context.Context, n int, families []string, c choice.Choice, do func(context.Context, int, tablesource.Cells) error) error {
 			return s.Each(ctx, n, tablesource.RowView{Families: families, Choice: c}, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
 		}}
 }

@@ -67,8 +67,11 @@ func (e *jsonEncoder) row(r *row) (int, error) {
 // cell writes a member of an object with every cell; the first is the key.
 func (e *jsonEncoder) cell(r *row, i int) {
 	label := r.labels[i].Of(r.data)
-	if i == 0 {
+	switch {
+	case i == 0:
 		label = []byte(RowColumn)
+	case i == 1 && e.p.versions():
+		label = []byte(StampColumn)
 	}
 	e.b = append(e.bytes.Append(e.b, label), ':')
 	e.b = e.bytes.Append(e.b, r.value(i))

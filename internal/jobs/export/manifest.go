@@ -27,7 +27,7 @@ type Manifest struct {
 	// Digest is of the rows as the table has them, so that exports of the same
 	// columns in other formats have the same: a sum over rows of the XXH64 of the key
 	// (its length in 2 bytes, little-endian, before it) and of the family, qualifier and
-	// value of each cell (their lengths in 4 bytes). The order of rows does not change it.
+	// value of each cell (their lengths in 4 bytes); of versions of rows the timestamp follows the key (8 bytes). The order of rows does not change it.
 	Digest   manifest.Digest         `json:"digest"`
 	Bytes    int64                   `json:"bytes"`                    // of all files
 	NoCells  int64                   `json:"no_cells,omitempty"`       // rows left out because they have none of the columns

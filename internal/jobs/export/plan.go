@@ -106,7 +106,7 @@ func Compile(o Options) (*Plan, error) {
 		return nil, err
 	}
 	for i := range p.columns {
-		if x := &p.columns[i]; !x.key && !c.Has([]byte(x.family), []byte(x.qualifier)) {
+		if x := &p.columns[i]; x.cell() && !c.Has([]byte(x.family), []byte(x.qualifier)) {
 			return nil, fail.Errorf(fail.Config, "column %q: %s does not have its cell: name it there too, or leave it out of %s", x.name, setting.Only, setting.Columns)
 		}
 	}
@@ -125,6 +125,9 @@ func (p *Plan) choice(splits [][]byte) (c choice.Choice, err error) {
 	}
 	return p.o.Choice.Resolve(k)
 }
+
+// versions reports whether records are versions of rows.
+func (p *Plan) versions() bool { return p.o.Choice.Versions != 0 }
 
 // check finds what the format cannot have.
 func (p *Plan) check() error {
@@ -160,7 +163,7 @@ func (p *Plan) jsonPaths() bool { return p.o.Job != nil && p.o.Job.Format == "js
 func (p *Plan) index() {
 	for i := range p.columns {
 		c := &p.columns[i]
-		if c.key {
+		if !c.cell() {
 			continue
 		}
 		p.byCell = append(p.byCell, i)

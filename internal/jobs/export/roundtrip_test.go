@@ -70,7 +70,9 @@ func TestLoadExportLoad(t *testing.T) {
 func built(t *testing.T, env build.Files, s spec.Spec, splits [][]byte) (string, *manifest.Manifest) {
 	t.Helper()
 	dir := t.TempDir()
-	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, splits, dir, build.WorkOptions{})
+	family, err := s.ApplyTo(jobtest.Family)
+	testcheck.Must(t, err)
+	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, dir, build.WorkOptions{})
 	testcheck.Must(t, err)
 	return dir, m
 }

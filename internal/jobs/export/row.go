@@ -3,13 +3,16 @@ package export
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"unicode/utf8"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
@@ -33,6 +36,7 @@ type rows struct {
 	row   row
 	next  int    // of p.byCell
 	key   []byte // of the current row
+	stamp int64  // of its first cell, which all have where records are versions
 	form  []byte // what is summed of it
 	cells int
 	back  []byte
@@ -45,7 +49,7 @@ type rows struct {
 }
 
 // run reads a region to its end.
-func (r *rows) run(ctx context.Context, sc Cells) error {
+func (r *rows) run(ctx context.Context, sc tablesource.Cells) error {
 	for sc.Next() {
 		c := sc.Cell()
 		if sc.NewRow() {
@@ -55,7 +59,9 @@ func (r *rows) run(ctx context.Context, sc Cells) error {
 			if err := r.end(); err != nil {
 				return err
 			}
-			r.begin(c.Row)
+			if err := r.begin(c); err != nil {
+				return err
+			}
 		}
 		if err := r.take(c); err != nil {
 			return err
@@ -70,13 +76,17 @@ func (r *rows) run(ctx context.Context, sc Cells) error {
 // notThere is the value of a column whose cell has not come.
 var notThere = span.Span{Off: math.MaxUint32, Len: 1}
 
-func (r *rows) begin(key []byte) {
+func (r *rows) begin(c *hfile.Cell) error {
+	key := c.Row
 	r.begun = true
 	r.n++
 	r.key = append(r.key[:0], key...)
 	r.form = append(append(r.form[:0], byte(len(key)), byte(len(key)>>8)), key...)
 	r.row.data, r.row.values, r.row.labels = r.row.data[:0], r.row.values[:0], r.row.labels[:0]
-	r.next, r.cells = 0, 0
+	r.next, r.cells, r.stamp = 0, 0, c.Timestamp
+	if r.p.versions() {
+		r.form = binary.LittleEndian.AppendUint64(r.form, uint64(r.stamp))
+	}
 	for i := range r.p.columns {
 		v := notThere
 		if r.p.columns[i].key {
@@ -85,11 +95,25 @@ func (r *rows) begin(key []byte) {
 		}
 		r.row.values = append(r.row.values, v)
 	}
+	for i := range r.p.columns {
+		if col := &r.p.columns[i]; col.stamp && !col.cell() {
+			if err := r.fill(i, col, binary.BigEndian.AppendUint64(nil, uint64(r.stamp))); err != nil {
+				return r.aboutColumn(col, err)
+			}
+		}
+	}
 	if r.p.open {
 		r.row.data = rowkey.Append(r.row.data, key)
 		r.row.values = append(r.row.values, span.Span{Len: uint32(len(r.row.data))})
 		r.row.labels = append(r.row.labels, span.Null())
+		if r.p.versions() {
+			at := len(r.row.data)
+			r.row.data = strconv.AppendInt(r.row.data, r.stamp, 10)
+			r.row.values = append(r.row.values, span.Span{Off: uint32(at), Len: uint32(len(r.row.data) - at)})
+			r.row.labels = append(r.row.labels, span.Null())
+		}
 	}
+	return nil
 }
 
 // take adds a cell to the row.
@@ -121,6 +145,11 @@ func (r *rows) take(c *hfile.Cell) error {
 		r.next++
 		if err := r.fill(i, col, c.Value); err != nil {
 			return r.aboutColumn(col, err)
+		}
+		if col.dates != nil {
+			if ms, err := col.dates.Millis(r.row.value(i)); err != nil || ms != r.stamp {
+				return r.aboutColumn(col, errStamp)
+			}
 		}
 		r.count(c)
 		return nil
@@ -170,6 +199,8 @@ var (
 	errEmpty   = errors.New("the cell is empty, which the job would read as no cell: store empty values (empty: store), in a format or dialect with NULL")
 	errAbsent  = errors.New("the cell is missing, which the job would read as an empty cell: set null_value, or write a format that has NULL")
 	errType    = errors.New("the bytes are not values of the column's type: leave the column out, or export the cell without the job file")
+	errStamp   = errors.New("the cell is missing, or is not the timestamp of the version: leave it out of the mapping, or export without the job file")
+	errKeyed   = errors.New("the version has no cell of it, and the job's key is made of it: export without the job file, which gives the row key")
 	errInexact = errors.New("the value's text would be read as other bytes (a time with more digits than the layout?): leave the column out, or export without the job file")
 )
 
@@ -218,10 +249,14 @@ func (r *rows) end() error {
 		if r.row.values[i] != notThere {
 			continue
 		}
-		switch col := &r.p.columns[i]; col.absent {
-		case asNothing:
+		switch col := &r.p.columns[i]; {
+		case col.dates != nil:
+			return r.aboutColumn(col, errStamp)
+		case col.keyed && !col.stamp:
+			return r.aboutColumn(col, errKeyed)
+		case col.absent == asNothing:
 			r.row.values[i] = span.Span{}
-		case asNull:
+		case col.absent == asNull:
 			r.row.values[i] = span.Null()
 		default:
 			return r.aboutColumn(col, errAbsent)

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/exportdir"
+	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
@@ -132,7 +133,11 @@ func (w *writing) share() error {
 	if w.p.o.Format == Parquet {
 		least, most = leastGroup, mostGroup
 	}
-	need := w.in.Room + least
+	held := 1 // rows and an encoder, and once more a row with its versions
+	if w.p.versions() {
+		held = 2
+	}
+	need := w.in.Room + held*least
 	memory := int(w.p.o.Memory)
 	if need > memory {
 		if w.in.snap == nil {
@@ -142,16 +147,16 @@ func (w *writing) share() error {
 	}
 	w.workers = max(1, min(w.p.o.Workers, len(w.in.Regions), memory/need))
 	each := memory / w.workers
-	w.most = min(each-w.in.Room, most)
+	w.most = min((each-w.in.Room)/held, most)
 	if w.in.snap != nil {
-		w.ahead = min(max((each-w.most)/w.in.files-blockRoom, leastAhead), mostAhead)
+		w.ahead = min(max((each-held*w.most)/w.in.files-blockRoom, leastAhead), mostAhead)
 	}
 	return nil
 }
 
 // region writes the file of a region, unless it has no rows, or is there already. The first has one
 // where only the first file names the columns.
-func (w *writing) region(ctx context.Context, i int, sc Cells) error {
+func (w *writing) region(ctx context.Context, i int, sc tablesource.Cells) error {
 	if w.done[i] != nil {
 		return nil
 	}
@@ -166,6 +171,9 @@ func (w *writing) region(ctx context.Context, i int, sc Cells) error {
 		}
 	}
 	r := &rows{p: w.p, out: f, most: min(w.most, mostRow)}
+	if w.p.versions() {
+		sc = tablesource.NewByTime(sc, r.most)
+	}
 	if err := r.run(ctx, sc); err != nil {
 		return fmt.Errorf("%s: %w", w.in.name(i), err)
 	}

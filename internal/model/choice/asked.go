@@ -29,6 +29,8 @@ type Asked struct {
 	Since string   `yaml:"since" json:"since,omitempty"` // milliseconds or a time
 	Until string   `yaml:"until" json:"until,omitempty"`
 	Only  []string `yaml:"only" json:"only,omitempty"` // families and columns
+
+	Versions int `yaml:"input_versions" json:"versions,omitempty"` // of each column; a record for each timestamp of a row; 0: one record a row
 }
 
 // ByKey reports whether original keys bound the rows.
@@ -57,6 +59,9 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 		if *t.to, err = ParseTime(t.text); err != nil {
 			return c, fail.With(fail.Config, setting.Errorf("%s: %w", t.name, err))
 		}
+	}
+	if c.Versions = a.Versions; c.Versions < 0 {
+		return c, fail.Errorf(fail.Config, "%s %d is below 0", setting.InputVersions, c.Versions)
 	}
 	return c, c.Check()
 }
@@ -143,8 +148,12 @@ type given struct {
 }
 
 func (a Asked) given() []given {
+	versions := ""
+	if a.Versions != 0 {
+		versions = strconv.Itoa(a.Versions)
+	}
 	all := []given{{setting.FromKey, a.FromKey}, {setting.ToKey, a.ToKey}, {setting.KeyPrefix, a.KeyPrefix}, {setting.StartRow, a.StartRow}, {setting.StopRow, a.StopRow}, {setting.RowPrefix, a.RowPrefix},
-		{setting.Since, plainTime(a.Since)}, {setting.Until, plainTime(a.Until)}, {setting.Only, strings.Join(a.Only, ",")}}
+		{setting.Since, plainTime(a.Since)}, {setting.Until, plainTime(a.Until)}, {setting.Only, strings.Join(a.Only, ",")}, {setting.InputVersions, versions}}
 	return slices.DeleteFunc(all, func(g given) bool { return g.text == "" })
 }
 
@@ -161,7 +170,7 @@ func (a Asked) First() (setting.Name, bool) {
 func (a Asked) String() string {
 	var all []string
 	for _, g := range a.given() {
-		all = append(all, string(g.name)+" "+g.text)
+		all = append(all, strings.TrimPrefix(string(g.name), "input_")+" "+g.text) // an export has no inputs
 	}
 	return strings.Join(all, ", ")
 }

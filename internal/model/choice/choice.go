@@ -15,7 +15,7 @@ type Column struct {
 	Qualifier []byte `json:"qualifier"` // nil: every column of the family
 }
 
-// A Choice is some of a table's cells. The zero value is all. How many versions of a column are read is said apart from it.
+// A Choice is some of a table's cells. The zero value is all.
 type Choice struct {
 	// Ranges are those of the rows, in order and apart from each other. Default: all rows.
 	Ranges []keyrange.Range `json:"ranges,omitempty"`
@@ -26,6 +26,10 @@ type Choice struct {
 	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.
 	Since int64 `json:"since,omitempty"`
 	Until int64 `json:"until,omitempty"`
+	// Versions is how many cells of a column are read into records, the newest of those of the times; a row is a record for each timestamp
+	// of its cells. 0: a row is one record, with the newest cell of each column. Only records have it: other readers of cells
+	// say apart from their choice how many versions they read.
+	Versions int `json:"versions,omitempty"`
 }
 
 // All reports whether every cell is chosen.

@@ -213,6 +213,8 @@ func allFields() []SpecField {
 		{Name: "since", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z",
 			Doc: "Of input tables: only cells from this time on are read, in milliseconds since 1970 or as 2026-11-01T22:00:00Z. Of a column the newest of these is its value."},
 		{Name: "until", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from before this time", Doc: "Of input tables: only cells from before this time are read, as since says it."},
+		{Name: "input_versions", Type: FieldNumber, Default: "a record for each row, of the newest cells", Usage: "of input tables: newest versions of each column that are read, a record for each timestamp of a row (default: a record for each row)",
+			Doc: "Of input tables: how many versions of each column are read, the newest ones. A row is a record for each timestamp of its cells, which $timestamp has."},
 		{Name: "only", Type: FieldTexts, Commas: true, Default: "all", Usage: "of input tables: families and columns that are read, separated by commas: f, f:name (default: all)",
 			Doc: "Of input tables: families and columns that are read, as f and f:name. A row that has none of them is no record."},
 

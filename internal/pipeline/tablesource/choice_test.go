@@ -19,19 +19,21 @@ import (
 	"bulkload/pkg/source"
 )
 
-// TestChoice: of random tables the rows that have chosen cells are records, with the newest of these; by a plan for other processes too.
+// TestChoice: of random tables the rows that have chosen cells are records, with the newest of these, or each of their timestamps is; by a plan for other processes too.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	r := testcheck.Rand(t)
 	const rows = 60
 	for range 40 {
-		l := newLabOf(t, testsnapshot.Options{Families: []string{"f", "g"}, Versions: 1 + r.IntN(3), Splits: []string{testsnapshot.RandomRow(20), testsnapshot.RandomRow(41)}[:r.IntN(3)], HFiles: hfile.Options{BlockSize: 128}})
+		kept := 1 + r.IntN(3)
+		l := newLabOf(t, testsnapshot.Options{Families: []string{"f", "g"}, Versions: kept, Splits: []string{testsnapshot.RandomRow(20), testsnapshot.RandomRow(41)}[:r.IntN(3)], HFiles: hfile.Options{BlockSize: 128}})
 		cells := testsnapshot.Random(r, rows, "f", "g")
 		half := r.IntN(len(cells))
 		l.Load(1, cells[:half]...)
 		l.Load(2, cells[half:]...)
 		l.Save()
 		c := testsnapshot.RandomChoice(r, rows, "f", "g")
+		c.Versions = r.IntN(4)
 		files := tablesource.NewFiles(hdfsio.Local{}, l.Root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 		files.PartBytes, files.Choice = 1+int64(r.IntN(4000)), c
 		if r.IntN(2) == 0 {
@@ -48,7 +50,10 @@ func TestChoice(t *testing.T) {
 		in, err := source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, source.Options{Columns: names})
 		testcheck.Must(t, err)
 		got, _ := texts(t, in)
-		if want := recordsOfChoice(cells, names, c); !slices.Equal(got, want) {
+		if c.Versions > 0 {
+			slices.Sort(got) // the newest is the first of a row
+		}
+		if want := recordsOfChoice(cells, names, kept, c); !slices.Equal(got, want) {
 			t.Fatalf("%+v: %d records, want %d\n%s\nwant\n%s", c, len(got), len(want), strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
@@ -70,9 +75,9 @@ func (l *lab) planned(files *tablesource.Files) *tablesource.Files {
 	return mounted
 }
 
-// recordsOfChoice are the records of cells plainly, a line each.
-func recordsOfChoice(cells []hfile.Cell, names []string, c choice.Choice) (lines []string) {
-	seen := testsnapshot.Chosen(cells, 1, c)
+// recordsOfChoice are the records plainly, a line each, of cells of families that keep some versions.
+func recordsOfChoice(cells []hfile.Cell, names []string, kept int, c choice.Choice) (lines []string) {
+	seen := testsnapshot.Chosen(cells, max(1, min(kept, c.Versions)), c)
 	rows := map[string]map[string]string{}
 	newest := map[string]int64{}
 	for _, x := range cells {
@@ -81,8 +86,11 @@ func recordsOfChoice(cells []hfile.Cell, names []string, c choice.Choice) (lines
 			continue
 		}
 		row := string(x.Row)
+		if c.Versions > 0 {
+			row = fmt.Sprint(row, " ", x.Timestamp)
+		}
 		if rows[row] == nil {
-			rows[row] = map[string]string{"$row": row}
+			rows[row] = map[string]string{"$row": string(x.Row)}
 		}
 		rows[row][string(x.Family)+":"+string(x.Qualifier)] = v
 		newest[row] = max(newest[row], x.Timestamp)

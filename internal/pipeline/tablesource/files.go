@@ -192,11 +192,11 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: 1, Now: r.snap.Created, Start: r.start, Stop: r.stop, Choice: f.Choice})
+	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: max(1, f.Choice.Versions), Now: r.snap.Created, Start: r.start, Stop: r.stop, Choice: f.Choice})
 	if err != nil {
 		return nil, err
 	}
-	return newRows(sc, cols, parser, columns), nil
+	return newRows(sc, f.Choice.Versions, cols, parser, columns), nil
 }
 
 func familyNames(s *snapshot.Snapshot) (names []string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"bulkload/internal/model/fail"
@@ -19,21 +20,30 @@ func TestRowOrder(t *testing.T) {
 	row := func(key string, cells ...loader.Cell) loader.Row { return loader.Row{Key: []byte(key), Cells: cells} }
 	marker := cell("f", "a")
 	marker.Type = loader.CellDelete
+	at := func(qualifier string, ts int64) loader.Cell {
+		c := cell("f", qualifier)
+		c.Timestamp = ts
+		return c
+	}
 	for name, c := range map[string]struct {
 		rows []loader.Row
 		good bool
 	}{
-		"in order":        {[]loader.Row{row("b", cell("f", "z"), cell("g", "a")), row("b\x00", cell("f", "")), row("c", cell("f", "a"), cell("f", "a\x00"))}, true},
-		"a row twice":     {[]loader.Row{row("b"), row("b")}, false},
-		"a row before":    {[]loader.Row{row("c"), row("b")}, false},
-		"another part":    {[]loader.Row{row("d")}, false},
-		"the part before": {[]loader.Row{row("a")}, false},
-		"a column twice":  {[]loader.Row{row("b", cell("f", "a"), cell("f", "a"))}, false},
-		"a column before": {[]loader.Row{row("b", cell("f", "b"), cell("f", "a"))}, false},
-		"a family before": {[]loader.Row{row("b", cell("g", "a"), cell("f", "b"))}, false},
-		"a marker":        {[]loader.Row{row("b", marker)}, false},
+		"in order":                  {[]loader.Row{row("b", cell("f", "z"), cell("g", "a")), row("b\x00", cell("f", "")), row("c", cell("f", "a"), cell("f", "a\x00"))}, true},
+		"a row twice":               {[]loader.Row{row("b"), row("b")}, false},
+		"a row before":              {[]loader.Row{row("c"), row("b")}, false},
+		"another part":              {[]loader.Row{row("d")}, false},
+		"the part before":           {[]loader.Row{row("a")}, false},
+		"a column twice":            {[]loader.Row{row("b", cell("f", "a"), cell("f", "a"))}, false},
+		"a column before":           {[]loader.Row{row("b", cell("f", "b"), cell("f", "a"))}, false},
+		"a family before":           {[]loader.Row{row("b", cell("g", "a"), cell("f", "b"))}, false},
+		"versions":                  {[]loader.Row{row("b", at("a", 9), at("a", 7), at("b", 8))}, true},
+		"versions upside down":      {[]loader.Row{row("b", at("a", 7), at("a", 9))}, false},
+		"versions of one time":      {[]loader.Row{row("b", at("a", 7), at("a", 7))}, false},
+		"versions, a column before": {[]loader.Row{row("b", at("b", 9), at("a", 7))}, false},
+		"a marker":                  {[]loader.Row{row("b", marker)}, false},
 	} {
-		o := rowOrder{start: []byte("b"), stop: []byte("d")}
+		o := rowOrder{start: []byte("b"), stop: []byte("d"), versions: strings.HasPrefix(name, "versions")}
 		var err error
 		for _, r := range c.rows {
 			if err = o.check(r); err != nil {

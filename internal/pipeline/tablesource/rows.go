@@ -5,27 +5,23 @@ import (
 	"math"
 	"slices"
 
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/source/span"
 )
 
-// cells are those of a range of rows, the newest of each column, in the order of
-// HBase: a [snapshot.Scan], or a [Scan].
-type cells interface {
-	Next() bool
-	Cell() *hfile.Cell // valid until the next call of Next
-	NewRow() bool
-	Err() error
+// scan is a range of rows that is being read: a [snapshot.Scan], or a [Scan].
+type scan interface {
+	Cells
 	Position() int64
 	Close() error
 }
 
-// rows are the rows of a region.
+// rows are the rows of a region, or their versions.
 type rows struct {
-	scan    cells
+	scan    scan
+	cells   Cells    // of the scan
 	columns []column // in the order of cells
 	row     int      // place of the key, −1 without
 	newest  int      // place of the newest cell's timestamp, −1 without
@@ -37,9 +33,9 @@ type rows struct {
 	places []int    // of these, −1 of those that are not asked for
 }
 
-// newRows has the columns that are cells, with the names of all.
-func newRows(sc cells, columns []column, parser *keygen.KeyParser, names []string) *rows {
-	r := &rows{scan: sc, columns: columns, row: slices.Index(names, RowColumn), newest: slices.Index(names, StampColumn)}
+// newRows has the columns that are cells, with the names of all. Versions that are not 0 make a record of each timestamp of a row.
+func newRows(sc scan, versions int, columns []column, parser *keygen.KeyParser, names []string) *rows {
+	r := &rows{scan: sc, cells: records(sc, versions), columns: columns, row: slices.Index(names, RowColumn), newest: slices.Index(names, StampColumn)}
 	r.parse(parser, names)
 	return r
 }
@@ -80,14 +76,14 @@ func (r *rows) takeKey(buf, key []byte, fields []source.Span) ([]byte, error) {
 
 var _ source.Rows = (*rows)(nil)
 
-// Next takes the cells of a row. Every row that has any cell is a record.
+// Next takes the cells of a record. Every row that has any cell is one, or each of its timestamps.
 func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 	if !r.begun && !r.ended {
-		r.begun = r.scan.Next()
+		r.begun = r.cells.Next()
 	}
 	if !r.begun {
 		r.ended = true
-		if err := r.scan.Err(); err != nil {
+		if err := r.cells.Err(); err != nil {
 			return buf, ByScans(err)
 		}
 		return buf, io.EOF
@@ -95,13 +91,13 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 	for i := range fields {
 		fields[i] = span.Null()
 	}
-	buf, err := r.takeKey(buf, r.scan.Cell().Row, fields)
+	buf, err := r.takeKey(buf, r.cells.Cell().Row, fields)
 	if err != nil {
 		return buf, err
 	}
 	newest := int64(math.MinInt64)
 	for next := 0; ; {
-		c := r.scan.Cell()
+		c := r.cells.Cell()
 		newest = max(newest, c.Timestamp)
 		for next < len(r.columns) && r.columns[next].compare(c) < 0 {
 			next++
@@ -110,11 +106,11 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 			buf = r.columns[next].take(buf, c, fields)
 			next++ // of a column there is one cell
 		}
-		if r.begun = r.scan.Next(); !r.begun || r.scan.NewRow() {
+		if r.begun = r.cells.Next(); !r.begun || r.cells.NewRow() {
 			if r.newest >= 0 {
 				buf = putStamp(buf, newest, &fields[r.newest])
 			}
-			return buf, ByScans(r.scan.Err())
+			return buf, ByScans(r.cells.Err())
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 var ErrOutOfOrder = errors.New("the server sent rows or cells that are out of order")
 
 // A Scan walks the cells of one part of a table as its region servers give
-// them: the newest version of each column. It is used as a snapshot's scan is, by
+// them: the newest version of each column, or several. It is used as a snapshot's scan is, by
 // one goroutine, and must be closed.
 //
 // A part is in a region until that is split, merged or moved. Then, and when a
@@ -64,7 +64,7 @@ type batchRow struct {
 // batches and their cells. A row that is larger than a batch comes on top, up to 32 MiB.
 const ScanMemory = 8 << 20
 
-// A RowView says which cells a scan gives: the newest of each column among those of a choice. The zero value is the whole table.
+// A RowView says which cells a scan gives: the newest of each column, or the newest versions, among those of a choice. The zero value is the whole table.
 type RowView struct {
 	Families []string // default all
 	Choice   choice.Choice
@@ -112,7 +112,7 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 	if len(whole)+len(single) == 0 {
 		return nil
 	}
-	req := loader.ScanRequest{Table: s.Table, MinTime: v.Choice.Since, MaxTime: v.Choice.Until, Families: whole, Versions: 1,
+	req := loader.ScanRequest{Table: s.Table, MinTime: v.Choice.Since, MaxTime: v.Choice.Until, Families: whole, Versions: uint32(max(1, v.Choice.Versions)),
 		ChunkBytes: cmp.Or(s.ChunkBytes, scanChunk), RowBytes: scanRow, Prompt: true}
 	for _, c := range single {
 		req.Columns = append(req.Columns, loader.Column{Family: c.Family, Qualifier: c.Qualifier})
@@ -136,7 +136,7 @@ func (s *Scanned) read(ctx context.Context, v RowView, ranges []keyrange.Range, 
 			return context.Cause(ctx)
 		}
 	}
-	var order rowOrder
+	order := rowOrder{versions: v.Choice.Versions > 1}
 	take := func(row loader.Row) error {
 		if err := order.check(row); err != nil {
 			return err
@@ -205,6 +205,7 @@ func scanError(err error) error {
 // rowOrder holds rows to the range and the order in which a scan has them.
 type rowOrder struct {
 	start, stop []byte
+	versions    bool // a column may have several cells
 	last        []byte
 	any         bool
 }
@@ -224,8 +225,8 @@ func (o *rowOrder) check(row loader.Row) error {
 			continue
 		}
 		before := &row.Cells[i-1]
-		n := bytes.Compare(before.Family, c.Family)
-		if n > 0 || n == 0 && bytes.Compare(before.Qualifier, c.Qualifier) >= 0 {
+		n := cmp.Or(bytes.Compare(before.Family, c.Family), bytes.Compare(before.Qualifier, c.Qualifier))
+		if n > 0 || n == 0 && (!o.versions || before.Timestamp <= c.Timestamp) {
 			return fmt.Errorf("%w: a column twice, or before another", ErrOutOfOrder)
 		}
 	}

@@ -151,5 +151,5 @@ func (f *ScanFiles) Rows(ctx context.Context, info fs.FileInfo, columns []string
 	if err != nil {
 		return nil, err
 	}
-	return newRows(f.table.Scan(ctx, p.number, RowView{Choice: f.Choice}), cols, parser, columns), nil
+	return newRows(f.table.Scan(ctx, p.number, RowView{Choice: f.Choice}), f.Choice.Versions, cols, parser, columns), nil
 }

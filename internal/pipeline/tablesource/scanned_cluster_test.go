@@ -103,9 +103,11 @@ func TestScanIsTheSnapshot(t *testing.T) {
 	loaded, err := strconv.ParseInt(strings.Trim(strings.Split(want[len(want)/2], " ")[4], `"`), 10, 64)
 	testcheck.Must(t, err)
 	late.Since, early.Until = loaded+1, loaded+1
-	for _, c := range []choice.Choice{{}, some, late, early} {
+	many := some
+	many.Versions = 3
+	for _, c := range []choice.Choice{{}, some, late, early, many} {
 		is := scanDigest(t, scan.Scanned, tablesource.RowView{Choice: c})
-		if want := snapshotDigest(t, files.Snapshot, snapshot.View{Versions: 1, Choice: c}); is != want {
+		if want := snapshotDigest(t, files.Snapshot, snapshot.View{Versions: max(1, c.Versions), Choice: c}); is != want {
 			t.Errorf("of %+v the scan gives %s, the snapshot %s", c, is, want)
 		}
 		t.Logf("%+v: %s", c, is)
