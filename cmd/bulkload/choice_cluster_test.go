@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"os"
@@ -54,7 +55,7 @@ func (l *exportLab) chosen(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), by)
 			var m export.Manifest
 			testcheck.Must(t, json.Unmarshal([]byte(l.must(t, 0, append([]string{"export", l.table, "--to", dir, "--format", format, "--read-by", by, "--output", "json"}, c.flags...)...)), &m))
-			got := exportedCells(t, dir, m)
+			got := exportedCells(t, dir)
 			if len(c.flags) > 2 && strings.HasPrefix(c.flags[1], "--job") { // columns of the job, without their family
 				if m.Digest.Rows != 1 || m.Digest.Cells != int64(len(want)) || m.Choice.KeyPrefix == "" {
 					t.Errorf("%q by %s: %+v, HBase shows %d cells", c.flags, by, m, len(want))
@@ -100,9 +101,16 @@ func (l *exportLab) otherSalts(t *testing.T) {
 }
 
 // exportedCells are the cells of JSON lines, by row and column.
-func exportedCells(t *testing.T, dir string, m export.Manifest) map[string]string {
+func exportedCells(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
+	eachExported(t, dir, func(row map[string]any, column, value string) { got[row["$row"].(string)+"\t"+column] = value })
+	return got
+}
+
+// eachExported calls a function with each cell of the JSON lines in a directory.
+func eachExported(t *testing.T, dir string, do func(row map[string]any, column, value string)) {
+	t.Helper()
 	for name := range jobtest.Hashes(t, dir) {
 		if !strings.HasPrefix(filepath.Base(name), "part-") {
 			continue
@@ -111,13 +119,18 @@ func exportedCells(t *testing.T, dir string, m export.Manifest) map[string]strin
 			var row map[string]any
 			testcheck.Must(t, json.Unmarshal(line, &row))
 			for column, value := range row {
-				if text, ok := value.(string); ok && strings.Contains(column, ":") {
-					got[row["$row"].(string)+"\t"+column] = text
+				text, ok := value.(string)
+				if packed, not := value.(map[string]any); not { // not UTF-8
+					b, err := base64.StdEncoding.DecodeString(packed["base64"].(string))
+					testcheck.Must(t, err)
+					text, ok = string(b), true
+				}
+				if ok && strings.Contains(column, ":") {
+					do(row, column, text)
 				}
 			}
 		}
 	}
-	return got
 }
 
 // cellsOf are lines of cells by row and column, the newest of each.

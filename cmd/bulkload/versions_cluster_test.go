@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,9 +10,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobs/export"
-	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen/rowkey"
 )
 
@@ -82,7 +78,10 @@ func (l *exportLab) versions(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "rows")
 			var m export.Manifest
 			testcheck.Must(t, json.Unmarshal([]byte(l.must(t, 0, "export", name, "--to", dir, "--format", "jsonl", "--versions", n, "--read-by", by, "--output", "json")), &m))
-			got := exportedVersions(t, dir)
+			var got []string
+			eachExported(t, dir, func(row map[string]any, column, value string) {
+				got = append(got, fmt.Sprintf("%s\t%s\t%s\t%s", row["$row"], column, row["$timestamp"], rowkey.String([]byte(value))))
+			})
 			slices.Sort(want)
 			if slices.Sort(got); !slices.Equal(got, want) || m.Digest.Cells != int64(len(want)) || m.Choice.Versions != int(n[0]-'0') {
 				t.Errorf("%s versions by %s: %d cells, HBase shows %d; %+v", n, by, len(got), len(want), m.Summary())
@@ -93,30 +92,4 @@ func (l *exportLab) versions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "csv")
 	l.must(t, 0, "export", name, "--to", dir, "--format", "csv", "--versions", "5", "--job", job)
 	same("an export", "--job", job, "--input", dir)
-}
-
-// exportedVersions are the cells of JSON lines as the test cluster's administrator prints them.
-func exportedVersions(t *testing.T, dir string) (cells []string) {
-	t.Helper()
-	for name := range jobtest.Hashes(t, dir) {
-		if !strings.HasPrefix(filepath.Base(name), "part-") {
-			continue
-		}
-		for line := range bytes.Lines(jobtest.ReadWhole(t, hdfsio.Local{}, filepath.Join(dir, name))) {
-			var row map[string]any
-			testcheck.Must(t, json.Unmarshal(line, &row))
-			for column, value := range row {
-				text, ok := value.(string)
-				if packed, not := value.(map[string]any); not { // not UTF-8
-					b, err := base64.StdEncoding.DecodeString(packed["base64"].(string))
-					testcheck.Must(t, err)
-					text, ok = string(b), true
-				}
-				if ok && strings.Contains(column, ":") {
-					cells = append(cells, fmt.Sprintf("%s\t%s\t%s\t%s", row["$row"], column, row["$timestamp"], rowkey.String([]byte(text))))
-				}
-			}
-		}
-	}
-	return cells
 }
