@@ -189,6 +189,7 @@ func TestClustersKilled(t *testing.T) {
 	for i, after := range kills {
 		t.Run(after, func(t *testing.T) {
 			w := newTwin(t, name)
+			w.prepare, w.other.prepare = true, true // one load is killed at any time of the other
 			extra := []string{"--report=" + filepath.Join(t.TempDir(), "report.html"), "--metrics-file=" + filepath.Join(t.TempDir(), "run.prom"), "--openlineage=" + filepath.Join(t.TempDir(), "events.jsonl")}
 			if code, _, stderr := w.both(after, extra...); code != 128+9 {
 				t.Fatalf("exit code %d: %s", code, stderr)
