@@ -255,7 +255,7 @@ func TestBuildCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab, err := NewLab(Config{Root: root, Dir: t.TempDir(), Rows: 500, Rounds: 1})
+	lab, err := NewLab(Config{Root: root, Dir: t.TempDir(), Rows: 500, Rounds: 1, Touch: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

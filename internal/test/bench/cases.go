@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -68,5 +69,6 @@ func (l *Lab) Run(ctx context.Context, name string) (CaseReport, error) {
 	if err != nil {
 		return CaseReport{}, fmt.Errorf("case %s: %w", name, err)
 	}
+	c.Touch = cmp.Or(min(c.Touch, l.Touch), l.Touch)
 	return Measure(ctx, c, l.Log)
 }

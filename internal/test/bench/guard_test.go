@@ -293,7 +293,7 @@ func TestGuardCase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, base := range []string{"HEAD", ""} {
-		lab, err := NewLab(Config{Root: root, Dir: t.TempDir(), Rows: 500, Rounds: 1, Baseline: base})
+		lab, err := NewLab(Config{Root: root, Dir: t.TempDir(), Rows: 500, Rounds: 1, Touch: 1 << 20, Baseline: base})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,6 +41,8 @@ type Config struct {
 	// Baseline is the tag or commit whose program the guard's cases compare with. Default: the newest tag of a release
 	// before the commit that is checked out.
 	Baseline string
+	// Touch is the most memory that is touched before a run, in bytes. Default 6 GiB, as much as any of the tools takes.
+	Touch int64
 	// KeepCluster leaves the cluster that Lab has started running, for the next time.
 	KeepCluster bool
 	// DataCommand is the program that makes data, to be followed by the arguments of [DataArgs]. Default: data is made by
@@ -71,6 +73,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.PeerTasks == 0 {
 		c.PeerTasks = 1
+	}
+	if c.Touch == 0 {
+		c.Touch = warmBytes
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
