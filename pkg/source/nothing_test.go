@@ -13,6 +13,10 @@ import (
 // by what is made of them, or unknown.
 func TestNothing(t *testing.T) {
 	texts := map[string]string{"nothing": "", "a line feed": "\n", "blank lines": "\r\n\n", "a mark": "\ufeff", "a mark and a line feed": "\ufeff\n"}
+	files := map[string]map[string][]byte{}
+	for what, text := range texts {
+		files[what] = map[string][]byte{"x.txt": []byte(text), "x.txt.gz": pack(t, "gz", []byte(text)), "x.zst": pack(t, "zst", []byte(text))}
+	}
 	for _, name := range append(dialect.Separated(), "") {
 		var d *dialect.Dialect
 		if name != "" {
@@ -31,7 +35,7 @@ func TestNothing(t *testing.T) {
 					if o.Columns = columns; columns == nil && o.Dialect != nil && o.Dialect.Header == dialect.HeaderMatch {
 						continue
 					}
-					for path, data := range map[string][]byte{"x.txt": []byte(text), "x.txt.gz": pack(t, "gz", []byte(text)), "x.zst": pack(t, "zst", []byte(text))} {
+					for path, data := range files[what] {
 						in, err := Open(t.Context(), func(string) (FS, string, error) { return &memFile{"/" + path, data}, "/" + path, nil }, []string{"/" + path}, withEmpty(o))
 						if err != nil {
 							t.Errorf("%s of %s, header %s, columns %v: %v", what, name, header, columns, err)
