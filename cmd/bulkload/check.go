@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -44,7 +45,7 @@ instead, one line each, as commands for an administrator.`,
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
-	o.addLeftOut(cmd.Flags())
+	settings.AddFields(cmd.Flags(), spec.OfLoad)
 	o.clusterFlags.addReading(cmd.Flags())
 	settings.Bind(cmd.Flags(), settings.To{"staging": &o.staging, "load-mode": &o.stage, "timeout": &o.timeout, "grants": &o.grants})
 	return cmd
@@ -68,6 +69,11 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	defer env.Close()
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
+	}
+	if len(spec.Inputs) > 0 {
+		if err := checkTables(spec); err != nil {
+			return err
+		}
 	}
 	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout, Grants: o.grants})
 	if err != nil {

@@ -77,6 +77,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 	settings.AddFields(f, spec.OfText)
 	settings.AddField(f, "inputs", "inputs_from", "format", "columns", "empty", "parse", "read_by", "filter", "duplicates", "versions", "bad_records", "expect_records", "allow_empty", "timestamp")
 	o.workFlags.add(f)
+	o.addRejects(f)
 	o.clusterFlags.addReading(f)
 	o.choiceFlags.add(f)
 	o.limitFlags.add(f)

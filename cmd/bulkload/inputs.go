@@ -33,14 +33,18 @@ func listInputs(ctx context.Context, env *cluster.Env, s *spec.Job) (err error) 
 
 // mountTables opens the inputs that are tables. Snapshots that are taken for that are deleted by done, if there is no error.
 func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
+	if err := checkTables(s); err != nil {
+		return nil, err
+	}
+	return tablesource.Mount(ctx, env, s.Inputs, tablesource.ReadBy(s.ReadBy), s.Choice(), s.KeyParser)
+}
+
+// checkTables refuses settings of inputs that are tables where there is none, and ways that these cannot be read.
+func checkTables(s spec.Job) error {
 	if err := tablesource.CheckTables(s); err != nil {
-		return nil, err
+		return err
 	}
-	by := tablesource.ReadBy(s.ReadBy)
-	if err := tablesource.CheckReadBy(s.Inputs, by); err != nil {
-		return nil, err
-	}
-	return tablesource.Mount(ctx, env, s.Inputs, by, s.Choice(), s.KeyParser)
+	return tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy))
 }
 
 // mountFiles is mountTables for an estimate, which needs the sizes of files.

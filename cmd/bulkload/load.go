@@ -97,7 +97,7 @@ there is something else in DIR.`,
 	c.add(cmd.Flags())
 	limits.add(cmd.Flags())
 	limits.addLoad(cmd.Flags())
-	watch.add(cmd.Flags())
+	watch.addLoad(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	fresh.add(cmd.Flags())
 	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &staging})

@@ -83,9 +83,8 @@ regions, the timestamp and the input files as they are.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
-	settings.AddFields(cmd.Flags(), spec.OfReplaced)
+	settings.AddField(cmd.Flags(), "query", "replace", "max_deletes")
 	o.workFlags.add(cmd.Flags())
-	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	f := cmd.Flags()
 	o.engineFlags.addPlan(f)

@@ -93,6 +93,7 @@ command without --plan and --out loads their files, and verifies the table. With
 	})
 	o.choiceFlags.add(f)
 	o.workFlags.add(f)
+	o.addRejects(f)
 	o.clusterFlags.add(f)
 	o.limitFlags.add(f)
 	o.limitFlags.addLoad(f)

@@ -29,7 +29,12 @@ type reportFlags struct {
 }
 
 func (r *reportFlags) add(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"report": &r.file, "report-records": &r.records})
+	settings.Bind(f, settings.To{"report": &r.file})
+}
+
+// addRecords registers that of a command that sets records aside.
+func (r *reportFlags) addRecords(f *pflag.FlagSet) {
+	settings.Bind(f, settings.To{"report-records": &r.records})
 }
 
 // observe begins to gather what the report says.

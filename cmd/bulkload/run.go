@@ -76,7 +76,7 @@ loading calls and hours below.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
-	settings.AddFields(cmd.Flags(), spec.OfReplaced)
+	settings.AddFields(cmd.Flags(), spec.OfReplaced, spec.OfLoad)
 	o.workFlags.add(cmd.Flags())
 	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())

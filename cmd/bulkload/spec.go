@@ -21,14 +21,14 @@ type specFlags struct {
 
 // add registers the flags of a job that reads inputs.
 func (s *specFlags) add(f *pflag.FlagSet) {
-	s.addTable(f)
-	settings.AddFields(f, spec.OfRecords, spec.OfText)
+	settings.Bind(f, settings.To{"job": &s.jobFile})
+	settings.AddFields(f, spec.OfTable, spec.OfRecords, spec.OfText)
 }
 
 // addTable registers the flags that say what rows of a table look like: all that a reader needs.
 func (s *specFlags) addTable(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"job": &s.jobFile})
-	settings.AddFields(f, spec.OfTable)
+	settings.AddFields(f, spec.OfTable, spec.OfQueries)
 }
 
 // describedBy is the job file with its whole path, as far as it is known here; empty without one.
@@ -82,11 +82,17 @@ type workFlags struct {
 
 func (w *workFlags) add(f *pflag.FlagSet) {
 	w.memory = spec.DefaultMemory
-	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers, "spill-dir": &w.spillDir, "spill-limit": &w.spillLimit, "reject-file": &w.rejectFile})
+	settings.Bind(f, settings.To{"memory": &w.memory, "workers": &w.workers, "spill-dir": &w.spillDir, "spill-limit": &w.spillLimit})
 }
 
-// addLeftOut registers those of records of inputs that are left out.
+// addRejects registers that of records that cannot be taken.
+func (w *workFlags) addRejects(f *pflag.FlagSet) {
+	settings.Bind(f, settings.To{"reject-file": &w.rejectFile})
+}
+
+// addLeftOut registers those of all records of inputs that are left out.
 func (w *workFlags) addLeftOut(f *pflag.FlagSet) {
+	w.addRejects(f)
 	settings.Bind(f, settings.To{"filtered-file": &w.filtered, "duplicates-file": &w.duplicates})
 }
 

@@ -14,6 +14,12 @@ type watchFlags struct {
 }
 
 func (w *watchFlags) add(f *pflag.FlagSet) {
+	w.addLoad(f)
+	w.report.addRecords(f)
+}
+
+// addLoad registers those of a command that reads no records.
+func (w *watchFlags) addLoad(f *pflag.FlagSet) {
 	w.result.add(f)
 	w.report.add(f)
 	w.telemetryFlags.add(f)

@@ -39,8 +39,8 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if o.Memory <= 0 {
 		o.Memory = defaultMemory
 	}
-	if s.Comment != "" || s.Trim != "" || s.LastColumn != "" {
-		return nil, fail.With(fail.Config, errors.New("inspect does not detect comments, trimmed blanks and how a last column ends: leave these settings out"))
+	if s.Comment != "" || s.Trim != "" || s.LastColumn != "" || len(s.Positions) > 0 {
+		return nil, fail.With(fail.Config, errors.New("inspect does not detect comments, trimmed blanks, how a last column ends and where fixed columns stand: leave these settings out"))
 	}
 	g, err := NewGiven(s)
 	if err != nil {

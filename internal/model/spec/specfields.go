@@ -139,6 +139,8 @@ const (
 	OfTable                // what rows of the table look like: all that a reader needs
 	OfText                 // how text is written
 	OfReplaced             // what becomes of the rows that the table has
+	OfQueries              // what a reader gives
+	OfLoad                 // how the files are loaded, and checked afterwards
 )
 
 // Flag is the flag that overrides the field, without dashes; empty: none.
@@ -219,7 +221,7 @@ func allFields() []SpecField {
 			Doc: "Of input tables: families and columns that are read, as f and f:name. A row that has none of them is no record."},
 
 		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
-		{Name: "query", Type: FieldTexts, Commas: true, Part: OfTable, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},
+		{Name: "query", Type: FieldTexts, Commas: true, Part: OfQueries, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 		{Name: "filter", Type: FieldText, Dated: true, Usage: "which records are loaded, such as \"del_flag != '1'\"; the others are counted apart from bad ones",
 			Doc: "Which records are loaded: a condition, such as del_flag != '1'. Records for which it is not true are left out, and counted apart from bad ones."},
@@ -235,11 +237,11 @@ func allFields() []SpecField {
 		{Name: "expect_records", Type: FieldNumber, Default: "any number", Usage: "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded",
 			Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
 		expectField(),
-		{Name: "verify", Type: FieldText, Fill: true, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "after the load: full, files, sample (default) or off", Doc: "How the table is compared after the load with what was written."},
+		{Name: "verify", Type: FieldText, Fill: true, Part: OfLoad, Default: "sample", Enum: []string{"full", "files", "sample", "off"}, Usage: "after the load: full, files, sample (default) or off", Doc: "How the table is compared after the load with what was written."},
 		{Name: "timestamp", Type: FieldNumber, Default: "when the job was planned", Usage: "timestamp of every cell in milliseconds (default: now)", Doc: "Timestamp of every cell, milliseconds since 1970."},
-		{Name: "phoenix_indexes", Type: FieldText, Fill: true, Default: "refuse", Enum: []string{"refuse", "ignore"}, Usage: "table with Phoenix indexes, for which a load writes no entries: refuse (default) or ignore",
+		{Name: "phoenix_indexes", Type: FieldText, Fill: true, Part: OfLoad, Default: "refuse", Enum: []string{"refuse", "ignore"}, Usage: "table with Phoenix indexes, for which a load writes no entries: refuse (default) or ignore",
 			Doc: "What becomes of a job whose table has Phoenix indexes, for which a bulk load writes no entries: it is refused, or loads all the same."},
-		{Name: "replicate", Type: FieldText, Fill: true, Default: "yes", Enum: []string{"yes", "no"}, Usage: "whether peers of replication get the load: yes (default) or no, where they are loaded too",
+		{Name: "replicate", Type: FieldText, Fill: true, Part: OfLoad, Default: "yes", Enum: []string{"yes", "no"}, Usage: "whether peers of replication get the load: yes (default) or no, where they are loaded too",
 			Doc: "Whether peers of replication get the load, where the cluster replicates bulk loads at all. no is for peers that are loaded too."},
 		{Name: "replace", Type: FieldBool, Part: OfReplaced, Default: "false", Usage: "the table holds exactly this export afterwards: its other rows and columns are deleted by markers, in the same load",
 			Doc: "Whether the table has the rows of this job alone afterwards: rows and columns that the inputs do not have get delete markers. Of run."},
