@@ -142,6 +142,9 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkRange(ctx, q); err != nil {
+		return nil, err
+	}
 	return t.read(ctx, q, start, fn)
 }
 

@@ -82,3 +82,27 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 	}
 	return nil
 }
+
+// checkRange refuses a range of original keys where the table has rows of other salts, which its scans would pass over: it looks at a few. The
+// next pages of a range are bound to the number of salts of its first.
+func (t *Table) checkRange(ctx context.Context, q Query) error {
+	if t.key == nil || q.Raw || q.Values != nil || q.Page != "" {
+		return nil
+	}
+	n, err := t.Modulus(ctx)
+	if err != nil {
+		return err
+	}
+	salts, err := keyrange.Split(t.key).Salts(n)
+	if err != nil || salts == nil {
+		return nil // the reading says why there is no range
+	}
+	return salts.Check("table "+t.name.String(), func(r keyrange.Range, n int) (rows [][]byte, err error) {
+		req := loader.ScanRequest{Table: t.name, Families: t.job.Families(), Start: r.Start, Stop: r.Stop, MaxRows: int64(n), Prompt: true, CacheBlocks: true}
+		err = t.cluster.Scan(ctx, req, func(row loader.Row) error {
+			rows = append(rows, bytes.Clone(row.Key))
+			return nil
+		})
+		return rows, cluster.Failure(err)
+	})
+}
