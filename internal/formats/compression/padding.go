@@ -3,6 +3,7 @@ package compression
 import (
 	"bufio"
 	"compress/bzip2"
+	"encoding/binary"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
@@ -72,9 +73,9 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 }
 
 // bzipStreams reads streams of bzip2. The standard library reads one after the other by itself, and takes what stands between them for
-// damage: then the last two bytes that it has read say whether these were NUL bytes.
+// damage: then the last bytes that it has read say whether these were NUL bytes.
 type bzipStreams struct {
-	r lastTwo
+	r lastBytes
 	z io.Reader
 }
 
@@ -83,15 +84,24 @@ const errBehindStream = bzip2.StructuralError("bad magic value in continuation f
 
 // openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.
 func openBzip(r io.Reader, _ Limits) (io.Reader, func(), error) {
-	b := &bzipStreams{r: lastTwo{Reader: bufio.NewReaderSize(r, unpackBuffer)}}
+	b := &bzipStreams{r: lastBytes{Reader: bufio.NewReaderSize(r, unpackBuffer)}}
 	b.z = bzip2.NewReader(&b.r)
 	return b, nil, nil
 }
 
 func (b *bzipStreams) Read(p []byte) (int, error) {
 	n, err := b.z.Read(p)
-	if err != errBehindStream || b.r.two != [2]byte{} {
+	last := b.r.last[len(b.r.last)-2:]
+	switch {
+	case err == io.ErrUnexpectedEOF && b.r.endsStream(): // and a NUL byte
+		return n, io.EOF
+	case err != errBehindStream || last[0] != 0:
 		return n, err
+	}
+	if last[1] != 0 { // the next stream's first
+		if err := b.r.UnreadByte(); err != nil {
+			return n, err
+		}
 	}
 	if err := skipZeros(b.r.Reader); err != nil {
 		return n, err
@@ -100,16 +110,29 @@ func (b *bzipStreams) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lastTwo remembers the last two bytes that were read one by one.
-type lastTwo struct {
+// lastBytes remembers the last bytes that were read one by one: the end of a stream, and one behind it.
+type lastBytes struct {
 	*bufio.Reader
-	two [2]byte
+	last [12]byte
 }
 
-func (l *lastTwo) ReadByte() (byte, error) {
+func (l *lastBytes) ReadByte() (byte, error) {
 	c, err := l.Reader.ReadByte()
 	if err == nil {
-		l.two = [2]byte{l.two[1], c}
+		copy(l.last[:], l.last[1:])
+		l.last[len(l.last)-1] = c
 	}
 	return c, err
+}
+
+// bzipEnd is what the last 80 bits of a stream begin with, before its checksum. Up to seven bits fill the last byte.
+const bzipEnd = 0x177245385090
+
+// endsStream reports whether the last byte is NUL and stands behind the end of a stream.
+func (l *lastBytes) endsStream() bool {
+	ends := binary.BigEndian.Uint64(l.last[1:])>>16 == bzipEnd
+	for shift := 1; shift < 8 && !ends; shift++ {
+		ends = (binary.BigEndian.Uint64(l.last[:])<<shift)>>16 == bzipEnd
+	}
+	return ends && l.last[len(l.last)-1] == 0
 }
