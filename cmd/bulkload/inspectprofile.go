@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"bulkload/internal/base/durable"
-	"bulkload/internal/cli/mask"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/formats/expectation"
@@ -75,13 +74,13 @@ func (o *inspectOptions) read(ctx context.Context, env *cluster.Env, job spec.Jo
 	if o.hide != "" {
 		hide = settings.SplitList(o.hide)
 	}
-	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: o.memory, Share: share, Expect: o.write != "", Hide: hide, Secret: mask.SecretName})
+	r, err := profiling.Run(ctx, env.Source, job, profiling.Options{Workers: o.workers, Memory: o.memory, Share: share, Expect: o.write != "", Hide: hide, Secret: settings.SecretName})
 	if err != nil || o.page == "" {
 		return r, err
 	}
 	page := report.Profile{Version: version, At: time.Now(), Profile: r.Profile}
 	for _, in := range job.Inputs {
-		page.Inputs = append(page.Inputs, mask.URLs(in))
+		page.Inputs = append(page.Inputs, settings.MaskURLs(in))
 	}
 	var b bytes.Buffer
 	if err := errors.Join(page.Write(&b), durable.Replace(o.page, b.Bytes())); err != nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/internal/cli/mask"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/test/race"
 
@@ -112,7 +111,7 @@ func TestSecrets(t *testing.T) {
 	f.String("push", "", "")
 	f.String("push-auth", "", "")
 	f.String("push-password", "", "")
-	mask.MarkSecret(f, "push-auth", "no-such-flag")
+	settings.MarkSecret(f, "push-auth", "no-such-flag")
 	const hidden = "hunter2"
 	if err := run.ParseFlags([]string{"--push=https://tina:" + hidden + "@host/x?job=a&token=" + hidden, "--push-auth", hidden, "--push-password", hidden}); err != nil {
 		t.Fatal(err)
@@ -129,7 +128,7 @@ func TestSecrets(t *testing.T) {
 		if strings.Contains(v.Value, hidden) {
 			t.Errorf("%+v", v)
 		}
-		if strings.Contains(v.Value, mask.Text) {
+		if strings.Contains(v.Value, settings.Masked) {
 			found++
 		}
 	}

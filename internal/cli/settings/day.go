@@ -9,7 +9,6 @@ import (
 	"time"
 	_ "time/tzdata" // an image with nothing but the program knows time zones too
 
-	"bulkload/internal/cli/mask"
 	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
@@ -116,11 +115,11 @@ func (d day) expand(text string, env map[string]string) (string, error) {
 	}
 	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"env": lookup}).Parse(text)
 	if err != nil {
-		return "", fmt.Errorf("%q: %w", mask.URLs(text), templateError(err))
+		return "", fmt.Errorf("%q: %w", MaskURLs(text), templateError(err))
 	}
 	var out strings.Builder
 	if err := t.Execute(&out, templateData{d}); err != nil {
-		return "", fmt.Errorf("%q: %w", mask.URLs(text), templateError(err))
+		return "", fmt.Errorf("%q: %w", MaskURLs(text), templateError(err))
 	}
 	return out.String(), nil
 }

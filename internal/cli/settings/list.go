@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/cli/mask"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/spec"
@@ -44,16 +43,16 @@ func List(cmd *cobra.Command) []Setting {
 		}
 		v := Setting{Name: Snake(Name(f)), Value: flagText(f), Origin: s.originOf(f.Name)}
 		switch {
-		case mask.Secret(f):
+		case Secret(f):
 			if v.Value != "" {
-				v.Value = mask.Text
+				v.Value = Masked
 			}
 		case f.Name == "date":
 			v.Value = s.Day.Whole()
 		case v.Origin == "default":
 			v = s.fromDefault(v, f, conf, user, keytab)
 		}
-		v.Value = mask.URLs(v.Value)
+		v.Value = MaskURLs(v.Value)
 		flags = append(flags, v)
 	})
 	slices.SortFunc(flags, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
@@ -89,7 +88,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		if f != nil && f.Name == s.Overridden() {
 			v.Value, v.Origin = "", "default" // it is not read
 		}
-		v.Value = mask.URLs(v.Value)
+		v.Value = MaskURLs(v.Value)
 		list = append(list, v)
 	}
 	return list

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/internal/cli/mask"
 	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
@@ -168,10 +167,10 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 	}
 	for _, v := range values {
 		if err := cmd.Flags().Set(f.Name, v); err != nil {
-			if mask.Secret(f) {
+			if Secret(f) {
 				return fmt.Errorf("%s: not a valid value of --%s", origin, f.Name)
 			}
-			return valueError(origin+": ", mask.URLs(v), err)
+			return valueError(origin+": ", MaskURLs(v), err)
 		}
 	}
 	s.Origins[f.Name] = origin
@@ -181,10 +180,10 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 // FlagValue is an error about the value of a flag that was given: the flag, the value, and what is wrong with it.
 func FlagValue(err *pflag.InvalidValueError) error {
 	f := err.GetFlag()
-	if mask.Secret(f) {
+	if Secret(f) {
 		return fmt.Errorf("--%s: not a value that it takes", f.Name)
 	}
-	return valueError("--"+f.Name+" ", mask.URLs(err.GetValue()), err)
+	return valueError("--"+f.Name+" ", MaskURLs(err.GetValue()), err)
 }
 
 // valueError names a value once, also where the cause does.

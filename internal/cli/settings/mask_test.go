@@ -1,4 +1,4 @@
-package mask
+package settings
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestMaskURLs(t *testing.T) {
 		"a b http://u:p@h c":                     "a b http://u:***@h c",
 		"key=value":                              "key=value",
 	} {
-		if got := URLs(in); got != want {
+		if got := MaskURLs(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}

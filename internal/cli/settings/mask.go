@@ -1,6 +1,4 @@
-// Package mask hides what is secret before it is shown: values of flags and parts of
-// URLs.
-package mask
+package settings
 
 import (
 	"regexp"
@@ -13,8 +11,8 @@ import (
 // secretFlag marks a flag whose value is never shown.
 const secretFlag = "bulkload_secret"
 
-// Text stands for what is not shown.
-const Text = "***"
+// Masked stands for what is not shown.
+const Masked = "***"
 
 // MarkSecret says that the values of flags are never shown.
 func MarkSecret(f *pflag.FlagSet, names ...string) {
@@ -46,12 +44,12 @@ var (
 	urlQuery    = regexp.MustCompile(`(?i)([?&#;][^=&\s]*(?:token|password|passwd|pwd|secret|signature|credential|key|auth|sig)[^=&\s]*=)[^&#;\s]+`)
 )
 
-// URLs hides what is secret in the URLs of a text.
-func URLs(text string) string {
+// MaskURLs hides what is secret in the URLs of a text.
+func MaskURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	text = urlPassword.ReplaceAllString(text, "://$1:"+Text+"@")
-	text = urlToken.ReplaceAllString(text, "${1}"+Text+"@")
-	return urlQuery.ReplaceAllString(text, "${1}"+Text)
+	text = urlPassword.ReplaceAllString(text, "://$1:"+Masked+"@")
+	text = urlToken.ReplaceAllString(text, "${1}"+Masked+"@")
+	return urlQuery.ReplaceAllString(text, "${1}"+Masked)
 }
