@@ -40,6 +40,12 @@ type pair struct {
 
 func newPair(t *testing.T) *pair {
 	t.Helper()
+	return newPairOf(t, nil)
+}
+
+// newPairOf is newPair with other settings of the family.
+func newPairOf(t *testing.T, change func(*loader.Family)) *pair {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a cluster, which -short leaves out")
 	}
@@ -47,7 +53,7 @@ func newPair(t *testing.T) *pair {
 	p := &pair{t: t, env: jobtest.ClusterEnv(t, c), admin: c.AdminT(t), o: Options{State: checkpoint.Options{Dir: t.TempDir()}}}
 	p.o.SpillDir = t.TempDir()
 	for i := range p.names {
-		p.names[i] = jobtest.FreshTable(t, p.env, 10, nil)
+		p.names[i] = jobtest.FreshTable(t, p.env, 10, change)
 		_, err := job.Run(t.Context(), p.env, p.spec(i), job.RunOptions{})
 		testcheck.Must(t, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // repair is the loading of what B lacks: a job of its own, so that a load that has begun is resumed before B is read again.
@@ -280,4 +282,32 @@ func (p *repair) load(ctx context.Context) error {
 	}
 	p.st.EndPrepared(ctx, p.env, p.c, p.o.Events)
 	return p.st.End(ctx, r, p.dir, false, p.o.Events)
+}
+
+// hidden says what to do where B's delete markers hide what was loaded. A family that keeps deleted cells keeps its markers too, whatever compacts it.
+func (r Request) hidden(ctx context.Context) setting.Text {
+	keeps := ""
+	if c, err := r.B.Env.Dial(ctx); err == nil { // without an answer the advice is that for most tables
+		defer c.Close()
+		if t, err := c.Describe(ctx, r.B.Table); err == nil {
+			keeps = keepsDeleted(t.Families)
+		}
+	}
+	switch {
+	case keeps == "":
+		return setting.Textf("delete markers hide what was loaded, or others write: major_compact it, then repeat")
+	case r.Timestamps:
+		return setting.Textf("family %s has KEEP_DELETED_CELLS: no compaction drops markers, leave %s out", keeps, setting.Timestamps)
+	}
+	return setting.Textf("family %s has KEEP_DELETED_CELLS: no compaction drops markers of a later time; or others write", keeps)
+}
+
+// keepsDeleted is the first family that has KEEP_DELETED_CELLS, empty where none has.
+func keepsDeleted(families []loader.Family) string {
+	for _, f := range families {
+		if keep := strings.ToUpper(f.Attributes["KEEP_DELETED_CELLS"]); keep == "TRUE" || keep == "TTL" {
+			return f.Name
+		}
+	}
+	return ""
 }

@@ -341,7 +341,7 @@ func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 		return nil
 	}
 	if n := len(done); n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps) {
-		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (delete markers hide what was loaded, or others write: major_compact it, then repeat)", setting.Count(n, "repair"), j.result.Found)
+		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(n, "repair"), j.result.Found, j.req.hidden(ctx))
 	}
 	j.again = len(done) > 0
 	j.fixed, err = j.req.repair(ctx, j.o, j)
