@@ -109,11 +109,10 @@ func TestSecrets(t *testing.T) {
 	}
 	f := run.Flags()
 	f.String("push", "", "")
-	f.String("push-auth", "", "")
+	f.String("push-token", "", "")
 	f.String("push-password", "", "")
-	settings.MarkSecret(f, "push-auth", "no-such-flag")
 	const hidden = "hunter2"
-	if err := run.ParseFlags([]string{"--push=https://tina:" + hidden + "@host/x?job=a&token=" + hidden, "--push-auth", hidden, "--push-password", hidden}); err != nil {
+	if err := run.ParseFlags([]string{"--push=https://tina:" + hidden + "@host/x?job=a&token=" + hidden, "--push-token", hidden, "--push-password", hidden}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := settings.Settle(run, nil, time.Now())

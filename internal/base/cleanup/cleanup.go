@@ -1,5 +1,6 @@
 // Package cleanup bounds what is done when a job ends, also after its context was
-// cancelled: removing files, recording how it ended.
+// cancelled: removing files, recording how it ended. It is a small leaf of its own:
+// all that has jobs shares it.
 package cleanup
 
 import (

@@ -1,6 +1,7 @@
 // Package retry says when an act is tried again: how long to wait before each
 // try ([Policy]), and when to give up. What may be repeated, and what an
-// error means, its caller knows.
+// error means, its caller knows. It is a small leaf of its own: from clients of
+// Hadoop to commands all share it.
 package retry
 
 import (

@@ -1,4 +1,4 @@
-// Package workers runs the same work on several goroutines.
+// Package workers runs the same work on several goroutines. It is a small leaf of its own: packages of three floors share it.
 package workers
 
 import (

@@ -8,27 +8,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// secretFlag marks a flag whose value is never shown.
-const secretFlag = "bulkload_secret"
-
 // Masked stands for what is not shown.
 const Masked = "***"
 
-// MarkSecret says that the values of flags are never shown.
-func MarkSecret(f *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		if flag := f.Lookup(name); flag != nil {
-			if flag.Annotations == nil {
-				flag.Annotations = map[string][]string{}
-			}
-			flag.Annotations[secretFlag] = []string{"true"}
-		}
-	}
-}
-
-// Secret reports whether a flag's value may not be shown: those that are marked,
-// and those whose name says so.
-func Secret(f *pflag.Flag) bool { return SecretName(f.Name) || f.Annotations[secretFlag] != nil }
+// Secret reports whether a flag's value may not be shown: its name says so.
+func Secret(f *pflag.Flag) bool { return SecretName(f.Name) }
 
 // SecretName reports whether the name of a flag or a column says that its values are secret.
 func SecretName(name string) bool {

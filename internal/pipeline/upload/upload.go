@@ -1,5 +1,6 @@
 // Package upload bounds what a job writes to HDFS: bytes a second and files at a
-// time, for all of its HFiles together.
+// time, for all of its HFiles together. It is a small leaf of its own: builds, loads
+// and repairs share one limiter.
 package upload
 
 import (

@@ -1,4 +1,5 @@
 // Package teststate makes state directories by the code that jobs have, in place of jobs: finished ones, failed ones, and some that run.
+// It is a small leaf of its own: tests of the console, of commands and of pages share it.
 package teststate
 
 import (

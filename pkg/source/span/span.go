@@ -1,6 +1,7 @@
 // Package span has the place of a value in a piece of memory that many values
 // share. Formats' parsers fill spans, batches of records are made of them: no
-// value is an object of its own.
+// value is an object of its own. It is a small leaf of its own, below all formats,
+// which cannot import [bulkload/pkg/source].
 package span
 
 import "math"
