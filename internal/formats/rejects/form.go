@@ -1,7 +1,6 @@
 package rejects
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/source/dialect"
 )
 
@@ -137,7 +137,7 @@ func (e *Record) write(w io.Writer) error {
 	line = append(line, `,"raw":"`...)
 	for raw := e.Raw; len(raw) > 0; { // a piece at a time: a record may be as long as memory
 		n := min(len(raw), 32<<10)
-		line = appendJSON(line, raw[:n])
+		line = valuetext.AppendWithin(line, raw[:n])
 		raw = raw[n:]
 		if len(raw) > 0 {
 			if _, err := w.Write(line); err != nil {
@@ -148,30 +148,4 @@ func (e *Record) write(w io.Writer) error {
 	}
 	_, err = w.Write(append(line, "\"}\n"...))
 	return err
-}
-
-// appendJSON appends UTF-8 as it stands within a text of JSON.
-func appendJSON(dst, text []byte) []byte {
-	const digits = "0123456789abcdef"
-	for len(text) > 0 {
-		n := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' })
-		if n < 0 {
-			return append(dst, text...)
-		}
-		dst = append(dst, text[:n]...)
-		switch c := text[n]; c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		}
-		text = text[n+1:]
-	}
-	return dst
 }

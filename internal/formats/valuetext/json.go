@@ -2,8 +2,12 @@ package valuetext
 
 // AppendJSON writes a JSON string. What is not UTF-8 is kept as it is.
 func AppendJSON[S string | []byte](dst []byte, s S) []byte {
+	return append(AppendWithin(append(dst, '"'), s), '"')
+}
+
+// AppendWithin writes a part of a JSON string, without its quotes.
+func AppendWithin[S string | []byte](dst []byte, s S) []byte {
 	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
 	from := 0
 	for i := range len(s) {
 		b := s[i]
@@ -29,5 +33,5 @@ func AppendJSON[S string | []byte](dst []byte, s S) []byte {
 			dst = append(dst, '\\', 'u', '0', '0', digits[b>>4], digits[b&0xf])
 		}
 	}
-	return append(append(dst, s[from:]...), '"')
+	return append(dst, s[from:]...)
 }

@@ -39,8 +39,17 @@ var ErrSimple = errors.New("the server uses simple authentication, the configura
 // Dial logs in on a connection to a server whose host name is given. It ends when the context does. The connection is
 // closed when that fails.
 func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+	c, err := Within(ctx, nc, func() (*Conn, error) { return logIn(ctx, nc, host, o) })
+	if err != nil {
+		return nil, fmt.Errorf("login at %s: %w", nc.RemoteAddr(), err)
+	}
+	return c, nil
+}
+
+// Within has a login on a connection end when the context does. The connection is closed when it fails.
+func Within[C any](ctx context.Context, nc net.Conn, logIn func() (C, error)) (none C, err error) {
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
-	c, err := logIn(ctx, nc, host, o)
+	c, err := logIn()
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -49,7 +58,7 @@ func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, erro
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("login at %s: %w", nc.RemoteAddr(), err)
+		return none, err
 	}
 	return c, nil
 }

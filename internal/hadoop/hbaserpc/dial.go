@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"time"
 
 	"bulkload/internal/hadoop/hadooprpc"
 	"bulkload/internal/hadoop/sasl"
@@ -69,25 +68,9 @@ func Dial(ctx context.Context, tcp net.Conn, host string, o Options) (net.Conn, 
 	if o.Kerberos == nil {
 		return lower, nil
 	}
-	c, err := dialSASL(ctx, lower, host, o)
+	c, err := hadooprpc.Within(ctx, lower, func() (*Conn, error) { return logIn(ctx, lower, host, o) })
 	if err != nil {
 		return nil, explain(ctx, tcp, o, err)
-	}
-	return c, nil
-}
-
-func dialSASL(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
-	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
-	c, err := logIn(ctx, nc, host, o)
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		nc.Close()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, err
 	}
 	return c, nil
 }
