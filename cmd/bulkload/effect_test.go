@@ -79,11 +79,11 @@ var effectsOf = map[string]map[string]string{
 	},
 }
 
-// withoutEffect are flags of which no output of a small job shows that they are used, and why they are there.
+// withoutEffect are flags that leave no mark in the output of a small job, and why they are there.
 var withoutEffect = map[string]string{
 	"config output show-data log-level log-format quiet cpuprofile memprofile trace date time-zone": "of every command",
 	"zookeeper znode hdfs principal keytab ticket-cache user endpoint":                              "whom a command asks, and as who",
-	"memory workers spill-dir spill-limit upload-limit upload-streams":                              "how the work is done, whatever comes of it",
+	"memory workers spill-dir spill-limit upload-limit upload-streams":                              "how the work is done, with the same result",
 	"exact profile-share": "all of a small input is read without the one, and with the other",
 	"result-file metrics-label report-records openlineage-job": "TestScripts shows what they write",
 	"progress stalled-after":                                   "what is shown while a job works",
@@ -96,7 +96,7 @@ var effectBases = map[string][]string{
 	"inspect": {"inspect", "--output=json", "--workers=1"},
 }
 
-// TestEffects: each flag of these commands changes what comes of them, or has a reason. A job file serves several commands, so that it may say what one
+// TestEffects: each flag of these commands changes their result, or has a reason. A job file serves several commands, so that it may say what one
 // of them does not use; a flag that has no effect is not offered.
 func TestEffects(t *testing.T) {
 	race.Plain(t)
@@ -175,13 +175,13 @@ func checkEffect(t *testing.T, command, flag string, more []string) {
 			args = append(args, "--input=in.csv")
 		}
 	}
-	without := comesOf(t, append(slices.Clone(args), more[:last]...))
+	without := resultOf(t, append(slices.Clone(args), more[:last]...))
 	if flag == "job" { // once a command: times are left out
-		if again := comesOf(t, append(slices.Clone(args), more[:last]...)); again != without {
+		if again := resultOf(t, append(slices.Clone(args), more[:last]...)); again != without {
 			t.Fatalf("%q: two runs differ:\n%s\n%s", append(args, more[:last]...), without, again)
 		}
 	}
-	if with := comesOf(t, append(slices.Clone(args), more...)); with == without {
+	if with := resultOf(t, append(slices.Clone(args), more...)); with == without {
 		t.Errorf("%s: %q does what it does without the last: %s", command, more, with)
 	}
 }
@@ -198,8 +198,8 @@ func writeEffectInputs(t *testing.T) {
 	testcheck.Must(t, os.WriteFile("long.csv", []byte(long), 0o600))
 }
 
-// comesOf is what comes of a command: its error, what it prints, and its files, which are removed. Times are left out.
-func comesOf(t *testing.T, args []string) string {
+// resultOf is the result of a command: its error, what it prints, and its files, which are removed. Times are left out.
+func resultOf(t *testing.T, args []string) string {
 	t.Helper()
 	var out, all bytes.Buffer
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

@@ -32,7 +32,7 @@ func TestRepairKeepsDeleted(t *testing.T) {
 		}
 	}
 	req.Timestamps = false
-	p.o.State.Dir = t.TempDir() // another job, beside that which failed
+	p.o.State.Dir = t.TempDir() // another job than that which failed
 	if _, err := p.run(req); err != nil {
 		t.Fatal(err)
 	}
