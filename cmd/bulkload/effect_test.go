@@ -47,7 +47,7 @@ var effects = map[string]string{
 	"skip-lines": "--input=start.csv --skip-lines=1", "table": "--table=t", "family": "--input=long.csv --family=longer", "trim": "--input=trim.csv --trim=both",
 	// There is no table among the inputs.
 	"from-key": "--from-key=a", "to-key": "--to-key=b", "key-prefix": "--key-prefix=a", "start-row": "--start-row=a", "stop-row": "--stop-row=b", "row-prefix": "--row-prefix=a",
-	"since": "--since=1", "until": "--until=2", "only": "--only=f", "parse": "--parse=id", "read-by": "--read-by=scan",
+	"since": "--since=1", "until": "--until=2", "only": "--only=f", "input-versions": "--input-versions=2", "parse": "--parse=id", "read-by": "--read-by=scan",
 }
 
 // effectsOf are those of one command, over those of all.
@@ -160,7 +160,7 @@ func checkEffect(t *testing.T, command, flag string, more []string) {
 		t.Fatalf("%q does not end with --%s", more, flag)
 	}
 	args := slices.Clone(effectBases[command])
-	inputs := slices.ContainsFunc(more, func(a string) bool { return strings.HasPrefix(a, "--input") })
+	inputs := slices.ContainsFunc(more, func(a string) bool { return strings.HasPrefix(a, "--input=") || strings.HasPrefix(a, "--inputs-from=") })
 	switch {
 	case command == "inspect":
 		for i, a := range more {
