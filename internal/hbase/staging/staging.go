@@ -92,11 +92,17 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 func UserBase(user string) string { return "bulkload-" + user }
 
 // Choose names a new directory for a job in a base. Its name cannot be
-// guessed, since others may write into it.
+// guessed, since others may write into it. A base in another encryption zone than HBase's root directory is refused: no byte of a
+// table may be outside of its zone, also for a moment.
 func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	l, err := Base(ctx, env, dir)
 	if err != nil {
 		return hdfsio.Location{}, err
+	}
+	if dir != "" {
+		if err := checkZone(ctx, env, l); err != nil {
+			return hdfsio.Location{}, err
+		}
 	}
 	name, err := loader.ParseTableName(table)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/loader"
@@ -30,13 +31,14 @@ func (p *preflightRun) refused() error {
 // does the building, so they are under way at the same time: no file gets its name before the look has ended, and when it ends
 // with a refusal the build is cancelled, what it made is removed, and the refusal is the job's error whatever the build's is.
 //
-// A look comes first where the build begins with what has effects on others, an application on YARN or a snapshot of the table.
+// A look comes first where the build begins with what has effects on others, an application on YARN or a snapshot of the table, and where the
+// configuration does not say whether HBase's directory is in an encryption zone: rows must not be written outside of it.
 // An attempt that continues with a load has none: files may be in HBase's hands.
 func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	switch {
 	case j.st.AnyLoading():
 		return j.makeFiles(ctx)
-	case j.o.YARN != nil || j.compares():
+	case j.o.YARN != nil || j.compares() || j.env.Conf.Value(cluster.RootDirKey) == "":
 		if err := j.check(ctx); err != nil {
 			return nil, err
 		}

@@ -251,9 +251,9 @@ func checkZones(s securityFacts, user string) Check {
 	case to != "":
 		dir := path.Join(to, staging.UserBase(user))
 		return bad(name, setting.Textf("as an administrator: hdfs dfs -mkdir %s; hdfs dfs -chown %s %s; then %s %s", dir, user, dir, setting.Staging, dir),
-			"HBase's directory %s is in the encryption zone %s and the staging directory is not: HDFS cannot move files into it", s.root, to)
+			"%v", &staging.ZoneError{Root: s.root, RootZone: to})
 	default:
-		return bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "the staging directory is in the encryption zone %s, from which files cannot move into HBase's directory", from)
+		return bad(name, setting.Textf("name a directory outside of it with %s", setting.Staging), "%v", &staging.ZoneError{Root: s.root, Zone: from})
 	}
 	if from != "" {
 		in = append(in, "staging and HBase's directory in "+from)

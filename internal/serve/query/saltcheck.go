@@ -89,7 +89,14 @@ func (t *Table) checkRange(ctx context.Context, q Query) error {
 	if t.key == nil || q.Raw || q.Values != nil || q.Page != "" {
 		return nil
 	}
-	n, err := t.Modulus(ctx)
+	regions, err := t.cluster.KnownRegions(ctx, t.name)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if _, err := t.newReading(q.withDefaults(), regions); err != nil {
+		return err // of the query, whatever the table has
+	}
+	n, err := t.modulus(regions)
 	if err != nil {
 		return err
 	}

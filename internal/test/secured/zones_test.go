@@ -80,6 +80,9 @@ func testZoneJobs(t *testing.T, s *site) {
 			if r.code != 3 || !strings.Contains(r.err, "is in the encryption zone /hbase and the staging directory is not") {
 				t.Errorf("staging outside of the zone: exit code %d: %s", r.code, r.err)
 			}
+			if strings.Contains(r.err, "plan made") || strings.Contains(r.err, "building") {
+				t.Errorf("rows may be outside of the zone before the job is refused: %s", r.err)
+			}
 		}
 		took := s.load(t, e, table).took
 		t.Logf("%d rows of %s in %.1f s", e.rows, e.kind, took.Seconds())

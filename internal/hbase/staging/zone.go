@@ -1,0 +1,51 @@
+package staging
+
+import (
+	"context"
+	"fmt"
+
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// ZoneError is of a staging directory that is not in the encryption zone of HBase's directory, or in one where that is in none: HDFS moves no
+// file from one zone to another, nor into one or out of it.
+type ZoneError struct {
+	Root     string // HBase's directory
+	RootZone string // its zone; empty: none
+	Zone     string // of the staging directory; empty: none
+}
+
+func (e *ZoneError) Error() string {
+	if e.RootZone == "" {
+		return fmt.Sprintf("the staging directory is in the encryption zone %s, from which files cannot move into HBase's directory", e.Zone)
+	}
+	return fmt.Sprintf("HBase's directory %s is in the encryption zone %s and the staging directory is not: HDFS cannot move files into it", e.Root, e.RootZone)
+}
+
+// checkZone refuses a base that is not in the zone of HBase's directory, as far as that is known.
+func checkZone(ctx context.Context, env *cluster.Env, base hdfsio.Location) error {
+	fsys, err := env.FS(base)
+	if err != nil {
+		return err
+	}
+	h, ok := fsys.(*hdfsio.HDFS)
+	root, err := env.Conf.Resolve(env.Conf.Value(cluster.RootDirKey))
+	if !ok || err != nil || root.Path == "" || root.Authority != base.Authority {
+		return nil
+	}
+	to, err := env.RootZone(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := h.Zone(ctx, base.Path)
+	if err != nil {
+		return fail.With(fail.HDFS, err)
+	}
+	if from.Root == to {
+		return nil
+	}
+	return fail.With(fail.Check, setting.Errorf("%w: leave %s out, or name a directory in the same zone", &ZoneError{root.Path, to, from.Root}, setting.Staging))
+}
