@@ -215,11 +215,11 @@ func allFields() []SpecField {
 		{Name: "since", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z",
 			Doc: "Of input tables: only cells from this time on are read, in milliseconds since 1970 or as 2026-11-01T22:00:00Z. Of a column the newest of these is its value."},
 		{Name: "until", Type: FieldScalar, Dated: true, Usage: "of input tables: read only cells from before this time", Doc: "Of input tables: only cells from before this time are read, as since says it."},
-		{Name: "input_versions", Type: FieldNumber, Default: "a record for each row, of the newest cells", Usage: "of input tables: newest versions of each column that are read, a record for each timestamp of a row (default: a record for each row)",
-			Doc: "Of input tables: how many versions of each column are read, the newest ones. A row is a record for each timestamp of its cells, which $timestamp has."},
 		{Name: "only", Type: FieldTexts, Commas: true, Default: "all", Usage: "of input tables: families and columns that are read, separated by commas: f, f:name (default: all)",
 			Doc: "Of input tables: families and columns that are read, as f and f:name. A row that has none of them is no record."},
 
+		{Name: "input_versions", Type: FieldNumber, Default: "a record for each row, of the newest cells", Usage: "of input tables: newest versions of each column that are read, a record for each timestamp of a row (default: a record for each row)",
+			Doc: "Of input tables: how many versions of each column are read, the newest ones. A row is a record for each timestamp of its cells, which $timestamp has."},
 		{Name: "key", Type: FieldText, Part: OfTable, Usage: "row key, such as 'salt(check_id) + md5hex(check_id) + id'", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Commas: true, Part: OfQueries, Default: "the first column of the key", Usage: "columns that make up a query key, separated by commas", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Part: OfTable, Default: "the number of salts that the table is split for", Usage: "modulus of the salt (default: the number of salts that the table is split for)", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
