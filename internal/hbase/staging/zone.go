@@ -36,16 +36,13 @@ func checkZone(ctx context.Context, env *cluster.Env, base hdfsio.Location) erro
 	if !ok || err != nil || root.Path == "" || root.Authority != base.Authority {
 		return nil
 	}
-	to, err := env.RootZone(ctx)
-	if err != nil {
-		return err
-	}
-	from, err := h.Zone(ctx, base.Path)
+	to, err := h.Zone(ctx, root.Path)
 	if err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	if from.Root == to {
-		return nil
+	from, err := h.Zone(ctx, base.Path)
+	if err != nil || from.Root == to.Root {
+		return fail.With(fail.HDFS, err)
 	}
-	return fail.With(fail.Check, setting.Errorf("%w: leave %s out, or name a directory in the same zone", &ZoneError{root.Path, to, from.Root}, setting.Staging))
+	return fail.With(fail.Check, setting.Errorf("%w: leave %s out, or name a directory in the same zone", &ZoneError{root.Path, to.Root, from.Root}, setting.Staging))
 }
