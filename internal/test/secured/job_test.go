@@ -120,8 +120,16 @@ func testAfterwards(t *testing.T, s *site) {
 			}
 		}
 		in := strings.Replace(dir, "/hbase/", "/hbase/archive/", 1)
-		if files := archived[in]; len(files) != 1 || filepath.Base(files[0].path) != old {
-			t.Errorf("%s has %v, want %s", in, files, old)
+		// A slow region is asked twice for its compaction, and the second one archives the file of the first.
+		found := false
+		for _, f := range archived[in] {
+			loaded := filepath.Base(f.path) == old
+			if found = found || loaded; !loaded && f.owner != "hbase" {
+				t.Errorf("%s is of %s, want the file of a compaction", f.path, f.owner)
+			}
+		}
+		if !found {
+			t.Errorf("%s has %v, want %s", in, archived[in], old)
 		}
 	}
 	// Another load into regions that HBase has written.

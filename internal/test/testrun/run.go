@@ -30,7 +30,7 @@ type Options struct {
 	Modules  []string      // directories of other modules in the tree, relative to Dir
 	First    []string      // import paths of packages that take long, which start before the others
 	Jobs     int           // runs of go test at a time, the one with the race detector among them; default 3
-	Timeout  time.Duration // of a package's tests; default 30 minutes
+	Timeout  time.Duration // of a package's tests; default one hour
 	Out      io.Writer     // gets a line for each package, what failed, and a summary; default: nothing is printed
 	Events   io.Writer     // gets the events of go test -json, if not nil
 }
@@ -49,7 +49,7 @@ type runner struct {
 
 // Run runs the tests and returns when all have ended. The error is ErrFailed, or says that tests could not be run.
 func Run(ctx context.Context, o Options) error {
-	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 3), cmp.Or(o.Timeout, 30*time.Minute)
+	o.Jobs, o.Timeout = cmp.Or(o.Jobs, 3), cmp.Or(o.Timeout, time.Hour)
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
@@ -220,6 +220,9 @@ type result struct {
 	output     map[string][]string // by test, "" for the package, of those that have not passed
 }
 
+// mostAborted is how many lines of a program that was ended are printed: the tests that ran, and the first goroutine.
+const mostAborted = 40
+
 type timed struct {
 	name    string
 	seconds float64
@@ -238,6 +241,9 @@ func (p *result) add(e *event) (ended bool) {
 	case "skip", "pass", "fail":
 		if e.Test == "" {
 			p.failed, p.seconds = e.Action == "fail", e.Elapsed
+			if p.failed && len(p.failures) == 0 {
+				p.output[""] = append(p.aborted(), p.output[""]...)
+			}
 			return true
 		}
 		if e.Action == "skip" {
@@ -253,6 +259,21 @@ func (p *result) add(e *event) (ended bool) {
 		}
 	}
 	return false
+}
+
+// aborted gives what a test program printed that was ended before its tests, by a panic or by the timeout: its reason and the tests that ran.
+// go test gives that output to a test that began and never ended.
+func (p *result) aborted() []string {
+	for _, name := range slices.Sorted(maps.Keys(p.output)) {
+		lines := p.output[name]
+		i := slices.IndexFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+		})
+		if i >= 0 && name != "" {
+			return lines[i:min(len(lines), i+mostAborted)]
+		}
+	}
+	return nil
 }
 
 // print prints the package's line, and the output of what failed.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
@@ -120,6 +121,15 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
+	t.Run("timeout", func(t *testing.T) {
+		var out bytes.Buffer
+		waits := "func TestBad(t *testing.T) { t.Parallel(); select {} }\nfunc TestWaits(t *testing.T) { t.Run(\"sub\", func(*testing.T) { select {} }) }"
+		err := Run(t.Context(), Options{Dir: module(t, waits), Out: &out, Timeout: time.Second})
+		_, summary, _ := strings.Cut(out.String(), "\n1 failed:\n")
+		if !errors.Is(err, ErrFailed) || !strings.Contains(summary, "test timed out after 1s") || !strings.Contains(summary, "TestWaits/sub (") {
+			t.Errorf("%v\n%s", err, &out)
+		}
+	})
 	if err := Run(t.Context(), Options{Dir: t.TempDir()}); err == nil || errors.Is(err, ErrFailed) {
 		t.Errorf("a directory without a module gives %v", err)
 	}

@@ -32,7 +32,7 @@ func run(ctx context.Context) (err error) {
 	modules := flag.String("modules", "", "directories of other modules whose tests run too, comma-separated")
 	events := flag.String("events", "", "file that gets the events of go test -json")
 	flag.IntVar(&o.Jobs, "jobs", 0, "runs of go test at a time, the one with the race detector among them (default 3)")
-	flag.DurationVar(&o.Timeout, "timeout", 30*time.Minute, "of a package's tests")
+	flag.DurationVar(&o.Timeout, "timeout", time.Hour, "of a package's tests")
 	flag.Parse()
 	o.Packages = flag.Args()
 	if *first != "" {
