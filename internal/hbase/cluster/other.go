@@ -8,8 +8,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// Other is the world of another cluster, whose configuration is in a directory: the same user, login and object stores. The caller
-// closes it.
+// The login of a client, as HBase's own client has it in its configuration (AuthUtil of HBase 2.2 and later).
+const (
+	keyClientPrincipal = "hbase.client.keytab.principal"
+	keyClientKeytab    = "hbase.client.keytab.file"
+)
+
+// Other is the world of another cluster, whose configuration is in a directory: the same user, object stores and login, unless the
+// configuration has a client's principal and keytab. The caller closes it.
 func (e *Env) Other(conf string) (*Env, error) {
 	env := e.Conf.Env
 	if env == nil {
@@ -21,15 +27,33 @@ func (e *Env) Other(conf string) (*Env, error) {
 		}
 		return env(name)
 	})
+	other := &Env{Conf: c, Log: e.Log, Identity: e.Identity, Endpoints: e.Endpoints}
 	if info, e := os.Stat(conf); e != nil {
 		err = fmt.Errorf("configuration of the other cluster: %w", e)
 	} else if !info.IsDir() {
 		err = fmt.Errorf("configuration of the other cluster: %s is not a directory", conf)
 	} else if err == nil && len(c.Files()) == 0 {
 		err = fmt.Errorf("directory %s has no configuration: core-site.xml, hdfs-site.xml and hbase-site.xml of the other cluster are needed", conf)
+	} else if err == nil {
+		err = other.takeIdentity()
 	}
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	return &Env{Conf: c, Log: e.Log, Identity: e.Identity, Endpoints: e.Endpoints}, nil
+	return other, nil
+}
+
+// takeIdentity takes the login from the configuration, if it has one.
+func (e *Env) takeIdentity() error {
+	i := Identity{Principal: e.Conf.Value(keyClientPrincipal), Keytab: e.Conf.Value(keyClientKeytab)}
+	switch {
+	case i == Identity{}:
+	case i.Keytab == "":
+		return fmt.Errorf("%s lacks %s: a login needs both", origin(e.Conf, keyClientPrincipal), keyClientKeytab)
+	case i.Principal == "":
+		return fmt.Errorf("%s lacks %s: a login needs both", origin(e.Conf, keyClientKeytab), keyClientPrincipal)
+	default:
+		e.Identity = i
+	}
+	return nil
 }

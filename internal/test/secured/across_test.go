@@ -1,6 +1,10 @@
 package secured
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"bulkload/internal/jobs/job"
@@ -44,5 +48,39 @@ func testAcross(t *testing.T, s *site) {
 	got, err = admin.Digest(t.Context(), both)
 	if testcheck.Must(t, err); got != e.digest {
 		t.Errorf("HBase's client sees %s, want %s", got, e.digest)
+	}
+}
+
+// testOwnLogin loads into a cluster without Kerberos and into the site's by one command without a login: the configuration of the site has one,
+// as HBase's own client takes it.
+func testOwnLogin(t *testing.T, s *site) {
+	e, own := small(t)[0], testcluster.Shared(t)
+	table := jobtest.FreshTable(t, jobtest.ClusterEnv(t, own), e.salts, nil)
+	s.create(t, table, e.salts)
+	conf := t.TempDir()
+	testcheck.Must(t, os.CopyFS(conf, os.DirFS(s.c.ConfDir())))
+	site := filepath.Join(conf, "hbase-site.xml")
+	text, err := os.ReadFile(site)
+	testcheck.Must(t, err)
+	for key, value := range map[string]string{"hbase.client.keytab.principal": testcluster.Principal(s.user), "hbase.client.keytab.file": s.c.Keytab(s.user)} {
+		text = bytes.Replace(text, []byte("</configuration>"), fmt.Appendf(nil, "<property><name>%s</name><value>%s</value></property></configuration>", key, value), 1)
+	}
+	testcheck.Must(t, os.WriteFile(site, text, 0o600))
+
+	command := s.with("HADOOP_CONF_DIR="+own.ConfDir(), "HBASE_CONF_DIR="+own.ConfDir(), "BULKLOAD_PRINCIPAL=", "BULKLOAD_KEYTAB=")
+	if r := command.do(t, command.loading(e, table, "--also", s.c.ConfDir(), "--state", t.TempDir())...); r.code == 0 {
+		t.Error("a cluster with Kerberos is loaded without a login")
+	}
+	command.load(t, e, table, "--also", conf, "--state", t.TempDir())
+	s.holds(t, e, table)
+	s.loadedOnce(t, table)
+	got, err := own.AdminT(t).Digest(t.Context(), table)
+	if testcheck.Must(t, err); got != e.digest {
+		t.Errorf("HBase's client sees %s, want %s", got, e.digest)
+	}
+	for dir, files := range s.storeFiles(t, "/hbase", table) {
+		if files[0].owner != s.user {
+			t.Errorf("the file in %s is of %s, want %s", dir, files[0].owner, s.user)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func TestLevels(t *testing.T) {
 		parts    []part
 	}{
 		{"privacy with AES", sealed, []part{
-			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"acl", testACL, true}, {"grants", testGrants, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"state", testState, false}, {"many", testMany, false}, {"commands", testCommands, true}, {"across", testAcross, true}, {"afterwards", testAfterwards, false},
+			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"acl", testACL, true}, {"grants", testGrants, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"state", testState, false}, {"many", testMany, false}, {"commands", testCommands, true}, {"across", testAcross, true}, {"own login", testOwnLogin, false}, {"afterwards", testAfterwards, false},
 			{"sealed", testSealed, true},
 		}},
 		{"simple", testcluster.Security{}, []part{{"clients with Kerberos", testKerberosRefused, true}}},

@@ -42,7 +42,11 @@ func (s *site) ls(t testing.TB, dir string) []stored {
 func (s *site) storeFiles(t testing.TB, below, table string) map[string][]stored {
 	t.Helper()
 	all := map[string][]stored{}
-	for _, f := range s.ls(t, path.Join(below, "data/default", table)) {
+	namespace, name, ok := strings.Cut(table, ":")
+	if !ok {
+		namespace, name = "default", table
+	}
+	for _, f := range s.ls(t, path.Join(below, "data", namespace, name)) {
 		if dir, name := path.Split(f.path); path.Base(dir) == "f" && !strings.HasPrefix(name, ".") {
 			all[dir] = append(all[dir], f)
 		}
