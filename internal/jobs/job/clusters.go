@@ -131,8 +131,9 @@ func checkClusters(o RunOptions, s spec.Job) error {
 		return fail.With(fail.Config, setting.Errorf("%s needs %s: the HFiles and the journal of each cluster are there", setting.Also, setting.State))
 	case o.Into != "":
 		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: build the HFiles, and load them with %s on each", setting.Into, setting.Into))
-	case o.Snapshot != "" || o.KeepSnapshots > 0:
-		return fail.With(fail.Config, setting.Errorf("%s goes with one cluster only: take the snapshots of all clusters before the load", setting.Snapshot))
+	}
+	if err := checkTables(o, s); err != nil {
+		return err
 	}
 	for _, input := range s.Inputs {
 		if cluster.IsTable(input) {
@@ -249,7 +250,7 @@ func (j *clustersRun) lookAt(ctx context.Context, d destination, c *loader.Clust
 			return nil, err
 		}
 		s.Inputs = nil
-		r, err := preflight.Run(ctx, d.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: c})
+		r, err := preflight.Run(ctx, d.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: c, Snapshot: j.o.Snapshot != ""})
 		if err == nil {
 			err = r.Err()
 		}

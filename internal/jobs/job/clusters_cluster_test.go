@@ -98,6 +98,7 @@ func TestClusters(t *testing.T) {
 	t.Run("own down", func(t *testing.T) { ownClusterIsDown(t, newTwin(t, name)) })
 	t.Run("other salts", func(t *testing.T) { otherSaltsAreRefused(t, newTwin(t, name)) })
 	t.Run("other name", func(t *testing.T) { otherNameIsRefused(t, newTwin(t, name)) })
+	t.Run("snapshots", func(t *testing.T) { clustersKeepSnapshots(t, newTwin(t, name)) })
 	t.Run("tables", severalTablesOnClusters)
 	t.Run("gate", clustersAskGate)
 }
@@ -175,6 +176,32 @@ func otherNameIsRefused(t *testing.T, w *twin) {
 	}
 	if got, err := w.cluster.AdminT(t).Digest(t.Context(), w.table); err != nil || !strings.HasPrefix(got, "rows=0 ") {
 		t.Errorf("the table has %s %v", got, err)
+	}
+}
+
+// clustersKeepSnapshots: a snapshot is taken on each cluster before it is loaded, and so many stay on each as are to stay.
+func clustersKeepSnapshots(t *testing.T, w *twin) {
+	table, err := loader.ParseTableName(w.table)
+	testcheck.Must(t, err)
+	nights := []string{testcheck.Name(t) + "-1", testcheck.Name(t) + "-2", testcheck.Name(t) + "-3"}
+	for _, night := range nights {
+		if code, _, stderr := w.both("", "--job-id="+night, "--snapshot="+night, "--keep-snapshots=2"); code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+	}
+	for _, p := range []*program{w.program, w.other} {
+		c, err := p.env.Dial(t.Context())
+		testcheck.Must(t, err)
+		defer c.Close()
+		for i, night := range nights {
+			_, there, err := c.SnapshotTime(t.Context(), table, night)
+			if testcheck.Must(t, err); there != (i > 0) {
+				t.Errorf("%s is there: %t", night, there)
+			}
+			if there {
+				testcheck.Must(t, c.DeleteSnapshot(t.Context(), table, night))
+			}
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func (j *clustersRun) loadInto(ctx context.Context, d destination, e progress.Ev
 		if len(j.manifests[i].Files) == 0 && !j.spec.Replace {
 			continue // no rows
 		}
-		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), LoadOptions{Verify: j.spec.Verify, Staging: j.o.Staging, Stage: j.o.Stage, MaxFiles: j.o.MaxFiles,
+		one, err := LoadDir(ctx, d.env, t.Table, filepath.Join(j.local, t.Dir), LoadOptions{Verify: j.spec.Verify, Staging: j.o.Staging, Stage: j.o.Stage, MaxFiles: j.o.MaxFiles, Snapshot: j.o.Snapshot, KeepSnapshots: j.o.KeepSnapshots,
 			LoadConcurrency: j.o.LoadConcurrency, CompactAfter: j.o.CompactAfter, Quiet: j.o.Quiet, Uploads: j.o.Uploads, Unreplicated: j.spec.Replicate == "no", PhoenixIndexes: j.spec.PhoenixIndexes,
 			Replace: j.spec.Replace, MaxDeletes: j.spec.Spec().MaxDeletes, ReplaceRejected: j.spec.ReplaceRejected, State: state, Gate: j.o.Gate, Events: e})
 		if one != nil {

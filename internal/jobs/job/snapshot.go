@@ -56,7 +56,7 @@ func (j *run) snapshot(ctx context.Context) error {
 }
 
 // dropOlder deletes the snapshots that earlier jobs of the state directory have taken before they loaded the table, but for so many of the newest as
-// are to stay. What cannot be deleted is a warning. One of the same name that a job did not take stays.
+// are to stay. What cannot be deleted is a warning. One of the same name that a job did not take stays, and jobs of other clusters do not count.
 func (j *run) dropOlder(ctx context.Context) error {
 	if j.o.KeepSnapshots == 0 || j.st.Dir == "" {
 		return nil
@@ -69,14 +69,14 @@ func (j *run) dropOlder(ctx context.Context) error {
 		return s.Job == filepath.Base(j.st.Dir) || s.Table != j.facts.Name.String() || s.State != checkpoint.JobDone || s.Snapshot == "" || s.Undo == checkpoint.UndoUnderWay
 	})
 	slices.SortFunc(jobs, func(a, b *checkpoint.State) int { return b.Ended.Compare(a.Ended) })
-	for _, s := range jobs[min(len(jobs), j.o.KeepSnapshots-1):] {
-		trace, err := checkpoint.ReadTrace(s.Dir)
-		var created int64
-		var there bool
-		if err == nil {
-			created, there, err = j.c.SnapshotTime(ctx, j.facts.Name, s.Snapshot)
+	kept := 1 // this job's
+	for _, s := range jobs {
+		there, err := j.snapshotOf(ctx, s)
+		if there && kept < j.o.KeepSnapshots {
+			kept++
+			continue
 		}
-		if err == nil && there && created == trace.Snapshotting.Created {
+		if there {
 			err = j.c.DeleteSnapshot(ctx, j.facts.Name, s.Snapshot)
 			j.o.Events.Note("an older snapshot is deleted", "snapshot", s.Snapshot, "job", s.Job)
 		}
@@ -85,6 +85,16 @@ func (j *run) dropOlder(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// snapshotOf reports whether the snapshot that another job has taken is there, on this cluster.
+func (j *run) snapshotOf(ctx context.Context, s *checkpoint.State) (bool, error) {
+	trace, err := checkpoint.ReadTrace(s.Dir)
+	if err != nil {
+		return false, err
+	}
+	created, there, err := j.c.SnapshotTime(ctx, j.facts.Name, s.Snapshot)
+	return err == nil && there && created == trace.Snapshotting.Created, err
 }
 
 // snapshotSkew is how far the clocks of the master and of an earlier attempt's
