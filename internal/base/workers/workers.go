@@ -3,6 +3,7 @@ package workers
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -19,4 +20,17 @@ func Run(ctx context.Context, n int, do func(ctx context.Context, worker int) er
 		return err
 	}
 	return context.Cause(ctx)
+}
+
+// Each runs do once for each number below count, which begin in their order, on up to n goroutines. Its error is that of [Run].
+func Each(ctx context.Context, n, count int, do func(ctx context.Context, i int) error) error {
+	var next atomic.Int64
+	return Run(ctx, min(n, count), func(ctx context.Context, _ int) error {
+		for i := int(next.Add(1)) - 1; i < count && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			if err := do(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"bulkload/internal/base/workers"
@@ -278,25 +277,14 @@ func (s *Snapshot) Each(ctx context.Context, n int, v View, do func(ctx context.
 	if v.Now.IsZero() {
 		v.Now = time.Now()
 	}
-	var next atomic.Int64
-	return workers.Run(ctx, min(n, len(s.Regions)), func(ctx context.Context, _ int) error {
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= len(s.Regions) {
-				break
-			}
-			sc, err := s.Scan(ctx, i, v)
-			if err != nil {
-				return err
-			}
-			err = do(ctx, i, sc)
-			if err == nil {
-				err = sc.Err()
-			}
-			if err = errors.Join(err, sc.Close()); err != nil {
-				return err
-			}
+	return workers.Each(ctx, n, len(s.Regions), func(ctx context.Context, i int) error {
+		sc, err := s.Scan(ctx, i, v)
+		if err != nil {
+			return err
 		}
-		return nil
+		if err = do(ctx, i, sc); err == nil {
+			err = sc.Err()
+		}
+		return errors.Join(err, sc.Close())
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -132,32 +131,22 @@ type region struct {
 // write makes a file for each region and family in which B differs.
 func (p *repair) write(ctx context.Context) error {
 	regions := p.regions()
-	var next atomic.Int64
-	var mu sync.Mutex
-	err := workers.Run(ctx, min(p.workers(), len(regions)), func(ctx context.Context, _ int) error {
-		for i := int(next.Add(1)) - 1; i < len(regions); i = int(next.Add(1)) - 1 {
-			r := &regions[i]
-			r.cells = make([]int64, len(p.facts.Families))
-			marks := int64(0)
-			err := p.cells(ctx, r, "", func(c *hfile.Cell) error {
-				r.cells[p.family(c.Family)]++
-				if c.Type != hfile.Put {
-					marks++
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+	var marks atomic.Int64
+	err := workers.Each(ctx, p.workers(), len(regions), func(ctx context.Context, i int) error {
+		r := &regions[i]
+		r.cells = make([]int64, len(p.facts.Families))
+		return p.cells(ctx, r, "", func(c *hfile.Cell) error {
+			r.cells[p.family(c.Family)]++
+			if c.Type != hfile.Put {
+				marks.Add(1)
 			}
-			mu.Lock()
-			p.done.Markers += marks
-			mu.Unlock()
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return err
 	}
+	p.done.Markers += marks.Load()
 	var all []rewrite.Content
 	for i := range regions {
 		r := &regions[i]

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bulkload/internal/base/cleanup"
@@ -200,7 +199,6 @@ func (j *run) compareAll(ctx context.Context) error {
 	r.A, r.B, r.Ranges = j.a.result(), j.b.result(), len(j.ranges)
 	j.found = make(map[int]result.ComparedRange, len(j.ranges))
 	var mu sync.Mutex
-	var next atomic.Int64
 	count := func(i int, f result.ComparedRange) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -230,24 +228,16 @@ func (j *run) compareAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = workers.Run(ctx, n, func(ctx context.Context, _ int) error {
-		for {
-			at := int(next.Add(1)) - 1
-			if at >= len(left) || ctx.Err() != nil {
-				return nil
-			}
-			if err := progress.Pass(ctx, j.o.Gate); err != nil {
-				return err
-			}
-			f, err := j.compareRange(ctx, left[at])
-			if err != nil {
-				return err
-			}
-			count(left[at], f)
-			if err := j.st.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f}); err != nil {
-				return err
-			}
+	err = workers.Each(ctx, n, len(left), func(ctx context.Context, at int) error {
+		if err := progress.Pass(ctx, j.o.Gate); err != nil {
+			return err
 		}
+		f, err := j.compareRange(ctx, left[at])
+		if err != nil {
+			return err
+		}
+		count(left[at], f)
+		return j.st.Record(checkpoint.EventCompared, checkpoint.ComparedRecord{Range: left[at], Found: f})
 	})
 	r.Equal = err == nil && r.Found.Rows() == 0
 	return err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"bulkload/internal/base/workers"
@@ -171,7 +170,7 @@ func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o rea
 		by = now
 	}
 	var mu sync.Mutex
-	region := func(ctx context.Context, i int) (err error) {
+	err := workers.Each(ctx, o.workers, len(by.Regions), func(ctx context.Context, i int) (err error) {
 		r := &by.Regions[i]
 		j := &lossJoin{before: l.columnsOf(ctx, before, r.Start, r.End, o.now)}
 		defer func() { err = errors.Join(err, j.before.close()) }()
@@ -186,15 +185,6 @@ func (l *load) lossBy(ctx context.Context, before, now *snapshot.Snapshot, o rea
 		mu.Lock()
 		defer mu.Unlock()
 		sum.Add(&j.part)
-		return nil
-	}
-	var next atomic.Int64
-	err := workers.Run(ctx, min(o.workers, len(by.Regions)), func(ctx context.Context, _ int) error {
-		for i := int(next.Add(1)) - 1; i < len(by.Regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-			if err := region(ctx, i); err != nil {
-				return err
-			}
-		}
 		return nil
 	})
 	return sum, err

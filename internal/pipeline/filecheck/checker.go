@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/model/manifest"
@@ -87,22 +86,19 @@ func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*Dam
 	}
 	p.Events.Total("check", total)
 	var mu sync.Mutex
-	var next atomic.Int64
 	damaged = map[int]*DamagedError{}
-	err = workers.Run(ctx, atATime(files), func(ctx context.Context, _ int) error {
-		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-			if err := progress.Pass(ctx, p.Gate); err != nil {
-				return err
-			}
-			err := damagedBlock(files[i].Path, p.one(ctx, &files[i]))
-			if d, ok := errors.AsType[*DamagedError](err); ok {
-				mu.Lock()
-				damaged[i] = d
-				mu.Unlock()
-			} else if err != nil {
-				return err
-			}
+	err = workers.Each(ctx, atATime(files), len(files), func(ctx context.Context, i int) error {
+		if err := progress.Pass(ctx, p.Gate); err != nil {
+			return err
 		}
+		err := damagedBlock(files[i].Path, p.one(ctx, &files[i]))
+		d, ok := errors.AsType[*DamagedError](err)
+		if !ok {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		damaged[i] = d
 		return nil
 	})
 	return damaged, err

@@ -3,7 +3,6 @@ package rewrite
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"bulkload/internal/base/workers"
 	"bulkload/internal/model/progress"
@@ -26,17 +25,14 @@ const MarkerBytes = 24
 // MakeAll makes files, so many at a time, and reports each to events. The files are in the order of all.
 func (w *Rewriter) MakeAll(ctx context.Context, prefix string, all []Content, atOnce int, e progress.Events) ([]loader.HFile, error) {
 	files := make([]loader.HFile, len(all))
-	var next atomic.Int64
-	err := workers.Run(ctx, min(atOnce, len(all)), func(ctx context.Context, _ int) error {
-		for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
-			n := all[i]
-			f, err := w.Make(ctx, prefix, n.Family, n.Name, n.Size, n.Fill)
-			if err != nil {
-				return fmt.Errorf("write %s: %w", n.What, err)
-			}
-			files[i] = f
-			e.Hfile(progress.HFile{Name: f.Path, Family: n.Family, Region: n.Region, Rows: f.Cells, Bytes: f.Size})
+	err := workers.Each(ctx, atOnce, len(all), func(ctx context.Context, i int) error {
+		n := all[i]
+		f, err := w.Make(ctx, prefix, n.Family, n.Name, n.Size, n.Fill)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", n.What, err)
 		}
+		files[i] = f
+		e.Hfile(progress.HFile{Name: f.Path, Family: n.Family, Region: n.Region, Rows: f.Cells, Bytes: f.Size})
 		return nil
 	})
 	return files, err

@@ -95,23 +95,13 @@ func (s *Scanned) probe(ctx context.Context) error {
 // each part's number and its scan, by up to n goroutines, and closes nothing. The
 // first error ends all.
 func (s *Scanned) Each(ctx context.Context, n int, v RowView, do func(ctx context.Context, part int, sc *Scan) error) error {
-	var next atomic.Int64
-	return workers.Run(ctx, min(n, len(s.Starts)), func(ctx context.Context, _ int) error {
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= len(s.Starts) {
-				break
-			}
-			sc := s.Scan(ctx, i, v)
-			err := do(ctx, i, sc)
-			if err == nil {
-				err = sc.Err()
-			}
-			if err = errors.Join(err, sc.Close()); err != nil {
-				return err
-			}
+	return workers.Each(ctx, n, len(s.Starts), func(ctx context.Context, i int) error {
+		sc := s.Scan(ctx, i, v)
+		err := do(ctx, i, sc)
+		if err == nil {
+			err = sc.Err()
 		}
-		return nil
+		return errors.Join(err, sc.Close())
 	})
 }
 
