@@ -52,6 +52,14 @@ type Family struct {
 	Attributes, Configuration map[string]string
 }
 
+// FamilyNames are the names of the table's families, in their order.
+func (t *Table) FamilyNames() (names []string) {
+	for _, f := range t.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // Family finds a family by name.
 func (t *Table) Family(name string) (Family, bool) {
 	for _, f := range t.Families {

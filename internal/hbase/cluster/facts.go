@@ -149,11 +149,7 @@ func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Famil
 	for _, family := range families {
 		cf, ok := t.Family(family)
 		if !ok {
-			var have []string
-			for _, x := range t.Families {
-				have = append(have, x.Name)
-			}
-			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", t.Name, family, strings.Join(have, ", "), setting.Family)
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", t.Name, family, strings.Join(t.FamilyNames(), ", "), setting.Family)
 		}
 		settings, err := FamilySettings(cf)
 		if err != nil {

@@ -270,6 +270,14 @@ func (sc *Scan) Close() error {
 	return errors.Join(errs...)
 }
 
+// FamilyNames are the names of the table's families, in their order.
+func (s *Snapshot) FamilyNames() (names []string) {
+	for _, f := range s.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // Each scans all regions, several at once: do is called with each region's
 // number and its scan, by up to n goroutines, and closes nothing. The regions
 // begin in order. The first error ends all.

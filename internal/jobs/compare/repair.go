@@ -99,9 +99,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 			}
 		}
 	} else {
-		for _, f := range p.st.Plan.Families {
-			families = append(families, f.Name)
-		}
+		families = spec.FamilyNames(p.st.Plan.Families)
 	}
 	if p.facts, err = cluster.TableFacts(ctx, p.env, p.c, table, families...); err != nil {
 		return err

@@ -28,14 +28,11 @@ func (o *opened) result() result.ComparedSide {
 }
 
 // families are those that the side has.
-func (o *opened) families() (names []string) {
+func (o *opened) families() []string {
 	if o.scan != nil {
 		return o.scan.Families
 	}
-	for _, f := range o.snap.Families {
-		names = append(names, f.Name)
-	}
-	return names
+	return o.snap.FamilyNames()
 }
 
 // bytes is how many the side's HFiles have, 0 if that is not known.

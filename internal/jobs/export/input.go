@@ -36,10 +36,7 @@ type Input struct {
 
 // OfSnapshot is a snapshot as an input.
 func OfSnapshot(s *snapshot.Snapshot) Input {
-	in := Input{Table: s.Table, Snapshot: s.Name, Created: s.Created, snap: s, files: 1}
-	for _, f := range s.Families {
-		in.Families = append(in.Families, f.Name)
-	}
+	in := Input{Table: s.Table, Snapshot: s.Name, Created: s.Created, Families: s.FamilyNames(), snap: s, files: 1}
 	for i := range s.Regions {
 		in.Regions = append(in.Regions, s.Regions[i].Encoded)
 		in.files = max(in.files, s.Regions[i].Files)

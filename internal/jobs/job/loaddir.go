@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -195,12 +196,7 @@ func (d *dirLoad) again(ctx context.Context) error {
 }
 
 // families are those of the plan.
-func (d *dirLoad) families() (names []string) {
-	for _, f := range d.st.Plan.Families {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func (d *dirLoad) families() []string { return spec.FamilyNames(d.st.Plan.Families) }
 
 // familiesOf are those of files.
 func familiesOf(files []manifest.File) (families []string) {

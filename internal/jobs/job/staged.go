@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/upload"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -49,11 +50,7 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
 		return err
 	}
-	var families []string
-	for _, f := range s.Facts.Families {
-		families = append(families, f.Name)
-	}
-	facts, err := cluster.TableFacts(ctx, s.Env, s.Cluster, s.Facts.Name.String(), families...)
+	facts, err := cluster.TableFacts(ctx, s.Env, s.Cluster, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families)...)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate
 		splits = facts.Splits
 	case old != nil && errors.Is(err, loader.ErrTableNotFound):
 		facts = &cluster.Facts{Table: old}
-		facts.Families, err = cluster.FamiliesOf(env, old, familyNames(s)...)
+		facts.Families, err = cluster.FamiliesOf(env, old, s.FamilyNames()...)
 		switch _, salted := newkeys.SaltSplits(q.key); {
 		case err != nil || regions > 0:
 		case q.Splits == nil && !salted && !d.Whole:

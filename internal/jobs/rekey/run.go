@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/newkeys"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
@@ -236,11 +237,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 			return err
 		}
 	} else {
-		var families []string
-		for _, f := range p.Families {
-			families = append(families, f.Name)
-		}
-		if j.facts, err = cluster.TableFacts(ctx, j.env, j.c, p.Table, families...); err != nil {
+		if j.facts, err = cluster.TableFacts(ctx, j.env, j.c, p.Table, spec.FamilyNames(p.Families)...); err != nil {
 			return err
 		}
 	}

@@ -52,15 +52,8 @@ func (q *resolved) tables(ctx context.Context, env *cluster.Env, c *loader.Clust
 	if _, err := table.Settle(ctx, c, q.To); err != nil { // one that is not enabled is refused when it is asked for its facts
 		return nil, nil, cluster.Failure(err)
 	}
-	facts, err := cluster.TableFacts(ctx, env, c, q.To.String(), familyNames(s)...)
+	facts, err := cluster.TableFacts(ctx, env, c, q.To.String(), s.FamilyNames()...)
 	return old, facts, err
-}
-
-func familyNames(s *snapshot.Snapshot) (names []string) {
-	for _, f := range s.Families {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // splits are those of a table that is made.

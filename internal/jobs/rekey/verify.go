@@ -56,13 +56,12 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 // scan sums up the rows of the table.
 func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 	req := loader.ScanRequest{Table: j.req.To, Versions: 1}
-	var families []string
 	for _, f := range j.facts.Table.Families {
-		families, req.Versions = append(families, f.Name), max(req.Versions, uint32(f.Versions))
+		req.Versions = max(req.Versions, uint32(f.Versions))
 	}
 	if c := j.req.chosen; j.req.further() { // there are other cells, of the passes before
 		req.MinTime, req.MaxTime = c.Since, c.Until
-		whole, single := c.Of(families)
+		whole, single := c.Of(j.facts.Table.FamilyNames())
 		req.Families = whole
 		for _, x := range single {
 			req.Columns = append(req.Columns, loader.Column{Family: x.Family, Qualifier: x.Qualifier})

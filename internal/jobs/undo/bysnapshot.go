@@ -152,11 +152,7 @@ func (r *restore) free(ctx context.Context) error {
 		return fail.Errorf(fail.Check, "table %s is %s: enable it first", r.table, now.State)
 	}
 	if r.u.o.Verify == "range" && r.stamp != 0 && r.inPlace() {
-		var families []string
-		for _, f := range now.Families {
-			families = append(families, f.Name)
-		}
-		if err := r.u.c.MayRead(ctx, r.table, families...); err != nil {
+		if err := r.u.c.MayRead(ctx, r.table, now.FamilyNames()...); err != nil {
 			return cluster.Failure(err)
 		}
 	}

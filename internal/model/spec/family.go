@@ -36,6 +36,14 @@ func DefaultFamilies(names []string) []Family {
 	return families
 }
 
+// FamilyNames are the names of families, in their order.
+func FamilyNames(families []Family) (names []string) {
+	for _, f := range families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // ApplyTo puts the spec's own settings of the family over the table's.
 func (s Spec) ApplyTo(f Family) (Family, error) {
 	var errs []error

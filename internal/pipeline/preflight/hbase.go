@@ -193,11 +193,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	const name = "family"
 	cf, ok := t.Family(wanted)
 	if !ok {
-		var have []string
-		for _, x := range t.Families {
-			have = append(have, x.Name)
-		}
-		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (families: %s)", t.Name, wanted, strings.Join(have, ", "))
+		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (families: %s)", t.Name, wanted, strings.Join(t.FamilyNames(), ", "))
 	}
 	family, err := cluster.FamilySettings(cf)
 	if err != nil {

@@ -171,7 +171,7 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	}
 	_, parsed, err := f.parser.columns()
 	if err == nil {
-		_, err = columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed, f.Choice)
+		_, err = columnsOf(r.snap.Table, r.snap.FamilyNames(), columns, parsed, f.Choice)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	cols, err := columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed, f.Choice)
+	cols, err := columnsOf(r.snap.Table, r.snap.FamilyNames(), columns, parsed, f.Choice)
 	if err != nil {
 		return nil, err
 	}
@@ -197,11 +197,4 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 		return nil, err
 	}
 	return newRows(sc, f.Choice.Versions, cols, parser, columns), nil
-}
-
-func familyNames(s *snapshot.Snapshot) (names []string) {
-	for _, f := range s.Families {
-		names = append(names, f.Name)
-	}
-	return names
 }

@@ -62,9 +62,7 @@ func openScan(ctx context.Context, env *cluster.Env, table loader.TableName, b *
 	case t.State != loader.Enabled:
 		return nil, fail.Errorf(fail.Input, "table %s is %s: region servers have none of its rows", table, t.State)
 	}
-	for _, f := range t.Families {
-		s.Families = append(s.Families, f.Name)
-	}
+	s.Families = t.FamilyNames()
 	if b != nil {
 		s.Bounds = *b
 		if t.StateTime != s.State {

@@ -132,7 +132,7 @@ func (s *Source) families() []string {
 	if s.Scanned != nil {
 		return s.Scanned.Families
 	}
-	return familyNames(s.Snapshot)
+	return s.Snapshot.FamilyNames()
 }
 
 // Splits are the rows at which regions after the first begin.
