@@ -19,6 +19,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/estimate"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
@@ -96,10 +97,7 @@ func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOp
 	if err != nil {
 		return nil, fmt.Errorf("find split points: %w", err)
 	}
-	for _, p := range e.Splits {
-		points = append(points, p)
-	}
-	return points, nil
+	return rowkey.Rows(e.Splits), nil
 }
 
 // drop drops an old table in whose place a new one was loaded.

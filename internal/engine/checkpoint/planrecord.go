@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
@@ -179,12 +180,8 @@ func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*cells.Plan, 
 	if p.Empty != emptyByFile {
 		w.Empty = p.Empty
 	}
-	splits := make([][]byte, len(p.Splits))
-	for i, k := range p.Splits {
-		splits[i] = k
-	}
 	var err error
-	if w.Ranges, err = partition.New(splits); err != nil {
+	if w.Ranges, err = partition.New(rowkey.Rows(p.Splits)); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
 	if w.Key, err = keygen.Parse(p.Key); err != nil {

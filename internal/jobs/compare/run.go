@@ -174,9 +174,7 @@ func (j *run) divide(ctx context.Context) error {
 		if err != nil {
 			return fail.With(fail.HDFS, err)
 		}
-		for _, row := range cuts {
-			now.Cuts = append(now.Cuts, row)
-		}
+		now.Cuts = append(now.Cuts, rowkey.Keys(cuts)...)
 		if err := removeLists(j.dir); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
@@ -184,11 +182,7 @@ func (j *run) divide(ctx context.Context) error {
 			return err
 		}
 	}
-	var cuts [][]byte
-	for _, row := range now.Cuts {
-		cuts = append(cuts, row)
-	}
-	j.ranges = within(cuts, j.req.Choice.Ranges)
+	j.ranges = within(rowkey.Rows(now.Cuts), j.req.Choice.Ranges)
 	return nil
 }
 

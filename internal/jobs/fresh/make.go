@@ -140,10 +140,7 @@ func (m *maker) begin(ctx context.Context, splits [][]byte) error {
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	r := checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: []rowkey.Key{}}
-	for _, s := range splits {
-		r.Splits = append(r.Splits, s)
-	}
+	r := checkpoint.FreshRecord{Table: m.New.String(), From: m.Old.String(), Splits: append([]rowkey.Key{}, rowkey.Keys(splits)...)}
 	if r.Old, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
 		return err
 	}
@@ -156,11 +153,7 @@ func (m *maker) adopt(ctx context.Context) error {
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	var splits [][]byte
-	for _, s := range m.st.Fresh.Splits {
-		splits = append(splits, s)
-	}
-	if err := table.Same(ctx, m.c, like.Spec(m.New, splits)); errors.Is(err, table.ErrDiffers) {
+	if err := table.Same(ctx, m.c, like.Spec(m.New, rowkey.Rows(m.st.Fresh.Splits))); errors.Is(err, table.ErrDiffers) {
 		return errors.Join(m.foreign(), err)
 	} else if err != nil {
 		return cluster.Failure(err)

@@ -142,11 +142,8 @@ func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error
 // plan is what is to be recorded before anything is done, with the staging directory of local files or of delete markers: that of
 // an earlier attempt if there is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
-	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: []rowkey.Key{},
+	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
 		Inputs: []checkpoint.InputRecord{{Input: d.given, Place: cluster.Place(d.at), Size: totalBytes(d.files)}}}
-	for _, split := range d.facts.Splits {
-		p.Splits = append(p.Splits, rowkey.Key(split))
-	}
 	if d.st.Log != nil {
 		if p.Made, err = d.tableRecord(ctx, d.facts); err != nil {
 			return nil, staged, err

@@ -116,9 +116,7 @@ func (j *run) plan(ctx context.Context) error {
 	}
 	now.Modulus, now.Timestamp = j.work.Modulus, j.work.Timestamp
 	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
-	for _, split := range j.facts.Splits {
-		now.Splits = append(now.Splits, rowkey.Key(split))
-	}
+	now.Splits = rowkey.Keys(j.facts.Splits)
 	if err := freshTimestamp(ctx, j.c, &now, j.o); err != nil {
 		return err
 	}

@@ -58,10 +58,7 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 	s.Report(j.o.Events.Warn)
 	j.o.Events.Note("table is read by scans: its rows are not from one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
 	r.Snapshot, r.Created = "", 0
-	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State}
-	for _, start := range s.Scanned.Starts {
-		r.Scan.Starts = append(r.Scan.Starts, rowkey.Key(start))
-	}
+	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State, Starts: rowkey.Keys(s.Scanned.Starts)}
 	if err := j.st.Record(checkpoint.EventReadSnapshot, r); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
@@ -87,10 +84,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 	case ok && r.Scan == nil && scan && j.st.History.Plan != nil:
 		return r, o, began(input, "its files", "files")
 	case ok && r.Scan != nil:
-		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State}
-		for _, start := range r.Scan.Starts {
-			o.Bounds.Starts = append(o.Bounds.Starts, start)
-		}
+		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State, Starts: rowkey.Rows(r.Scan.Starts)}
 		return r, o, nil
 	case ok && scan: // that of an attempt that came to no plan
 		if err := j.c.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {

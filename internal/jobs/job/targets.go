@@ -106,10 +106,7 @@ func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (
 		if r.Made, err = j.tableRecord(ctx, t.facts); err != nil {
 			return err
 		}
-		r.Modulus, r.Splits = t.plan.Modulus, []rowkey.Key{}
-		for _, split := range t.facts.Splits {
-			r.Splits = append(r.Splits, rowkey.Key(split))
-		}
+		r.Modulus, r.Splits = t.plan.Modulus, append([]rowkey.Key{}, rowkey.Keys(t.facts.Splits)...)
 	}
 	return nil
 }

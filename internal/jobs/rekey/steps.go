@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/newkeys"
 	"bulkload/internal/pipeline/upload"
+	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 )
@@ -43,11 +44,7 @@ func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, n
 
 // planned is the build's plan as the journal has it.
 func (j *run) planned() (*newkeys.Plan, error) {
-	var splits [][]byte
-	for _, s := range j.st.Plan.Splits {
-		splits = append(splits, s)
-	}
-	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, splits, j.now())
+	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, rowkey.Rows(j.st.Plan.Splits), j.now())
 	if err == nil {
 		p.Near = j.facts.Near
 	}

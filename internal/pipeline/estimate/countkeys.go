@@ -129,10 +129,7 @@ func (e *Estimate) tell(plan *cells.Plan, t *tally) {
 	if t.rows > 0 {
 		e.KeyLength = Lengths{Min: t.minKey, Max: t.maxKey, Mean: t.keyBytes / t.rows}
 	}
-	e.Splits = make([]rowkey.Key, 0, plan.Ranges.Len()-1)
-	for _, s := range plan.Ranges.Splits() {
-		e.Splits = append(e.Splits, s)
-	}
+	e.Splits = append([]rowkey.Key{}, rowkey.Keys(plan.Ranges.Splits())...)
 	for i, r := range t.regions {
 		e.Regions = append(e.Regions, RegionEstimate{Start: plan.Ranges.Start(i), End: plan.Ranges.End(i),
 			Rows: int64(math.Round(r.rows)), Share: r.rows / max(t.rows, 1), seen: r.seen})

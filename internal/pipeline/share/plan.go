@@ -62,10 +62,7 @@ type PlanTable struct {
 
 // planTable is a table of a plan.
 func planTable(shape build.Shape) PlanTable {
-	t := PlanTable{Families: shape.Families}
-	for _, point := range shape.Splits {
-		t.Points = append(t.Points, point)
-	}
+	t := PlanTable{Families: shape.Families, Points: rowkey.Keys(shape.Splits)}
 	if shape.Near != nil {
 		for _, start := range append([]rowkey.Key{nil}, t.Points...) {
 			t.Servers = append(t.Servers, shape.Near(start))
@@ -76,10 +73,7 @@ func planTable(shape build.Shape) PlanTable {
 
 // shape is what a build needs of the table.
 func (t PlanTable) shape() build.Shape {
-	shape := build.Shape{Families: t.Families}
-	for _, point := range t.Points {
-		shape.Splits = append(shape.Splits, point)
-	}
+	shape := build.Shape{Families: t.Families, Splits: rowkey.Rows(t.Points)}
 	if len(t.Servers) == len(t.Points)+1 {
 		shape.Near = func(row []byte) string {
 			return t.Servers[sort.Search(len(t.Points), func(i int) bool { return bytes.Compare(t.Points[i], row) > 0 })]

@@ -64,16 +64,13 @@ func (f *Files) hasRows(r region) bool {
 
 // cutsOf are the rows before which region i is cut: those of a plan, else those of
 // its largest file.
-func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) (cuts []rowkey.Key, err error) {
+func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) ([]rowkey.Key, error) {
 	if f.held != nil {
 		return f.cuts[i], nil
 	}
 	most := cmp.Or(f.PartBytes, partBytes)
 	rows, err := snap.Cuts(ctx, i, int((snap.Regions[i].Bytes+most-1)/most))
-	for _, row := range rows {
-		cuts = append(cuts, row)
-	}
-	return cuts, err
+	return rowkey.Keys(rows), err
 }
 
 // Part is the rows of a region from Start on and before Stop, nil: from its first or to its last.

@@ -31,3 +31,19 @@ func (k *Key) UnmarshalText(text []byte) error {
 
 // oldEscapes are the escapes of every version.
 var oldEscapes = regexp.MustCompile(`\\(?:\\|,|x[0-9A-Fa-f]{2})`)
+
+// Keys are rows as keys, nil if there are none.
+func Keys(rows [][]byte) (keys []Key) {
+	for _, row := range rows {
+		keys = append(keys, row)
+	}
+	return keys
+}
+
+// Rows are keys as rows, nil if there are none.
+func Rows(keys []Key) (rows [][]byte) {
+	for _, key := range keys {
+		rows = append(rows, key)
+	}
+	return rows
+}
