@@ -151,14 +151,11 @@ func (d *ReduceDone) streamed() []*build.Streamed {
 
 func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }
 
-// writeDone writes a description, with the directory that it is in.
+// writeDone writes a description, with the directory that it is in if that is missing.
 func writeDone(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) error {
 	b, err := share.Seal(v, sum)
 	if err != nil {
 		return err
-	}
-	if err := fsys.MkdirAll(ctx, path.Dir(name), 0o755); err != nil {
-		return fail.With(fail.HDFS, err)
 	}
 	return fail.With(fail.HDFS, share.WriteOnce(ctx, fsys, name, b))
 }

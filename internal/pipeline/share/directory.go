@@ -55,7 +55,7 @@ func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 			continue
 		}
 		s := &Share{file: e.Name()}
-		if err := readSealed(ctx, d.fs, d.path(e.Name()), s, &s.Checksum); err != nil {
+		if err := ReadSealed(ctx, d.fs, d.path(e.Name()), s, &s.Checksum); err != nil {
 			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w (remove it, and build the share again)", d.path(e.Name()), err))
 		}
 		if s.Plan != p.Checksum || s.Schema != 1 {
@@ -65,7 +65,7 @@ func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 		n, _ := strconv.Atoi(m[2])
 		attempt, _ := strconv.Atoi(m[3])
 		want := Of{k, n}
-		if (Of{s.Share, s.Shares}) != want || k < 1 || k > n || p.part(k, n) != (build.Part{From: s.From, To: s.To}) || !strings.HasPrefix(s.Chunks, want.name("share")+".") || strings.Contains(s.Chunks, "/") {
+		if (Of{s.Share, s.Shares}) != want || k < 1 || k > n || p.Part(want) != (build.Part{From: s.From, To: s.To}) || !strings.HasPrefix(s.Chunks, want.name("share")+".") || strings.Contains(s.Chunks, "/") {
 			return nil, fail.Errorf(fail.Input, "%s does not describe share %s of this plan", d.path(e.Name()), want)
 		}
 		a.shares = append(a.shares, found{s, attempt})

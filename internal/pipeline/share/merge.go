@@ -99,7 +99,7 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 		sums.RowSum.Add(s.RowSum)
 	}
 	sums.Sums = []build.SplitSums{all}
-	if _, err := seal(&sums, &sums.Sum); err != nil {
+	if _, err := Seal(&sums, &sums.Sum); err != nil {
 		return err
 	}
 	m.rows = sums.Sum
@@ -219,11 +219,11 @@ func (m *merge) write(ctx context.Context) (*Merged, error) {
 		return nil, err
 	}
 	d := &Merged{Schema: 1, Plan: m.plan.Checksum, Rows: m.rows, Merge: m.of.K, Merges: m.of.N, From: from, To: to, Written: *written[0], Tables: written[1:]}
-	b, err := seal(d, &d.Checksum)
+	b, err := Seal(d, &d.Checksum)
 	if err != nil {
 		return nil, err
 	}
-	err = writeOnce(ctx, m.out.fs, m.out.path(path.Join(mergeDir, m.of.name("merge")+".json")), b)
+	err = WriteOnce(ctx, m.out.fs, m.out.path(path.Join(mergeDir, m.of.name("merge")+".json")), b)
 	if errors.Is(err, fs.ErrExist) {
 		m.w.Events.Note("another attempt has merged these regions meanwhile", "merge", m.of.String())
 		return m.read(ctx, m.of)
@@ -269,7 +269,7 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 			return nil, err
 		}
 		// The last of several merges may be two; what they write is the same.
-		if err := writeOnce(ctx, m.out.fs, path.Join(t.Out.Dir, manifest.FileName), b); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := WriteOnce(ctx, m.out.fs, path.Join(t.Out.Dir, manifest.FileName), b); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fail.With(fail.HDFS, err)
 		}
 		if err := m.out.fs.RemoveAll(ctx, path.Join(t.Out.Dir, build.WritingDir)); err != nil {

@@ -32,7 +32,7 @@ func (d *Merged) written() []*build.Written { return append([]*build.Written{&d.
 func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
 	d := &Merged{}
 	file := m.out.path(path.Join(mergeDir, name))
-	if err := readSealed(ctx, m.out.fs, file, d, &d.Checksum); err != nil {
+	if err := ReadSealed(ctx, m.out.fs, file, d, &d.Checksum); err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", file, err))
 	}
 	switch {

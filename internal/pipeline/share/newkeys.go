@@ -155,7 +155,7 @@ func MergedFiles(ctx context.Context, fsys hdfsio.FS, dir, plan string) (*manife
 		if path.Ext(e.Name()) != ".json" {
 			continue
 		}
-		if err := readSealed(ctx, fsys, path.Join(dir, mergeDir, e.Name()), d, &d.Checksum); err != nil {
+		if err := ReadSealed(ctx, fsys, path.Join(dir, mergeDir, e.Name()), d, &d.Checksum); err != nil {
 			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", e.Name(), err))
 		}
 		if d.Plan != plan {

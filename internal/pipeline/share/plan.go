@@ -193,12 +193,12 @@ func plan(ctx context.Context, files build.Files, s spec.Job, shapes []build.Sha
 	if err := build.Recheck(ctx, in.Source); err != nil {
 		return nil, err
 	}
-	b, err := seal(p, &p.Checksum)
+	b, err := Seal(p, &p.Checksum)
 	if err != nil {
 		return nil, err
 	}
 	var again Plan
-	if err := unseal(b, &again, &again.Checksum); err != nil || !reflect.DeepEqual(again.Job, p.Job) {
+	if err := Unseal(b, &again, &again.Checksum); err != nil || !reflect.DeepEqual(again.Job, p.Job) {
 		return nil, fail.Errorf(fail.Config, "the job has texts that a plan cannot hold, such as bytes that are not UTF-8: write them with escapes (%v)", err)
 	}
 	return p, nil
@@ -252,11 +252,11 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan
 	if err != nil {
 		return nil, err
 	}
-	b, err := seal(p, &p.Checksum)
+	b, err := Seal(p, &p.Checksum)
 	if err != nil {
 		return nil, err
 	}
-	err = writeOnce(ctx, fsys, file, b)
+	err = WriteOnce(ctx, fsys, file, b)
 	if !errors.Is(err, fs.ErrExist) {
 		return p, fail.With(fail.HDFS, err)
 	}
@@ -272,7 +272,7 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan
 	for i := range min(len(same.Tables), len(p.Tables)) {
 		same.Tables[i].Servers = p.Tables[i].Servers
 	}
-	was, err := seal(&same, &same.Checksum)
+	was, err := Seal(&same, &same.Checksum)
 	if err != nil || !bytes.Equal(was, b) {
 		return nil, fail.Errorf(fail.Config, "%s is there already, and is the plan of another job, or of inputs as they were: name another file, or remove it and what its shares have left", name)
 	}
@@ -286,7 +286,7 @@ func Read(ctx context.Context, files build.Files, name string) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	err = readSealed(ctx, fsys, file, p, &p.Checksum)
+	err = ReadSealed(ctx, fsys, file, p, &p.Checksum)
 	if err == nil && p.Schema != 1 {
 		err = fmt.Errorf("schema %d is not known to this version", p.Schema)
 	}
@@ -326,8 +326,8 @@ func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
 	return nil
 }
 
-// splits are those of the input.
-func (p *Plan) splits() []source.Split {
+// Splits implements [build.Places].
+func (p *Plan) Splits() []source.Split {
 	all := make([]source.Split, len(p.Parts))
 	for i, s := range p.Parts {
 		all[i] = source.Split{File: int(s[0]), Start: s[1], End: s[2], RowGroup: int(s[3])}
@@ -335,9 +335,9 @@ func (p *Plan) splits() []source.Split {
 	return all
 }
 
-// part is share k of n, from 1: splits that follow each other, with about as many bytes as those of every other share. A share may
+// Part is a share's splits: those that follow each other, with about as many bytes as those of every other share. A share may
 // have none.
-func (p *Plan) part(k, n int) build.Part {
+func (p *Plan) Part(of Of) build.Part {
 	var ends []int64
 	total := int64(0)
 	rows := map[int64]int64{} // by file, where splits are rows
@@ -354,7 +354,7 @@ func (p *Plan) part(k, n int) build.Part {
 		}
 		ends = append(ends, total)
 	}
-	return build.Part{From: cut(ends, k-1, n), To: cut(ends, k, n)}
+	return build.Part{From: cut(ends, of.K-1, of.N), To: cut(ends, of.K, of.N)}
 }
 
 // cut is how many of a list, whose bytes are summed up in ends, belong to the first k of n parts.
@@ -372,9 +372,6 @@ func cut(ends []int64, k, n int) int {
 	}
 	return i
 }
-
-// Splits implements [build.Places].
-func (p *Plan) Splits() []source.Split { return p.splits() }
 
 // Place implements [build.Places].
 func (p *Plan) Place(split int, offset int64) string {

@@ -18,8 +18,8 @@ import (
 // mostDescription bounds the files that are read as a whole, in bytes.
 const mostDescription = 1 << 30
 
-// seal gives the text of a value with its checksum in it, which sum points to.
-func seal(v any, sum *string) ([]byte, error) {
+// Seal gives the text of a value with its checksum in it, which sum points to.
+func Seal(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -30,8 +30,8 @@ func seal(v any, sum *string) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// unseal reads what seal gave. What was changed since is refused, and so is a field that is not known.
-func unseal(b []byte, v any, sum *string) error {
+// Unseal reads what [Seal] gave. What was changed since, and a field that is not known, are refused.
+func Unseal(b []byte, v any, sum *string) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -41,7 +41,7 @@ func unseal(b []byte, v any, sum *string) error {
 		return errors.New("something follows it")
 	}
 	has := *sum
-	if _, err := seal(v, sum); err != nil {
+	if _, err := Seal(v, sum); err != nil {
 		return err
 	}
 	if *sum != has {
@@ -50,7 +50,8 @@ func unseal(b []byte, v any, sum *string) error {
 	return nil
 }
 
-func readSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) (err error) {
+// ReadSealed reads a file of [Seal].
+func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) (err error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return err
@@ -60,11 +61,11 @@ func readSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *st
 	if err != nil {
 		return err
 	}
-	return unseal(b, v, sum)
+	return Unseal(b, v, sum)
 }
 
-// writeOnce makes a file that has its name only when it is complete, and its directory. One of that name that is there stays: fs.ErrExist.
-func writeOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
+// WriteOnce makes a file that has its name only when it is complete, and its directory. One of that name that is there stays: fs.ErrExist.
+func WriteOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
 	if err := fsys.MkdirAll(ctx, path.Dir(name), 0o755); err != nil {
 		return err
 	}

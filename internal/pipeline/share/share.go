@@ -102,7 +102,7 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	part := p.part(of.K, of.N)
+	part := p.Part(of)
 	begin(w.Events, in, plans[0], p, dir, "read", "sort", "write")
 	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Filtered: in.Filtered, Checks: in.Checks(), Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()
 	s = &Share{Schema: 1, Plan: p.Checksum, Share: of.K, Shares: of.N, From: part.From, To: part.To, ChunkSize: chunkSize(int64(o.Memory), of.N)}
@@ -125,11 +125,11 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 		read.RejectFile = f.Path()
 	}
 	s.PartRead, s.Bytes, s.file = *read, sink.bytes, stem+".json"
-	b, err := seal(s, &s.Checksum)
+	b, err := Seal(s, &s.Checksum)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeOnce(ctx, fsys, d.path(s.file), b); err != nil {
+	if err := WriteOnce(ctx, fsys, d.path(s.file), b); err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}
 	return s, d.supersede(ctx, before.of(of.K), w.Events)

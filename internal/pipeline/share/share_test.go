@@ -41,7 +41,7 @@ func TestPartsCoverTheInput(t *testing.T) {
 		for n := 1; n < 12; n++ {
 			next := 0
 			for k := 1; k <= n; k++ {
-				part := p.part(k, n)
+				part := p.Part(Of{k, n})
 				if part.From != next || part.To < part.From {
 					t.Fatalf("%d splits, share %d of %d: %+v behind %d", splits, k, n, part, next)
 				}
@@ -68,19 +68,19 @@ func TestSealed(t *testing.T) {
 		Checksum string
 	}
 	v := small{A: 7}
-	b, err := seal(&v, &v.Checksum)
+	b, err := Seal(&v, &v.Checksum)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var back small
-	if err := unseal(b, &back, &back.Checksum); err != nil || back != v {
+	if err := Unseal(b, &back, &back.Checksum); err != nil || back != v {
 		t.Fatalf("%v %v", back, err)
 	}
 	for _, text := range []string{
 		strings.Replace(string(b), "7", "8", 1), strings.Replace(string(b), `"A"`, `"B": 1, "A"`, 1), string(b) + "{}", string(b[:len(b)/2]), "",
 	} {
 		var back small
-		if err := unseal([]byte(text), &back, &back.Checksum); err == nil {
+		if err := Unseal([]byte(text), &back, &back.Checksum); err == nil {
 			t.Errorf("%s is read", fmt.Sprintf("%.60s", text))
 		}
 	}
