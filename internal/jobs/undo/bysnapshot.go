@@ -11,7 +11,6 @@ import (
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/snapshot"
-	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/loader"
@@ -189,7 +188,7 @@ func loads(s *checkpoint.State, table string) bool {
 }
 
 // predict says what is seen again and what is lost, by a snapshot of the table as it is, and refuses what others would lose.
-func (r *restore) predict(ctx context.Context) (err error) {
+func (r *restore) predict(ctx context.Context) error {
 	if err := r.suits(ctx); err != nil {
 		return err
 	}
@@ -197,34 +196,13 @@ func (r *restore) predict(ctx context.Context) (err error) {
 		return err
 	}
 	r.u.o.Events.Phase("snapshot")
-	src, end, err := r.presentSource(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	if err := r.lookAt(ctx, src.Snapshot); err != nil {
-		return err
-	}
-	r.seen = src.Snapshot
-	return r.judge()
-}
-
-// presentSource opens a snapshot of the table as it is, and gives what deletes it.
-func (r *restore) presentSource(ctx context.Context) (src *tablesource.Source, end func() error, err error) {
-	if r.u.o.DryRun {
-		src, err = tablesource.Open(ctx, r.u.env, tablesource.Ref{Table: r.table}, tablesource.Options{FilesOnly: true})
-		return src, func() error { return src.Close(ctx) }, err
-	}
-	src, err = job.OpenSnapshot(ctx, r.u.env, r.u.st, r.table, r.presentPlace())
-	end = func() error {
-		ctx, cancel := cleanup.Context(ctx)
-		defer cancel()
-		return fail.With(fail.Load, r.u.st.DropSnapshots(ctx, r.u.c, r.presentPlace()))
-	}
-	if err != nil {
-		err = errors.Join(err, end())
-	}
-	return src, end, err
+	return r.withPresent(ctx, func(src *tablesource.Source) error {
+		if err := r.lookAt(ctx, src.Snapshot); err != nil {
+			return err
+		}
+		r.seen = src.Snapshot
+		return r.judge()
+	})
 }
 
 // open opens the snapshot from before the load.

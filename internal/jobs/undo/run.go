@@ -160,7 +160,9 @@ func (u *undo) predict(ctx context.Context) error {
 		return nil // as it was when the undo began
 	}
 	for _, t := range u.tables {
-		if err := t.predict(ctx); err != nil {
+		u.o.Events.Phase("snapshot")
+		var err error
+		if t.result.Survey, err = t.present(ctx); err != nil {
 			return err
 		}
 	}

@@ -44,18 +44,6 @@ func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r},
 // own is what the undo has of the table.
 func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
 
-// predict surveys a snapshot that is taken for it, and deletes it again.
-func (t *target) predict(ctx context.Context) (err error) {
-	t.u.o.Events.Phase("snapshot")
-	src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, src.Close(ctx)) }()
-	t.result.Survey, err = t.look(ctx, src)
-	return err
-}
-
 // snapshotOf opens the one that the undo has of the table, and takes it if it is not there.
 func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
 	return job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, checkpoint.PlaceUndone(t.number))
@@ -73,13 +61,26 @@ func (t *target) presentPlace() string { return "undo of " + t.table.String() }
 
 // present surveys the table as it is now.
 func (t *target) present(ctx context.Context) (s *result.Survey, err error) {
+	err = t.withPresent(ctx, func(src *tablesource.Source) (err error) { s, err = t.look(ctx, src); return err })
+	return s, err
+}
+
+// withPresent takes a snapshot of the table as it is now, which is deleted when do has read it.
+func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Source) error) error {
+	if t.u.o.DryRun {
+		src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(src), src.Close(ctx))
+	}
 	src, err := job.OpenSnapshot(ctx, t.u.env, t.u.st, t.table, t.presentPlace())
 	if err == nil {
-		s, err = t.look(ctx, src)
+		err = do(src)
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return s, errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
+	return errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
 }
 
 // stage is the directory of the files with markers.
