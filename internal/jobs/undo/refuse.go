@@ -46,6 +46,17 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 	return all
 }
 
+// refuse puts the reasons against an undo into its result, and gives them as one error; nil: there are none.
+func refuse(r *result.Undo, all []setting.Text) error {
+	r.Refused = nil
+	var errs []error
+	for _, why := range all {
+		r.Refused = append(r.Refused, why.String())
+		errs = append(errs, setting.Errorf("%s", why))
+	}
+	return errors.Join(errs...)
+}
+
 // keeps reports whether a family keeps what is seen again in whichever files a compaction puts together: it has a version for
 // that, one for the load, and one for each other timestamp that was undone.
 func keeps(f result.SurveyFamily, others int) bool { return f.Versions >= 2+others && f.Deletes == 0 }
@@ -139,18 +150,14 @@ func (r *restore) judge() error {
 	if s.InBefore > 0 {
 		return fail.Errorf(fail.Check, "snapshot %s has %s of the load: it was not taken before it", r.from.Snapshot, setting.Count(s.InBefore, "cell"))
 	}
-	r.result.Refused = nil
-	if !r.inPlace() || r.from.Discard {
-		return nil
+	var loss []setting.Text
+	if r.inPlace() && !r.from.Discard {
+		loss = r.lossOf(s)
 	}
-	var errs []error
-	for _, why := range r.lossOf(s) {
-		r.result.Refused = append(r.result.Refused, why.String())
-		errs = append(errs, setting.Errorf("%s", why))
-	}
-	if len(errs) == 0 {
+	refused := refuse(r.result, loss)
+	if refused == nil {
 		return nil
 	}
 	return fail.With(fail.Check, setting.Errorf("snapshot %s is not restored, and nothing was changed: %w (%s restores it nevertheless; %s makes a new table of it)",
-		r.from.Snapshot, errors.Join(errs...), setting.DiscardWrites, setting.Into))
+		r.from.Snapshot, refused, setting.DiscardWrites, setting.Into))
 }

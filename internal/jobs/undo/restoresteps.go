@@ -170,10 +170,9 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 	u.o.Events.Phase("verify")
 	r.result.Verify = u.o.Verify
 	if u.o.Verify == "range" && r.stamp != 0 {
-		left := int64(0)
-		req := loader.ScanRequest{Table: r.into, MinTime: r.stamp, MaxTime: r.stamp + 1, KeysOnly: true}
-		if err := u.c.Scan(ctx, req, func(loader.Row) error { left++; return nil }); err != nil {
-			return cluster.Failure(err)
+		left, err := r.left(ctx, r.into)
+		if err != nil {
+			return err
 		}
 		if left > 0 {
 			return r.notRestored("%s have cells of timestamp %d", setting.Count(left, "row"), r.stamp)

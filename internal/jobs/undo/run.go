@@ -189,21 +189,20 @@ func (u *undo) countUndone(ctx context.Context) error {
 
 // judge refuses what markers would lose, of all tables together.
 func (u *undo) judge(ctx context.Context) error {
-	var errs []error
-	u.result.Refused = nil
+	var all []setting.Text
 	for _, t := range u.tables {
 		for _, why := range t.refusals(t.result.Survey, t.others, u.o.InsertOnly) {
 			if t.several {
 				why = setting.Textf("table %s: %s", t.table, why)
 			}
-			u.result.Refused = append(u.result.Refused, why.String())
-			errs = append(errs, setting.Errorf("%s", why))
+			all = append(all, why)
 		}
 	}
-	if len(errs) == 0 {
+	refused := refuse(u.result, all)
+	if refused == nil {
 		return nil
 	}
-	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), errors.Join(errs...), u.tables[0].wayBack(ctx)))
+	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), refused, u.tables[0].wayBack(ctx)))
 }
 
 // steps are those of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.

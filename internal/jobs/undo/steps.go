@@ -224,11 +224,9 @@ func (t *target) verify(ctx context.Context) error {
 	u := t.u
 	u.o.Events.Phase("verify")
 	t.result.Verify = u.o.Verify
-	left := int64(0)
-	req := loader.ScanRequest{Table: t.table, MinTime: t.stamp, MaxTime: t.stamp + 1, Families: t.families, KeysOnly: true}
-	err := u.c.Scan(ctx, req, func(loader.Row) error { left++; return nil })
+	left, err := t.left(ctx, t.table, t.families...)
 	if err != nil {
-		return cluster.Failure(err)
+		return err
 	}
 	if left > 0 {
 		return t.notAsPredicted(fmt.Errorf("%s still have cells of timestamp %d", setting.Count(left, "row"), t.stamp))
@@ -241,6 +239,13 @@ func (t *target) verify(ctx context.Context) error {
 		return err
 	}
 	return t.compare(t.result.Survey, now)
+}
+
+// left is how many rows of a table have cells of the load that readers see.
+func (t *target) left(ctx context.Context, table loader.TableName, families ...string) (rows int64, err error) {
+	req := loader.ScanRequest{Table: table, MinTime: t.stamp, MaxTime: t.stamp + 1, Families: families, KeysOnly: true}
+	err = t.u.c.Scan(ctx, req, func(loader.Row) error { rows++; return nil })
+	return rows, cluster.Failure(err)
 }
 
 // compare holds the table to the prediction, for readers of the newest version.
