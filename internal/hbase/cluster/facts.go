@@ -144,6 +144,21 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
+// FamilyOf is what the table says of a family that the job may not write.
+func (f *Facts) FamilyOf(name string) spec.Family {
+	for _, own := range f.Families {
+		if own.Name == name {
+			return own
+		}
+	}
+	if cf, ok := f.Table.Family(name); ok {
+		if settings, err := FamilySettings(cf); err == nil {
+			return settings
+		}
+	}
+	return spec.DefaultFamily(name)
+}
+
 // FamiliesOf are the settings of families of a table; one that cannot be loaded is refused.
 func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Family, err error) {
 	for _, family := range families {

@@ -161,7 +161,7 @@ func (p *repair) write(ctx context.Context) error {
 	}
 	p.done.Cells -= p.done.Markers
 	prefix, _ := rewrite.SplitURI(p.dir.Location.URI())
-	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, func(name string) spec.Family { return p.facts.Families[p.family([]byte(name))] }, p.st.Plan.Timestamp)
+	rw := rewrite.New(p.dir.FS, p.dir.Location.Path, p.facts.FamilyOf, p.st.Plan.Timestamp)
 	p.files, err = rw.MakeAll(ctx, prefix, all, p.workers(), p.o.Events)
 	if err != nil && ctx.Err() == nil {
 		err = fail.With(fail.HDFS, err)

@@ -16,7 +16,6 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/internal/pipeline/verify"
 	"bulkload/pkg/loader"
@@ -64,8 +63,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	}
 	e.Phase("load")
 	start := time.Now()
-	family := func(name string) spec.Family { return familyIn(facts, name) }
-	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), family, m.Timestamp)
+	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), facts.FamilyOf, m.Timestamp)
 	rw.Near, rw.Output.Policies = facts.Near, policies(facts, e)
 	rw.Output.Made = way.cuts == ""
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate

@@ -10,7 +10,6 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/replace"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -164,7 +163,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 			return done, err
 		}
 	}
-	rw := rewrite.New(st.out.FS, st.out.Dir, j.familyOf, o.Timestamp)
+	rw := rewrite.New(st.out.FS, st.out.Dir, j.facts.FamilyOf, o.Timestamp)
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, j.o.Gate
 	prefix, _ := rewrite.SplitURI(st.Location.URI())
 	files, err := s.Write(ctx, src.Snapshot, export, rw, prefix, o)
@@ -198,24 +197,6 @@ func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 		return setting.Textf("stop all writers of the table, and run the command with %s, which takes a later timestamp", setting.Restart)
 	}
 	return setting.Textf("check that the export is complete; the same command with a higher %s N or P%% continues (now %s)", setting.MaxDeletes, l)
-}
-
-// familyOf is the family's settings in the table.
-func (j *run) familyOf(name string) spec.Family { return familyIn(j.facts, name) }
-
-// familyIn is what a table says of a family that the job may not write.
-func familyIn(facts *cluster.Facts, name string) spec.Family {
-	for _, f := range facts.Families {
-		if f.Name == name {
-			return f
-		}
-	}
-	if cf, ok := facts.Table.Family(name); ok {
-		if settings, err := cluster.FamilySettings(cf); err == nil {
-			return settings
-		}
-	}
-	return spec.DefaultFamily(name)
 }
 
 // replaced sees that readers find the rows of the export and no others, and

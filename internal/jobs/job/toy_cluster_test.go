@@ -13,7 +13,6 @@ import (
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -100,7 +99,7 @@ func rowMarkers(ctx context.Context, facts *cluster.Facts, dir *staging.Dir, key
 			}})
 	}
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
-	rw := rewrite.New(dir.FS, dir.Location.Path, func(name string) spec.Family { return familyIn(facts, name) }, stamp)
+	rw := rewrite.New(dir.FS, dir.Location.Path, facts.FamilyOf, stamp)
 	return rw.MakeAll(ctx, prefix, all, 2, e)
 }
 

@@ -91,7 +91,7 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *r
 		return nil, err
 	}
 	t.u.o.Events.Phase("write")
-	rw := rewrite.New(dir.FS, dir.Location.Path, t.family, time.Now().UnixMilli())
+	rw := rewrite.New(dir.FS, dir.Location.Path, t.facts.FamilyOf, time.Now().UnixMilli())
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
 	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.u.read, others: t.others, all: t.all, number: t.u.st.Undo.Written})
 	if err != nil {

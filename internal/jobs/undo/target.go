@@ -11,7 +11,6 @@ import (
 	"bulkload/internal/jobs/job"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/tablesource"
 )
 
@@ -86,14 +85,4 @@ func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Sourc
 // stage is the directory of the files with markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
 	return staging.MakeAt(ctx, t.u.env, t.own().Staging)
-}
-
-// family is that of the table.
-func (t *target) family(name string) spec.Family {
-	for _, f := range t.facts.Families {
-		if f.Name == name {
-			return f
-		}
-	}
-	return spec.DefaultFamily(name)
 }
