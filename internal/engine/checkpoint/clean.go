@@ -149,7 +149,7 @@ func (c *cleaner) state(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table(), Status: trace.Status(), Last: trace.Last}
+	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.plan().Table, Status: trace.Status(), Last: trace.Last}
 	lock := &Lock{dir: dir, ctx: context.WithoutCancel(ctx)}
 	err = lock.try(ctx, c.shared, progress.Events{})
 	release := lock.Release

@@ -90,7 +90,7 @@ func TestTrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status() != c.status || len(got.unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.table() != "ns:t" || got.stagingDir() != "hdfs://nn/tmp/s" {
+			if got.Status() != c.status || len(got.unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.plan().Table != "ns:t" || got.plan().Staging != "hdfs://nn/tmp/s" {
 				t.Errorf("%s, %+v; want %s with %d files", got.Status(), got, c.status, c.unresolved)
 			}
 			if age := time.Since(got.Last); age < time.Hour || age > 2*time.Hour {
@@ -99,7 +99,7 @@ func TestTrace(t *testing.T) {
 		})
 	}
 	broken, err := traceOf("j", strings.NewReader("{\"seq\":1,"+plan+"}\nnonsense\n{\"seq\":2}\n"))
-	if err != nil || broken.broken == nil || !strings.Contains(broken.broken.Error(), "journal j: line 2") || broken.table() != "ns:t" {
+	if err != nil || broken.broken == nil || !strings.Contains(broken.broken.Error(), "journal j: line 2") || broken.plan().Table != "ns:t" {
 		t.Errorf("a broken journal: %v, %+v", err, broken)
 	}
 	testcheck.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm

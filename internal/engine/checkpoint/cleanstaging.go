@@ -22,11 +22,11 @@ import (
 // the job itself is removed. The error says why one is still there.
 func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
 	var errs []error
-	if trace.stagingDir() != "" { // also one that was removed: another job's may have its name
-		errs = append(errs, c.stagingAt(ctx, job, trace.stagingDir()))
+	if trace.plan().Staging != "" { // also one that was removed: another job's may have its name
+		errs = append(errs, c.stagingAt(ctx, job, trace.plan().Staging))
 	}
 	for _, r := range trace.Resources() {
-		if r.Kind == ResourceStaging && r.Name != trace.stagingDir() {
+		if r.Kind == ResourceStaging && r.Name != trace.plan().Staging {
 			errs = append(errs, c.stagingAt(ctx, job, r.Name))
 		}
 	}
@@ -123,7 +123,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	trace, err := ReadStaged(ctx, fsys, l.Path)
 	switch {
 	case err == nil:
-		left.Table, left.Status = trace.table(), trace.Status()
+		left.Table, left.Status = trace.plan().Table, trace.Status()
 	case errors.Is(err, fs.ErrNotExist):
 		trace = &Trace{} // its job was killed before it had a copy here
 	default:

@@ -41,27 +41,18 @@ func (t *Trace) Status() Status {
 	return JobAbandoned
 }
 
+// plan is the job's plan, a zero one if no record has it.
+func (t *Trace) plan() (p PlanRecord) {
+	if t.Plan != nil {
+		p = *t.Plan
+	}
+	return p
+}
+
 // ID is the digits in the name of the job's directory, empty if no plan says.
 func (t *Trace) ID() string {
-	if t.Plan == nil {
-		return ""
-	}
-	return t.Plan.Job[:min(len(t.Plan.Job), StateDigits)]
-}
-
-func (t *Trace) table() string {
-	if t.Plan == nil {
-		return ""
-	}
-	return t.Plan.Table
-}
-
-// stagingDir is the job's directory on HDFS.
-func (t *Trace) stagingDir() string {
-	if t.Plan == nil {
-		return ""
-	}
-	return t.Plan.Staging
+	id := t.plan().Job
+	return id[:min(len(id), StateDigits)]
 }
 
 // ReadTrace reads the journal in a state directory.
