@@ -51,9 +51,6 @@ func (h *History) own(r ReadSnapshotRecord) {
 		delete(h.OwnSnapshots, r.Place)
 		return
 	}
-	if h.OwnSnapshots == nil {
-		h.OwnSnapshots = map[string]ReadSnapshotRecord{}
-	}
 	h.OwnSnapshots[r.Place] = r
 }
 

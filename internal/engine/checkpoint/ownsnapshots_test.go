@@ -74,7 +74,7 @@ func TestReplacingOfEarlierVersions(t *testing.T) {
 
 // TestReadTables: a table that is scanned is known like one with a snapshot until it is over, and leaves nothing to delete.
 func TestReadTables(t *testing.T) {
-	h := &History{}
+	h := new(NewHistory())
 	h.own(ReadSnapshotRecord{Place: "hbase:a", Snapshot: "s", Created: 5})
 	h.own(ReadSnapshotRecord{Place: "hbase:b", Snapshot: "t", Created: 6})
 	h.own(ReadSnapshotRecord{Place: "hbase:b", Scan: &ScanRecord{Began: 7}}) // HDFS has denied its files

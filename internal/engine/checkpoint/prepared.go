@@ -26,9 +26,6 @@ func (h *History) prepare(token, table string) {
 		delete(h.Prepared, token)
 		return
 	}
-	if h.Prepared == nil {
-		h.Prepared = map[string]string{}
-	}
 	h.Prepared[token] = table
 }
 

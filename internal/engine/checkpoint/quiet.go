@@ -30,9 +30,6 @@ func (h *History) quiet(r QuietRecord) {
 		delete(h.Quiet, r.Table)
 		return
 	}
-	if h.Quiet == nil {
-		h.Quiet = map[string]QuietRecord{}
-	}
 	h.Quiet[r.Table] = r
 }
 

@@ -81,7 +81,8 @@ func newTableLoad() tableLoad {
 }
 
 func NewHistory() History {
-	return History{Done: build.NewDone(), tableLoad: newTableLoad(), others: map[int]tableLoad{}, takenAt: map[string]int{}}
+	return History{Done: build.NewDone(), tableLoad: newTableLoad(), others: map[int]tableLoad{}, takenAt: map[string]int{},
+		Prepared: map[string]string{}, OwnSnapshots: map[string]ReadSnapshotRecord{}, Quiet: map[string]QuietRecord{}, Clusters: map[string]result.Cluster{}}
 }
 
 // turn goes to another table: what records say of files is of that one from now on.
@@ -229,9 +230,6 @@ func (h *History) apply(r journal.Record) (err error) {
 		return err
 	case EventCluster:
 		c, err := Decode[ClusterRecord](r)
-		if h.Clusters == nil {
-			h.Clusters = map[string]result.Cluster{}
-		}
 		h.Clusters[c.Conf] = c.Result
 		return err
 	case EventEnded:
