@@ -102,8 +102,11 @@ func (i Identity) On(cluster string) Identity {
 	return i
 }
 
-// OnCluster is [identity.on] the one that is connected.
+// OnCluster is [Identity.On] the one that is connected; nil: the job needs none.
 func (i Identity) OnCluster(ctx context.Context, c *loader.Cluster) (Identity, error) {
+	if c == nil {
+		return i.On("no cluster"), nil
+	}
 	id, err := c.ID(ctx)
 	if err != nil {
 		return i, cluster.Failure(err)

@@ -90,12 +90,10 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 // compare is one comparison, as a job, and the repair that follows it; done are those before. Without a repair fixed is nil.
 func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []result.Repair) (_ *result.Comparison, fixed *result.Repair, err error) {
 	id, err := r.identity("compare", o.State.JobID)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		id, err = id.OnCluster(ctx, c)
 	}
-	if c == nil {
-		id = id.On("no cluster")
-	} else if id, err = id.OnCluster(ctx, c); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
 	st, err := checkpoint.Open(ctx, c, id, o.State, o.Events)

@@ -124,11 +124,7 @@ func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Ident
 	if err != nil {
 		return checkpoint.Identity{}, err
 	}
-	id := checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.o.State.JobID)
-	if c == nil {
-		return id.On("no cluster"), nil
-	}
-	return id.OnCluster(ctx, c)
+	return checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.o.State.JobID).OnCluster(ctx, c)
 }
 
 // tableName is the table, or has the name of the snapshot.
