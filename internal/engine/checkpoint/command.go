@@ -1,12 +1,9 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"bulkload/internal/base/durable"
 )
 
 // CommandName is the file of a job's directory that has the command which worked on the job last.
@@ -24,13 +21,7 @@ type Command struct {
 }
 
 // Write puts it into a job's directory, over what was there.
-func (c Command) Write(dir string) error {
-	b, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return durable.ReplaceVolatile(filepath.Join(dir, CommandName), append(b, '\n'))
-}
+func (c Command) Write(dir string) error { return writeState(filepath.Join(dir, CommandName), c) }
 
 // Again returns the command by which the job is started again on this host, or why it is not to be started from here.
 func (s *State) Again() (*Command, error) {

@@ -61,20 +61,13 @@ func NewLive(p progress.Progress, version string) Live {
 		l.JobLeft = new(p.Left.Job.Seconds())
 	}
 	if f, ok := phase.Fraction(); ok {
-		percent := 100 * f
-		l.Percent = &percent
+		l.Percent = new(100 * f)
 	}
 	return l
 }
 
 // Write puts it into a job's state directory, over what was there.
-func (l Live) Write(dir string) error {
-	b, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	return durable.ReplaceVolatile(filepath.Join(dir, LiveName), append(b, '\n'))
-}
+func (l Live) Write(dir string) error { return writeState(filepath.Join(dir, LiveName), l) }
 
 // readLive reads what a job says of itself; nil if there is nothing that this
 // version understands.
@@ -115,6 +108,15 @@ func ReadEnding(dir string) *Ending {
 // mostState is the largest file of a state directory that is read whole,
 // journals aside.
 const mostState = 1 << 20
+
+// writeState writes a file of a state directory, in place of what it had.
+func writeState(name string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return durable.ReplaceVolatile(name, append(b, '\n'))
+}
 
 func readState[T any](name string) (*T, error) {
 	info, err := os.Stat(name)
