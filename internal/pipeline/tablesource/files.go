@@ -48,16 +48,19 @@ type Files struct {
 // A Parser makes what takes columns out of row keys, nil for nothing that does.
 type Parser func() (*keygen.KeyParser, error)
 
-// columns are what a parser takes out of keys.
-func (p Parser) columns() (*keygen.KeyParser, []string, error) {
-	if p == nil {
-		return nil, nil, nil
+// columns finds which cells of a table the columns of names are, and what takes the others out of keys.
+func (p Parser) columns(table string, families, names []string, chosen choice.Choice) (_ []column, parser *keygen.KeyParser, err error) {
+	var parsed []string
+	if p != nil {
+		if parser, err = p(); err != nil {
+			return nil, nil, err
+		}
 	}
-	parser, err := p()
-	if err != nil || parser == nil {
-		return nil, nil, err
+	if parser != nil {
+		parsed = parser.Columns()
 	}
-	return parser, parser.Columns(), nil
+	cells, err := columnsOf(table, families, names, parsed, chosen)
+	return cells, parser, err
 }
 
 var _ source.Table = (*Files)(nil)
@@ -169,10 +172,7 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	if !ok {
 		return fmt.Errorf("%s is not a region of snapshot %s", info.Name(), f.name)
 	}
-	_, parsed, err := f.parser.columns()
-	if err == nil {
-		_, err = columnsOf(r.snap.Table, r.snap.FamilyNames(), columns, parsed, f.Choice)
-	}
+	_, _, err := f.parser.columns(r.snap.Table, r.snap.FamilyNames(), columns, f.Choice)
 	return err
 }
 
@@ -184,11 +184,7 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if !ok || r.number < 0 {
 		return nil, fmt.Errorf("%s is not a region of snapshot %s", info.Name(), f.name)
 	}
-	parser, parsed, err := f.parser.columns()
-	if err != nil {
-		return nil, err
-	}
-	cols, err := columnsOf(r.snap.Table, r.snap.FamilyNames(), columns, parsed, f.Choice)
+	cols, parser, err := f.parser.columns(r.snap.Table, r.snap.FamilyNames(), columns, f.Choice)
 	if err != nil {
 		return nil, err
 	}

@@ -130,10 +130,7 @@ func (f *ScanFiles) Memory(fs.FileInfo) int64 { return ScanMemory }
 
 // Check sees that columns are of families that the table has.
 func (f *ScanFiles) Check(_ fs.FileInfo, columns []string) error {
-	_, parsed, err := f.parser.columns()
-	if err == nil {
-		_, err = columnsOf(f.table.Table.String(), f.table.Families, columns, parsed, f.Choice)
-	}
+	_, _, err := f.parser.columns(f.table.Table.String(), f.table.Families, columns, f.Choice)
 	return err
 }
 
@@ -143,11 +140,7 @@ func (f *ScanFiles) Rows(ctx context.Context, info fs.FileInfo, columns []string
 	if !ok || p.number < 0 {
 		return nil, fmt.Errorf("%s is not part of table %s", info.Name(), f.table.Table)
 	}
-	parser, parsed, err := f.parser.columns()
-	if err != nil {
-		return nil, err
-	}
-	cols, err := columnsOf(f.table.Table.String(), f.table.Families, columns, parsed, f.Choice)
+	cols, parser, err := f.parser.columns(f.table.Table.String(), f.table.Families, columns, f.Choice)
 	if err != nil {
 		return nil, err
 	}
