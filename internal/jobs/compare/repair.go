@@ -210,17 +210,10 @@ func (p *repair) cells(ctx context.Context, r *region, family string, add func(*
 }
 
 func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func(*hfile.Cell) error) (err error) {
-	a, err := p.found.a.read(ctx, x, v)
-	if err != nil {
-		return readFailure(err)
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	b, err := p.found.b.read(ctx, x, v)
-	if err != nil {
-		return readFailure(err)
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	m := &join{a: a, b: b, timestamps: p.req.Timestamps, versions: p.req.Versions != 1, read: func(int64) {}, found: func(d *difference) error {
+	m, end := p.found.join(ctx, x, v)
+	defer func() { err = errors.Join(err, end()) }()
+	m.read = func(int64) {}
+	m.found = func(d *difference) error {
 		if d == nil {
 			return nil
 		}
@@ -230,7 +223,7 @@ func (p *repair) cellsOf(ctx context.Context, x keyrange.Range, v view, add func
 			return add(&c)
 		}
 		return p.req.mend(d, add)
-	}}
+	}
 	return m.run(ctx)
 }
 

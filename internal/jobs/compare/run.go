@@ -13,14 +13,12 @@ import (
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/tablesource"
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -260,18 +258,9 @@ func (j *run) listed(number int, f result.ComparedRange) bool {
 
 // compareRange compares the rows of one range.
 func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRange, err error) {
-	v := j.req.view(j.now)
-	a, err := j.a.read(ctx, j.ranges[number], v)
-	if err != nil {
-		return f, readFailure(err)
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	b, err := j.b.read(ctx, j.ranges[number], v)
-	if err != nil {
-		return f, readFailure(err)
-	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	m := &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1, read: j.o.Events.Read}
+	m, end := j.join(ctx, j.ranges[number], j.req.view(j.now))
+	defer func() { err = errors.Join(err, end()) }()
+	m.read = j.o.Events.Read
 	if j.o.Digests != "" {
 		m.sums, m.sum.Digested = &summer{timestamps: j.req.Timestamps}, true
 	}
@@ -281,18 +270,13 @@ func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRa
 		defer func() { err = errors.Join(err, l.close()) }()
 	}
 	err = m.run(ctx)
-	return m.sum, readFailure(err)
+	return m.sum, tablesource.ReadFailure(err)
 }
 
-// readFailure is the kind of an error of reading a side that has none.
-func readFailure(err error) error {
-	switch {
-	case errors.Is(err, snapshot.ErrUnsupported):
-		return fail.With(fail.Check, tablesource.ByScans(err))
-	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, hfile.ErrCorrupt):
-		return fail.With(fail.Input, err)
-	}
-	return fail.With(fail.HDFS, err)
+// join reads a range of rows of both sides, until end is called.
+func (j *run) join(ctx context.Context, x keyrange.Range, v view) (_ *join, end func() error) {
+	a, b := j.a.read(ctx, x, v), j.b.read(ctx, x, v)
+	return &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1}, func() error { return errors.Join(b.Close(), a.Close()) }
 }
 
 // list writes the files of digests and of differences.

@@ -66,10 +66,10 @@ func (o *opened) check(v view) error {
 }
 
 // read begins to read a range of rows. ctx bounds the life of what it gives, which must be closed.
-func (o *opened) read(ctx context.Context, r keyrange.Range, v view) (cells, error) {
+func (o *opened) read(ctx context.Context, r keyrange.Range, v view) cells {
 	if o.scan != nil {
 		v.choice.Ranges = []keyrange.Range{r}
-		return o.scan.ScanRows(ctx, tablesource.RowView{Choice: v.choice}), nil
+		return o.scan.ScanRows(ctx, tablesource.RowView{Choice: v.choice})
 	}
-	return o.snap.ScanRange(ctx, snapshot.View{Versions: v.versions, Now: v.now, Choice: v.choice, Start: r.Start, Stop: r.Stop}), nil
+	return o.snap.ScanRange(ctx, snapshot.View{Versions: v.versions, Now: v.now, Choice: v.choice, Start: r.Start, Stop: r.Stop})
 }

@@ -117,14 +117,7 @@ func (s *Source) first(ctx context.Context, r keyrange.Range, n int) (rows [][]b
 			rows = append(rows, bytes.Clone(sc.Cell().Row))
 		}
 	}
-	switch err := sc.Err(); {
-	case errors.Is(err, snapshot.ErrUnsupported):
-		return nil, fail.With(fail.Check, ByScans(err))
-	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, hfile.ErrCorrupt):
-		return nil, fail.With(fail.Input, err)
-	default:
-		return rows, fail.With(fail.HDFS, err)
-	}
+	return rows, ReadFailure(sc.Err())
 }
 
 // families are those of the table.
@@ -279,6 +272,17 @@ func ByScans(err error) error {
 		return err
 	}
 	return setting.Errorf("%w; of a table, which is not a snapshot, %s scan gives them", err, setting.ReadBy)
+}
+
+// ReadFailure is the kind of an error of reading a table or a snapshot that has none.
+func ReadFailure(err error) error {
+	switch {
+	case errors.Is(err, snapshot.ErrUnsupported):
+		return fail.With(fail.Check, ByScans(err))
+	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, hfile.ErrCorrupt):
+		return fail.With(fail.Input, err)
+	}
+	return fail.With(fail.HDFS, err)
 }
 
 // FilesFailure is the kind of an error if files are needed: a table that has cells which cannot be read there is not
