@@ -80,7 +80,7 @@ func (j *run) scan(ctx context.Context) (manifest.RowSum, error) {
 		mu.Unlock()
 		for i := range row.Cells {
 			c := &row.Cells[i]
-			h.AddBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
+			h.Add(c.Family, c.Qualifier, c.Timestamp, c.Value)
 		}
 		h.End()
 		if scanned.Add(1)%newkeys.ReportEvery == 0 {

@@ -368,7 +368,7 @@ func TestRowSum(t *testing.T) {
 		h := &RowHash{}
 		for _, row := range rows {
 			for _, q := range row {
-				h.add("f", []byte(q), 1, []byte("v"))
+				h.Add([]byte("f"), []byte(q), 1, []byte("v"))
 			}
 			h.End()
 		}

@@ -109,7 +109,7 @@ func TestRowHash(t *testing.T) {
 			all = append(all, "\x01f\x00\x00\x00\x01q"...)
 			all = binary.BigEndian.AppendUint64(all, 7)
 			all = append(binary.BigEndian.AppendUint32(all, uint32(len(value))), value...)
-			h.add("f", []byte("q"), 7, value)
+			h.Add([]byte("f"), []byte("q"), 7, value)
 		}
 		if rnd.IntN(3) == 0 {
 			h.drop()

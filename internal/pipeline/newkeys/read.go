@@ -234,7 +234,7 @@ func (w *readWorker) add(sc *snapshot.Scan) error {
 	}
 	w.pack.add(w.family, c)
 	w.cells, w.names = w.cells+1, w.names+len(c.Family)+len(c.Qualifier)
-	w.hash.add(w.snap.Families[w.family].Name, c.Qualifier, c.Timestamp, c.Value)
+	w.hash.Add(c.Family, c.Qualifier, c.Timestamp, c.Value)
 	return nil
 }
 

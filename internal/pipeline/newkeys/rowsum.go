@@ -22,20 +22,10 @@ type RowHash struct {
 	begun bool  // long has cells of the row
 }
 
-// add takes the next cell of the row, in the order of cells.
-func (h *RowHash) add(family string, qualifier []byte, timestamp int64, value []byte) {
-	h.cells = append(append(h.cells, byte(len(family))), family...)
-	h.rest(qualifier, timestamp, value)
-}
-
-// AddBytes is add of a family that is not a string.
-func (h *RowHash) AddBytes(family, qualifier []byte, timestamp int64, value []byte) {
-	h.cells = append(append(h.cells, byte(len(family))), family...)
-	h.rest(qualifier, timestamp, value)
-}
-
-func (h *RowHash) rest(qualifier []byte, timestamp int64, value []byte) {
-	b := binary.BigEndian.AppendUint32(h.cells, uint32(len(qualifier)))
+// Add takes the next cell of the row, in the order of cells.
+func (h *RowHash) Add(family, qualifier []byte, timestamp int64, value []byte) {
+	b := append(append(h.cells, byte(len(family))), family...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(qualifier)))
 	b = append(b, qualifier...)
 	b = binary.BigEndian.AppendUint64(b, uint64(timestamp))
 	h.cells = binary.BigEndian.AppendUint32(b, uint32(len(value)))

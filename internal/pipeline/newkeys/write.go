@@ -54,7 +54,7 @@ func (d *decoder) Row(payload []byte, add func(family int, c *hfile.Cell) error)
 		if err := add(cells.family, c); err != nil {
 			return err
 		}
-		d.hash.AddBytes(c.Family, c.Qualifier, c.Timestamp, c.Value)
+		d.hash.Add(c.Family, c.Qualifier, c.Timestamp, c.Value)
 		d.time(cells.family, c)
 	}
 	d.hash.End()
