@@ -128,11 +128,11 @@ func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) 
 		return nil, err
 	}
 	var all []*Share
-	var missing []string
+	var missing []Of
 	for k := 1; k <= n; k++ {
 		tries := a.of(k)
 		if len(tries) == 0 {
-			missing = append(missing, Of{k, n}.String())
+			missing = append(missing, Of{k, n})
 			continue
 		}
 		last := tries[len(tries)-1]
@@ -147,12 +147,7 @@ func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) 
 		all = append(all, last.Share)
 	}
 	if len(missing) > 0 {
-		const most = 10
-		text := strings.Join(missing[:min(most, len(missing))], ", ")
-		if len(missing) > most {
-			text += ", …"
-		}
-		return nil, fail.Errorf(fail.Input, "%d of %d shares are missing in %s: %s (build them, and merge then)", len(missing), n, d.given, text)
+		return nil, fail.Errorf(fail.Input, "%d of %d shares are missing in %s: %s (build them, and merge then)", len(missing), n, d.given, few(missing))
 	}
 	return all, nil
 }

@@ -1,7 +1,6 @@
 package share
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -280,11 +279,4 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 }
 
 // MissingText names merges that are still to come.
-func (r *Result) MissingText() string {
-	const most = 10
-	var names []string
-	for _, of := range r.Missing[:min(most, len(r.Missing))] {
-		names = append(names, of.String())
-	}
-	return strings.Join(names, ", ") + cmp.Or(map[bool]string{true: ", …"}[len(r.Missing) > most], "")
-}
+func (r *Result) MissingText() string { return few(r.Missing) }

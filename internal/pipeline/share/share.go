@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/base/cleanup"
@@ -59,6 +60,19 @@ func ParseOf(text string) (Of, error) {
 }
 
 func (o Of) String() string { return fmt.Sprintf("%d/%d", o.K, o.N) }
+
+// few names the first of a list.
+func few(all []Of) string {
+	const most = 10
+	var names []string
+	for _, of := range all[:min(most, len(all))] {
+		names = append(names, of.String())
+	}
+	if len(all) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
 
 func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", what, o.K, o.N) }
 
