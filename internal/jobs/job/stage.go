@@ -20,15 +20,6 @@ type stage struct {
 	out build.Output
 }
 
-// openStage makes a new directory for a job.
-func openStage(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*stage, error) {
-	l, err := staging.Choose(ctx, env, dir, table, timestamp)
-	if err != nil {
-		return nil, err
-	}
-	return stageAt(ctx, env, l)
-}
-
 // stageAt makes the directory, or finds it. HBase moves files out of it, so
 // they and their directories are for all users to write.
 func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, error) {

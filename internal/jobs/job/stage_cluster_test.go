@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/preflight"
@@ -168,4 +169,13 @@ func (c *writeWatch) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.seen(p)
 	return n, err
+}
+
+// openStage makes a new directory for a job.
+func openStage(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*stage, error) {
+	l, err := staging.Choose(ctx, env, dir, table, timestamp)
+	if err != nil {
+		return nil, err
+	}
+	return stageAt(ctx, env, l)
 }

@@ -49,16 +49,6 @@ type Survey struct {
 	markers [][]int64 // of each region and family of the snapshot
 }
 
-// Markers is how many markers make the table that of the export.
-func (s *Survey) Markers() (n int64) {
-	for _, region := range s.markers {
-		for _, rows := range region {
-			n += rows
-		}
-	}
-	return n
-}
-
 // Compare reads a snapshot together with the export.
 func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options) (*Survey, error) {
 	if err := e.Check(); err != nil {
