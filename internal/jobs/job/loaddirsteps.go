@@ -249,11 +249,7 @@ func (d *dirLoad) sameTable(ctx context.Context) error {
 	if d.st.Plan.Made == nil {
 		return nil
 	}
-	facts, err := cluster.TableFacts(ctx, d.env, d.c, d.result.Table, d.families()...)
-	if err != nil {
-		return err
-	}
-	return d.recreated(ctx, d.st.Plan.Made, facts, fail.Verify)
+	return d.stillTheSame(ctx, d.st.Plan.Made, d.result.Table, d.families())
 }
 
 // end notes that nothing is left to do, and removes what is not needed any more.

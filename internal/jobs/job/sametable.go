@@ -41,12 +41,12 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 	return nil
 }
 
-// stillTheSame looks at the table once more when all files are in it: those
+// stillTheSame looks at a table once more when all files are in it: those
 // that went into one that is gone are lost.
-func (j *run) stillTheSame(ctx context.Context, t *target) error {
-	facts, err := cluster.TableFacts(ctx, j.env, j.c, t.facts.Name.String(), t.Families()...)
+func (j *run) stillTheSame(ctx context.Context, was *checkpoint.TableRecord, table string, families []string) error {
+	facts, err := cluster.TableFacts(ctx, j.env, j.c, table, families...)
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, j.madeOf(t), facts, fail.Verify)
+	return j.recreated(ctx, was, facts, fail.Verify)
 }

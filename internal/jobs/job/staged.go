@@ -50,11 +50,7 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: m}, way, s.Journal, o.Events, r); err != nil || s.Made == nil {
 		return err
 	}
-	facts, err := cluster.TableFacts(ctx, s.Env, s.Cluster, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families)...)
-	if err != nil {
-		return err
-	}
-	return j.recreated(ctx, s.Made, facts, fail.Verify)
+	return j.stillTheSame(ctx, s.Made, s.Facts.Name.String(), spec.FamilyNames(s.Facts.Families))
 }
 
 // StagedFiles are files of a staging directory as a manifest has them.
