@@ -25,6 +25,11 @@ func (st *Job) Begin(version string) (attempt int, err error) {
 	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: os.Getpid(), Host: host, Version: version})
 }
 
+// BeginStep is the step by which an attempt begins that reports no more of it.
+func (st *Job) BeginStep(version string) Step {
+	return Step{Name: "begin the attempt", Run: func(context.Context) error { _, err := st.Begin(version); return err }}
+}
+
 // End notes that nothing is left to do, and what the job came to. Then it removes the staging directory, or copies the journal
 // there if the directory is kept. A job without one has nil.
 func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep bool, e progress.Events) error {

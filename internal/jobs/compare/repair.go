@@ -72,16 +72,11 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 		}
 	}
 	return p.done, st.Steps(ctx, o.Gate, []checkpoint.Step{
-		{Name: "begin the attempt", Run: p.begin},
+		st.BeginStep(o.State.Version),
 		{Name: "plan the repair", Run: p.plan},
 		{Name: "write what B lacks", Done: func() bool { return st.Loading }, Run: p.write},
 		{Name: "load it", Gate: true, Run: p.load},
 	})
-}
-
-func (p *repair) begin(context.Context) error {
-	_, err := p.st.Begin(p.o.State.Version)
-	return err
 }
 
 // plan asks what the table says of itself, and names the staging directory.

@@ -94,7 +94,7 @@ func Do(ctx context.Context, env *cluster.Env, request Request, o JobOptions) (_
 		}
 	}
 	err = j.st.Steps(ctx, o.Gate, []checkpoint.Step{
-		{Name: "begin the attempt", Run: j.begin},
+		j.st.BeginStep(o.State.Version),
 		{Name: "take the directory", Run: j.take, TakeBack: j.giveBack},
 		{Name: "open the table", Gate: true, Run: j.open},
 		{Name: "write the files", Run: j.write},
@@ -133,11 +133,6 @@ func (j *run) tableName() loader.TableName {
 		return loader.TableName{Namespace: loader.DefaultNamespace, Qualifier: j.req.From.Snapshot}
 	}
 	return j.req.From.Table
-}
-
-func (j *run) begin(context.Context) error {
-	_, err := j.st.Begin(j.o.State.Version)
-	return err
 }
 
 // take makes the directory the job's own, and removes what no record says of it.

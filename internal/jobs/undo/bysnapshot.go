@@ -102,7 +102,7 @@ func (r *restore) steps() []checkpoint.Step {
 	begun := func() bool { return st.Undo != nil && st.Undo.From != nil }
 	asked := func() bool { return begun() && st.Undo.Restoring != nil }
 	all := []checkpoint.Step{
-		{Name: "begin the attempt", Run: func(context.Context) error { _, err := st.Begin(r.u.o.Version); return err }},
+		st.BeginStep(r.u.o.Version),
 		{Name: "delete snapshots of earlier attempts", Run: r.u.dropPresent},
 		{Name: "predict what is lost, and record the step in the journal", Done: begun, Run: r.begin},
 	}

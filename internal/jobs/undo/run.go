@@ -209,7 +209,7 @@ func (u *undo) judge(ctx context.Context) error {
 func (u *undo) steps() []checkpoint.Step {
 	sent := func() bool { was := u.st.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
 	steps := []checkpoint.Step{
-		{Name: "begin the attempt", Run: func(context.Context) error { _, err := u.st.Begin(u.o.Version); return err }},
+		u.st.BeginStep(u.o.Version),
 		{Name: "delete snapshots of earlier attempts", Run: u.dropPresent},
 		{Name: "check again before the first marker is sent", Done: sent, Run: u.reconsider},
 		{Name: "record the step in the journal", Done: func() bool { return u.st.Undo != nil }, Run: u.begin},
