@@ -22,7 +22,6 @@ const (
 type Container struct {
 	Memory int // all of it
 	Heap   int // of the JVM in it
-	Cores  int
 }
 
 // Sizes of containers when nothing is said, in MiB. The JVM of a task moves few large records.

@@ -35,8 +35,8 @@ const programName = "bulkload"
 
 // Cut plans the tasks of a job.
 func (s Settings) Cut(p *share.Plan) *Work {
-	m := Container{Memory: cmp.Or(s.MapMemory, DefaultMapMemory), Heap: mapHeap, Cores: 1}
-	r := Container{Memory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), Heap: reduceHeap, Cores: 1}
+	m := Container{Memory: cmp.Or(s.MapMemory, DefaultMapMemory), Heap: mapHeap}
+	r := Container{Memory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), Heap: reduceHeap}
 	return cutWork(p, s.Maps, s.Reduces, m, r, 1)
 }
 
