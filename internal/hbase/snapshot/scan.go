@@ -278,6 +278,22 @@ func (s *Snapshot) FamilyNames() (names []string) {
 	return names
 }
 
+// Splits are the rows at which regions after the first begin.
+func (s *Snapshot) Splits() (rows [][]byte) {
+	for _, r := range s.Regions[1:] {
+		rows = append(rows, r.Start)
+	}
+	return rows
+}
+
+// Bytes is how many bytes the HFiles of all regions have.
+func (s *Snapshot) Bytes() (n int64) {
+	for _, r := range s.Regions {
+		n += r.Bytes
+	}
+	return n
+}
+
 // Each scans all regions, several at once: do is called with each region's
 // number and its scan, by up to n goroutines, and closes nothing. The regions
 // begin in order. The first error ends all.

@@ -211,17 +211,15 @@ func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 }
 
 // starts are the rows at which the side's regions begin, without the first.
-func (o *opened) starts() (rows [][]byte) {
+func (o *opened) starts() [][]byte {
 	switch {
 	case o == nil: // both are exports
 	case o.scan != nil:
 		return o.scan.Starts[1:]
 	case o.as == "snapshot":
-		for _, r := range o.snap.Regions[1:] {
-			rows = append(rows, r.Start)
-		}
+		return o.snap.Splits()
 	}
-	return rows
+	return nil
 }
 
 // fingerprint distinguishes what the side has from what it has had in an earlier attempt; a table that is scanned stands for all that it had.

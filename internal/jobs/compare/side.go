@@ -36,13 +36,11 @@ func (o *opened) families() []string {
 }
 
 // bytes is how many the side's HFiles have, 0 if that is not known.
-func (o *opened) bytes() (n int64) {
-	if o.snap != nil {
-		for _, r := range o.snap.Regions {
-			n += r.Bytes
-		}
+func (o *opened) bytes() int64 {
+	if o.snap == nil {
+		return 0
 	}
-	return n
+	return o.snap.Bytes()
 }
 
 // room is about how many bytes reading a range takes: what its largest region takes, since a range is read region after region.

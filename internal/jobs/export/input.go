@@ -36,13 +36,10 @@ type Input struct {
 
 // OfSnapshot is a snapshot as an input.
 func OfSnapshot(s *snapshot.Snapshot) Input {
-	in := Input{Table: s.Table, Snapshot: s.Name, Created: s.Created, Families: s.FamilyNames(), snap: s, files: 1}
+	in := Input{Table: s.Table, Snapshot: s.Name, Created: s.Created, Families: s.FamilyNames(), Splits: s.Splits(), snap: s, files: 1}
 	for i := range s.Regions {
 		in.Regions = append(in.Regions, s.Regions[i].Encoded)
 		in.files = max(in.files, s.Regions[i].Files)
-	}
-	for _, r := range s.Regions[1:] {
-		in.Splits = append(in.Splits, r.Start)
 	}
 	in.Room = in.files * (leastAhead + blockRoom)
 	return in

@@ -14,7 +14,6 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
-	"bulkload/internal/pipeline/newkeys"
 	"bulkload/internal/pipeline/tablesource"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/loader"
@@ -227,7 +226,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 			return err
 		}
 		p = &checkpoint.PlanRecord{Job: j.st.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
-			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: newkeys.BytesOf(j.source)}}}
+			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: j.source.Bytes()}}}
 		p.Splits = rowkey.Keys(j.facts.Splits)
 		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.c, j.facts.Table, j.facts.Regions); err != nil {
 			return err

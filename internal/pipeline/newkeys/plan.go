@@ -90,11 +90,3 @@ const sequenceRows = 40
 func placeOf(seq uint64) (part int, row int64) {
 	return int(seq >> sequenceRows), int64(seq & (1<<sequenceRows - 1))
 }
-
-// BytesOf is how many bytes the HFiles of all regions have.
-func BytesOf(s *snapshot.Snapshot) (n int64) {
-	for _, r := range s.Regions {
-		n += r.Bytes
-	}
-	return n
-}

@@ -43,7 +43,7 @@ type Prediction struct {
 // same size, these are laid end to end and cut into as many pieces as there are to be places, and of each piece a part is drawn by lot.
 // So every row has the same chance, whatever the sizes of regions and parts are.
 func (d *Prediction) choose(ctx context.Context, exact bool) (parts []part, whole bool, err error) {
-	if exact || BytesOf(d.snap) <= d.place*int64(d.places) {
+	if exact || d.snap.Bytes() <= d.place*int64(d.places) {
 		return wholeParts(d.snap), true, nil
 	}
 	var all []part
@@ -190,7 +190,7 @@ func (d *Prediction) estimate(ctx context.Context, p *Plan, maxRegion int64) (*e
 		return nil, err
 	}
 	s := d.snap
-	b := estimate.RowBuild{Plan: p.Build(s), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: BytesOf(s), Bad: r.bad.Load(),
+	b := estimate.RowBuild{Plan: p.Build(s), MaxRegion: maxRegion, Query: keygen.Columns(p.Key)[0], Places: len(d.parts), Whole: d.Whole, InputBytes: s.Bytes(), Bad: r.bad.Load(),
 		Part: 1, Sort: extsort.Options{Workers: r.o.Workers, Memory: r.room.sort}, WorkerMemory: r.room.worker, ReadTime: time.Since(start)}
 	stand := 0
 	for _, part := range d.parts {

@@ -129,14 +129,11 @@ func (s *Source) families() []string {
 }
 
 // Splits are the rows at which regions after the first begin.
-func (s *Source) Splits() (rows [][]byte) {
+func (s *Source) Splits() [][]byte {
 	if s.Scanned != nil {
 		return s.Scanned.Starts[1:]
 	}
-	for _, r := range s.Snapshot.Regions[1:] {
-		rows = append(rows, r.Start)
-	}
-	return rows
+	return s.Snapshot.Splits()
 }
 
 // openFiles opens a snapshot, which for a table is taken. One that was taken is
