@@ -4,10 +4,9 @@
 // On an edge node, [Find] looks for Hadoop's client, a [Job] says what to run, and [Client.Submit] hands it over and
 // returns the id of the application. [WritePartitions] writes the file by which keys find their reduce.
 //
-// Inside a task, [TaskFrom] reads what Hadoop says in the environment; a [Reader] and a [Writer] have the records of
-// "rawbytes"; [Status] and [Count] report to the ApplicationMaster.
+// Inside a task, [TaskFrom] reads what Hadoop says in the environment; [Status] and [Count] report to the ApplicationMaster.
 //
-// The records of rawbytes, in both directions, one after the other without anything around them:
+// The records of "rawbytes", in both directions, one after the other without anything around them:
 //
 //	+------------------+-----+--------------------+-------+
 //	| u32 BE key bytes | key | u32 BE value bytes | value |

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/hadoop/streaming"
+	"bulkload/internal/pipeline/chunk"
 )
 
 // TestMain lets the test's own program be the program of tasks.
@@ -68,11 +69,11 @@ func runTask(what string) error {
 }
 
 func mapLines() error {
-	w := streaming.NewWriter(os.Stdout)
+	w := chunk.NewFrameWriter(os.Stdout)
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		for _, key := range []string{"z", "a"} {
-			if err := w.Write([]byte(key), lines.Bytes()); err != nil {
+			if err := w.Chunk([]byte(key), lines.Bytes()); err != nil {
 				return err
 			}
 		}
@@ -80,14 +81,14 @@ func mapLines() error {
 			return err
 		}
 	}
-	return errors.Join(lines.Err(), w.Flush())
+	return lines.Err()
 }
 
 // reduce hands what it got to Hadoop's shell, which writes it into the attempt's directory.
 func reduce(task streaming.Task) error {
 	var out strings.Builder
-	for r := streaming.NewReader(os.Stdin); ; {
-		key, value, err := r.Next()
+	for r := chunk.NewFrameReader(bufio.NewReader(os.Stdin), "the reduce's input"); ; {
+		key, value, err := r.Next(nil, nil)
 		if err == io.EOF {
 			break
 		}

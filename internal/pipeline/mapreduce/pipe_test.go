@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
+	"bulkload/internal/pipeline/chunk"
 	"bulkload/internal/pipeline/share"
 	"bulkload/internal/test/jobtest"
 	"bulkload/pkg/hdfsio"
@@ -124,16 +125,16 @@ func (p *piped) run() error {
 		if err != nil {
 			return err
 		}
-		r := streaming.NewReader(bytes.NewReader(out))
+		r := chunk.NewFrameReader(bytes.NewReader(out), "the map's output")
 		for {
-			k, v, err := r.Next()
+			k, v, err := r.Next(nil, nil)
 			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
 				p.Fatal(err)
 			}
-			all = append(all, record{bytes.Clone(k), bytes.Clone(v)})
+			all = append(all, record{k, v})
 		}
 	}
 	slices.Reverse(all) // records of one key come in any order
@@ -141,7 +142,7 @@ func (p *piped) run() error {
 	keys := p.work.partitionKeys()
 	for i := range p.work.Reduces {
 		var in bytes.Buffer
-		w := streaming.NewWriter(&in)
+		w := chunk.NewFrameWriter(&in)
 		for _, r := range all {
 			// Hadoop's partitioner: a key that is a border belongs to what follows.
 			to, exact := slices.BinarySearchFunc(keys, r.key, bytes.Compare)
@@ -149,13 +150,10 @@ func (p *piped) run() error {
 				to++
 			}
 			if to == i {
-				if err := w.Write(r.key, r.value); err != nil {
+				if err := w.Chunk(r.key, r.value); err != nil {
 					p.Fatal(err)
 				}
 			}
-		}
-		if err := w.Flush(); err != nil {
-			p.Fatal(err)
 		}
 		_, dir, err := p.attempt("r", i, 0, in.Bytes())
 		if err != nil {
