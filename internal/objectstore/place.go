@@ -24,9 +24,6 @@ const (
 // kinds are the protocols of schemes.
 var kinds = map[string]kind{"s3": kindS3, "s3a": kindS3, "oss": kindOSS, "obs": kindOBS, "gs": kindGCS, "abfs": kindAzure, "abfss": kindAzure}
 
-// Schemes are those of names of objects, for documents and messages.
-func Schemes() []string { return []string{"s3", "s3a", "gs", "abfs", "abfss", "oss", "obs"} }
-
 // Place is what a name such as s3://bucket/a/b says.
 type Place struct {
 	kind    kind

@@ -1,7 +1,6 @@
 package abilities
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -178,6 +177,3 @@ func Lacks(command string, name setting.Name) error {
 	}
 	return nil
 }
-
-// key is how a cell is named in lists.
-func key(r Row, c Column) string { return fmt.Sprintf("%s: %s", r, c) }

@@ -1,6 +1,7 @@
 package abilities
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -132,3 +133,6 @@ func testsOf(t *testing.T, dir string) testFiles {
 	}
 	return f
 }
+
+// key is how a cell is named in lists.
+func key(r Row, c Column) string { return fmt.Sprintf("%s: %s", r, c) }

@@ -50,9 +50,6 @@ var live = []metric[moment]{
 		tell: func(m moment, set func(float64, ...string)) { m.build.tell(set) }},
 }
 
-// LiveDocs lists the metrics of a run under way.
-func LiveDocs() []Doc { return docs(live) }
-
 // Collector collects the run's metrics, without the labels of the job.
 func (l Live) Collector() prometheus.Collector {
 	return newCollector(live, func() moment { return moment{l.Progress(), l.Moved(), l.paused(), l.Build} })

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"slices"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -14,25 +12,6 @@ type metric[S any] struct {
 	labels []string
 	// tell gives a value for each set of label values; none: the metric is left out.
 	tell func(s S, set func(v float64, labels ...string))
-}
-
-// Doc is a metric as documentation lists it.
-type Doc struct {
-	Name   string
-	Type   string // gauge or counter
-	Labels []string
-	Help   string
-}
-
-func docs[S any](all []metric[S]) []Doc {
-	list := make([]Doc, len(all))
-	for i, m := range all {
-		list[i] = Doc{Name: m.name, Type: "gauge", Labels: slices.Clone(m.labels), Help: m.help}
-		if m.kind == prometheus.CounterValue {
-			list[i].Type = "counter"
-		}
-	}
-	return list
 }
 
 // collector collects a table of metrics from what now returns.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -256,7 +257,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	for mark, list := range map[string][]Doc{"metrics of the last run": RunDocs(), "metrics of a run under way": LiveDocs()} {
+	for mark, list := range map[string][]doc{"metrics of the last run": docs(lastRun), "metrics of a run under way": docs(live)} {
 		begin, end := "<!-- "+mark+" -->\n", "<!-- end of "+mark+" -->"
 		i, j := strings.Index(text, begin), strings.Index(text, end)
 		if i < 0 || j < i {
@@ -280,4 +281,23 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// doc is a metric as documentation lists it.
+type doc struct {
+	Name   string
+	Type   string // gauge or counter
+	Labels []string
+	Help   string
+}
+
+func docs[S any](all []metric[S]) []doc {
+	list := make([]doc, len(all))
+	for i, m := range all {
+		list[i] = doc{Name: m.name, Type: "gauge", Labels: slices.Clone(m.labels), Help: m.help}
+		if m.kind == prometheus.CounterValue {
+			list[i].Type = "counter"
+		}
+	}
+	return list
 }

@@ -73,9 +73,6 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", labels: []string{"version", "revision", "goversion"}, tell: func(r *Run, set func(float64, ...string)) { r.Build.tell(set) }},
 }
 
-// RunDocs lists the metrics of a run that has ended.
-func RunDocs() []Doc { return docs(lastRun) }
-
 // Collector collects the run's metrics, without the labels of the job.
 func (r *Run) Collector() prometheus.Collector {
 	all := make([]metric[*Run], len(lastRun))

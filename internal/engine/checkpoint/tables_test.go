@@ -60,9 +60,9 @@ func TestTablesAreInThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := (&build.Resume{Done: &build.Done{Built: &manifest.Manifest{}}}).Manifest(p, build.Output{})
-		if err != nil || fmt.Sprint(p.Table, " ", m.Cells) != want || p.Timestamp != 5 {
-			t.Errorf("%v: %s %v at %d, want %s", err, p.Table, m.Cells, p.Timestamp, want)
+		m, err := (&build.Resume{Done: &build.Done{Built: &manifest.Manifest{}}}).Manifests([]build.Table{{Plan: p}})
+		if err != nil || fmt.Sprint(p.Table, " ", m[0].Cells) != want || p.Timestamp != 5 {
+			t.Errorf("%v: %s %v at %d, want %s", err, p.Table, m[0].Cells, p.Timestamp, want)
 		}
 	}
 	one := severalTables(nil)

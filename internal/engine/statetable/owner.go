@@ -161,9 +161,6 @@ func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
 	return o
 }
 
-// Holder is this process.
-func (o *Owner) Holder() Holder { return o.holder }
-
 // Gone is closed when another process has taken the job over.
 func (o *Owner) Gone() <-chan struct{} { return o.gone }
 

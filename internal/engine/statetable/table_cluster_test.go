@@ -79,7 +79,7 @@ func TestOwner(t *testing.T) {
 	all := append(lines("one", "", "three"), long, []byte("five"))
 	testcheck.Must(t, first.Append(t.Context(), all[:2]))
 	testcheck.Must(t, first.Append(t.Context(), all[2:]))
-	if _, _, err := table.Take(t.Context(), "job", nil, nil); !isBusy(err, first.Holder()) {
+	if _, _, err := table.Take(t.Context(), "job", nil, nil); !isBusy(err, first.holder) {
 		t.Fatalf("taken from an owner who lives: %v", err)
 	}
 	c, err = table.Read(t.Context(), "job")
@@ -90,8 +90,8 @@ func TestOwner(t *testing.T) {
 	testcheck.Must(t, first.Release(t.Context()))
 	second, c, err := table.Take(t.Context(), "job", nil, func(Holder) { t.Error("a job that was released is watched") })
 	checkRecords(t, c, err, all)
-	if h := second.Holder(); h.Epoch != first.Holder().Epoch+1 || h.Mark == first.Holder().Mark {
-		t.Errorf("%+v follows %+v", h, first.Holder())
+	if h := second.holder; h.Epoch != first.holder.Epoch+1 || h.Mark == first.holder.Mark {
+		t.Errorf("%+v follows %+v", h, first.holder)
 	}
 	testcheck.Must(t, second.Append(t.Context(), lines("six")))
 	other, _, err := table.Take(t.Context(), "job2", nil, nil) // its key begins as that of the other
@@ -139,7 +139,7 @@ func TestSilentOwner(t *testing.T) {
 	watched := Holder{}
 	second, c, err := silent(table).Take(t.Context(), "job", nil, func(h Holder) { watched = h })
 	checkRecords(t, c, err, lines("one"))
-	if watched != first.Holder() {
+	if watched != first.holder {
 		t.Errorf("%v was watched", watched)
 	}
 	for what, do := range map[string]func() error{
@@ -148,7 +148,7 @@ func TestSilentOwner(t *testing.T) {
 		"check":   func() error { return first.Check(t.Context()) },
 		"restart": func() error { return first.Restart(t.Context()) },
 	} {
-		if e, ok := errors.AsType[*LostError](do()); !ok || e.Holder != second.Holder() {
+		if e, ok := errors.AsType[*LostError](do()); !ok || e.Holder != second.holder {
 			t.Errorf("%s: %v", what, e)
 		}
 	}
@@ -162,7 +162,7 @@ func TestSilentOwner(t *testing.T) {
 	c, err = table.Read(t.Context(), "job")
 	checkRecords(t, c, err, lines("one", "two"))
 	testcheck.Must(t, second.Delete(t.Context()))
-	if e, ok := errors.AsType[*LostError](first.Lost()); !ok || e.Holder != second.Holder() {
+	if e, ok := errors.AsType[*LostError](first.Lost()); !ok || e.Holder != second.holder {
 		t.Errorf("%v", e)
 	}
 }

@@ -50,10 +50,6 @@ func (c *Charset) NewReader(r io.Reader) *Reader {
 	return &Reader{from: r, set: c, in: make([]byte, 0, readSize)}
 }
 
-// Charset is what the stream is in: for "utf-16", once something has been read,
-// utf-16le or utf-16be.
-func (r *Reader) Charset() *Charset { return r.set }
-
 // Read is io.Reader's.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {

@@ -42,8 +42,8 @@ func TestReaderEnds(t *testing.T) {
 			if err != nil {
 				said = err.Error()
 			}
-			if string(got) != test.want || !strings.Contains(said, test.err) || (err == nil) != (test.err == "") || test.is != "" && r.Charset().Name() != test.is {
-				t.Errorf("%s, %q: %q, %v, %s", test.charset, test.src, got, err, r.Charset().Name())
+			if string(got) != test.want || !strings.Contains(said, test.err) || (err == nil) != (test.err == "") || test.is != "" && r.set.Name() != test.is {
+				t.Errorf("%s, %q: %q, %v, %s", test.charset, test.src, got, err, r.set.Name())
 			}
 			if _, again := r.Read(make([]byte, 1)); err != nil && again != err {
 				t.Errorf("%s, %q: %v, then %v", test.charset, test.src, err, again)
@@ -78,7 +78,7 @@ func TestReaderPieces(t *testing.T) {
 			reader := c.NewReader(&pieces{src, r})
 			got, err := io.ReadAll(reader)
 			var e *BadBytesError
-			if !bytes.Equal(got, want) || (bad >= 0) != errors.As(err, &e) || e != nil && (e.Offset != int64(bad) || e.Charset != reader.Charset().Name()) {
+			if !bytes.Equal(got, want) || (bad >= 0) != errors.As(err, &e) || e != nil && (e.Offset != int64(bad) || e.Charset != reader.set.Name()) {
 				t.Fatalf("%s: %d bytes, %v; want %d, bad %d", name, len(got), err, len(want), bad)
 			}
 		}

@@ -14,9 +14,6 @@ const (
 	pieces    = 3
 )
 
-// Memory is how many bytes a [Copy] holds.
-const Memory = pieces * pieceSize
-
 // CopyOptions say what is done in addition to copying. The zero value does nothing.
 type CopyOptions struct {
 	// Allow is asked before so many more bytes are written; its error ends the copy. Default: all are allowed.

@@ -81,23 +81,6 @@ func (c *Caller) DelegationToken(ctx context.Context, renewer string) (*kerberos
 	return t, nil
 }
 
-// RenewToken prolongs the life of a token, and says until when.
-func (c *Caller) RenewToken(ctx context.Context, t *kerberos.Token) (time.Time, error) {
-	answer, err := c.Call(ctx, "renewDelegationToken", frames.AppendBytes(nil, 1, appendToken(nil, t)))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("renew a delegation token: %w", err)
-	}
-	var ms uint64
-	if !frames.Fields(answer, func(field protowire.Number, n uint64, _ []byte) {
-		if field == 1 {
-			ms = n
-		}
-	}) {
-		return time.Time{}, errors.New("renew a delegation token: the answer is malformed")
-	}
-	return time.UnixMilli(int64(ms)), nil
-}
-
 // CancelToken ends a token.
 func (c *Caller) CancelToken(ctx context.Context, t *kerberos.Token) error {
 	if _, err := c.Call(ctx, "cancelDelegationToken", frames.AppendBytes(nil, 1, appendToken(nil, t))); err != nil {

@@ -199,36 +199,6 @@ func (c *Client) Counters(ctx context.Context, application string) ([]Counter, e
 	return all, nil
 }
 
-// AttemptCounters gives the counters of one attempt, which may run.
-func (c *Client) AttemptCounters(ctx context.Context, application, attempt string) ([]Counter, error) {
-	m := attemptID.FindStringSubmatch(attempt)
-	if m == nil {
-		return nil, fmt.Errorf("%q is no id of an attempt", attempt)
-	}
-	task := "task_" + strings.TrimPrefix(attempt[:strings.LastIndexByte(attempt, '_')], "attempt_")
-	var out struct {
-		JobTaskAttemptCounters struct {
-			TaskAttemptCounterGroup list[struct {
-				CounterGroupName string
-				Counter          list[struct {
-					Name  string
-					Value int64
-				}]
-			}]
-		}
-	}
-	if err := c.mapreduce(ctx, application, "/tasks/"+task+"/attempts/"+attempt+"/counters", &out); err != nil {
-		return nil, err
-	}
-	var all []Counter
-	for _, g := range out.JobTaskAttemptCounters.TaskAttemptCounterGroup {
-		for _, k := range g.Counter {
-			all = append(all, Counter{Group: g.CounterGroupName, Name: k.Name, Total: k.Value})
-		}
-	}
-	return all, nil
-}
-
 // mapreduce asks about a job: the ApplicationMaster through the ResourceManager's proxy, and when that sends elsewhere,
 // since there is none, the history server.
 func (c *Client) mapreduce(ctx context.Context, application, below string, out any) error {

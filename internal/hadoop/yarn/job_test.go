@@ -18,8 +18,7 @@ const (
 		`"elapsedMergeTime":46,"elapsedReduceTime":1079}]}}`
 	countersJSON = `{"jobCounters":{"id":"` + job + `","counterGroup":[{"counterGroupName":"org.apache.hadoop.mapreduce.TaskCounter","counter":[` +
 		`{"name":"REDUCE_SHUFFLE_BYTES","totalCounterValue":21,"mapCounterValue":0,"reduceCounterValue":21}]}]}}`
-	ownCountersJSON = `{"jobTaskAttemptCounters":{"id":"` + attempt + `","taskAttemptCounterGroup":[{"counterGroupName":"bulkload","counter":[{"name":"rows","value":7}]}]}}`
-	logPage         = "Container: " + holder + " on localhost_18945\nLogAggregationType: AGGREGATED\n====\nLogType:stderr\n" +
+	logPage = "Container: " + holder + " on localhost_18945\nLogAggregationType: AGGREGATED\n====\nLogType:stderr\n" +
 		"LogLastModifiedTime:Sun Nov 22 18:09:40 +0000 2026\nLogLength:36\nLogContents:\nbad record at byte 77\nEnd of LogType:stderr is mine\n" +
 		"\nEnd of LogType:stderr\n***********************************************************************\n\n\n"
 )
@@ -30,7 +29,6 @@ func TestJobs(t *testing.T) {
 		manager, history := map[string]string{}, map[string]string{}
 		for path, text := range map[string]string{
 			"": jobJSON, "/tasks": tasksJSON, "/tasks/" + reduce + "/attempts": attemptsJSON, "/counters": countersJSON,
-			"/tasks/" + reduce + "/attempts/" + attempt + "/counters": ownCountersJSON,
 		} {
 			if c.live {
 				manager[live+path] = text
@@ -56,9 +54,6 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, attempts, err)
 		}
 		if counters, err := k.Counters(ctx, app); err != nil || len(counters) != 1 || counters[0].Reduce != 21 {
-			t.Errorf("%s: %+v, %v", name, counters, err)
-		}
-		if counters, err := k.AttemptCounters(ctx, app, attempt); err != nil || len(counters) != 1 || counters[0].Total != 7 {
 			t.Errorf("%s: %+v, %v", name, counters, err)
 		}
 	}

@@ -16,7 +16,7 @@
 //
 // # From records to files
 //
-// [Plan.Run] reads regions with several workers. Each worker writes one file
+// [Plan.Write] reads regions with several workers. Each worker writes one file
 // at a time, part-NNNNN with the region's ordinal. A file is written below
 // _writing and renamed when it is whole. [ManifestName] comes last: a directory
 // with it is complete. After an error nothing is left.

@@ -2,6 +2,8 @@ package export
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"os"
 	"path"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"bulkload/internal/hbase/snapshot"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/exportdir"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testsnapshot"
@@ -100,4 +103,17 @@ func writeOver(t testing.TB, name string, b []byte) {
 // readerOptions are those of CSV with a header.
 func readerOptions(columns []string) source.Options {
 	return source.Options{Format: source.FormatCSV, Columns: columns}
+}
+
+// Run claims a directory, which is empty or does not exist, and writes the rows of a snapshot into it. After an error nothing is left.
+func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (*Manifest, error) {
+	d, _, err := exportdir.Claim(ctx, fsys, dir, rand.Text())
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.Write(ctx, OfSnapshot(s), d, Attempt{})
+	if err != nil {
+		return nil, errors.Join(err, d.Remove(ctx))
+	}
+	return m, d.Finish(ctx)
 }

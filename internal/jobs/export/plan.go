@@ -47,7 +47,7 @@ type Options struct {
 	Workers int
 	// Memory bounds what all workers hold. Default 512 MiB.
 	Memory spec.Size
-	// Now is the time by which cells have expired, default that of the call of [Plan.Run].
+	// Now is the time by which cells have expired, default that of the call of [Plan.Write].
 	Now time.Time
 }
 
@@ -73,7 +73,7 @@ type Plan struct {
 }
 
 // Compile checks the options and makes the plan. Whether the table has the
-// families is seen by [Plan.Run]. The error says all that is wrong at once.
+// families is seen by [Plan.Write]. The error says all that is wrong at once.
 func Compile(o Options) (*Plan, error) {
 	o = o.withDefaults()
 	if !slices.Contains(Formats(), string(o.Format)) {

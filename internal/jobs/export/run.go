@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path"
@@ -22,19 +21,6 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/setting"
 )
-
-// Run claims a directory, which is empty or does not exist, and writes the rows of a snapshot into it. After an error nothing is left.
-func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (*Manifest, error) {
-	d, _, err := exportdir.Claim(ctx, fsys, dir, rand.Text())
-	if err != nil {
-		return nil, err
-	}
-	m, err := p.Write(ctx, OfSnapshot(s), d, Attempt{})
-	if err != nil {
-		return nil, errors.Join(err, d.Remove(ctx))
-	}
-	return m, d.Finish(ctx)
-}
 
 // Attempt is what an export may have of an earlier attempt, and how it reports to the next one. The zero value is a first attempt.
 type Attempt struct {

@@ -68,7 +68,7 @@ func TestRunComputed(t *testing.T) {
 		t.Errorf("another filter: %v", err)
 	}
 	cells := map[string]string{}
-	_, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{"100101"}, func(r loader.Row) error {
+	_, err := query.Read(t.Context(), env, jobtest.Resolve(t, s), query.Query{Values: []string{"100101"}}, func(r loader.Row) error {
 		for _, c := range r.Cells {
 			cells[string(c.Family)+":"+string(c.Qualifier)] = string(c.Value)
 		}

@@ -101,7 +101,7 @@ func TestRunMapped(t *testing.T) {
 		}
 		s.Query = []string{"id"}
 		cells := map[string]string{}
-		if _, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{"100101"}, func(r loader.Row) error {
+		if _, err := query.Read(t.Context(), env, jobtest.Resolve(t, s), query.Query{Values: []string{"100101"}}, func(r loader.Row) error {
 			for _, c := range r.Cells {
 				cells[string(c.Family)+":"+string(c.Qualifier)] = string(c.Value)
 			}

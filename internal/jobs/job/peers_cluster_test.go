@@ -56,8 +56,11 @@ func TestPeersThatTakeALoad(t *testing.T) {
 	found := func() string {
 		r, err := preflight.Run(t.Context(), env, jobtest.Resolve(t, s), preflight.Options{})
 		testcheck.Must(t, err)
-		finding, _ := r.Find("replication")
-		return finding.Message.String()
+		i := slices.IndexFunc(r.Checks, func(c preflight.Check) bool { return c.Name == "replication" })
+		if i < 0 {
+			return ""
+		}
+		return r.Checks[i].Message.String()
 	}
 	named := func(message string) (peers []string) {
 		for word := range strings.FieldsFuncSeq(message, func(r rune) bool { return strings.ContainsRune(" ,", r) }) {

@@ -107,7 +107,7 @@ func TestGet(t *testing.T) {
 	n := 0
 	for id, rows := range want {
 		got := 0
-		st, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{id}, func(r loader.Row) error {
+		st, err := query.Read(t.Context(), env, jobtest.Resolve(t, s), query.Query{Values: []string{id}}, func(r loader.Row) error {
 			got++
 			return nil
 		})
@@ -119,7 +119,7 @@ func TestGet(t *testing.T) {
 			break
 		}
 	}
-	if _, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{"NONE"}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
+	if _, err := query.Read(t.Context(), env, jobtest.Resolve(t, s), query.Query{Values: []string{"NONE"}}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
 		t.Error(err)
 	}
 }

@@ -32,9 +32,6 @@ type Choice struct {
 	Versions int `json:"versions,omitempty"`
 }
 
-// All reports whether every cell is chosen.
-func (c Choice) All() bool { return len(c.Ranges) == 0 && !c.OfCells() }
-
 // OfCells reports whether a row may have cells that are not chosen.
 func (c Choice) OfCells() bool { return len(c.Columns) > 0 || c.Timed() }
 

@@ -118,20 +118,10 @@ func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	return so
 }
 
-// Run reads all of the input and writes an HFile for every region and family
-// that has rows. It leaves nothing under a final name unless the whole input was read
-// without an error; what a failed build has written is removed.
-func Run(ctx context.Context, plan *cells.Plan, in *source.Input, out Output, o Options) (*manifest.Manifest, error) {
-	m, err := RunTables(ctx, []Table{{plan, out}}, in, o)
-	if err != nil {
-		return nil, err
-	}
-	return m[0], nil
-}
-
-// RunTables is [Run] for several tables. Every record has a row in each whose filter does not leave it out. It reads the input once, within the memory
-// of one build. A record that has no row in one of them is a bad record, and has none in the others. Plans have the same
-// columns and timestamp. Manifests come in the order of the tables.
+// RunTables reads all of the input once, within the memory of one build, and writes an HFile for every table, region and family that has rows. It
+// leaves nothing under a final name unless the whole input was read without an error; what a failed build has written is removed. Every record has a
+// row in each table whose filter does not leave it out; one that has no row in one of them is a bad record, and has none in the others. Plans have
+// the same columns and timestamp. Manifests come in the order of the tables.
 func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) ([]*manifest.Manifest, error) {
 	o = o.WithDefaults()
 	setDefaults(tables)

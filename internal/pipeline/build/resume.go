@@ -11,7 +11,6 @@ import (
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/pipeline/streams"
 )
 
@@ -172,15 +171,6 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.Checkpoint.Wrote(record)
-}
-
-// Manifest is that of a build whose files are all there.
-func (r *Resume) Manifest(plan *cells.Plan, out Output) (*manifest.Manifest, error) {
-	m, err := r.Manifests([]Table{{plan, out}})
-	if err != nil {
-		return nil, err
-	}
-	return m[0], nil
 }
 
 // Manifests are those of a build of several tables whose files are all there.

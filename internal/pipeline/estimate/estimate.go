@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"context"
 	"math"
 	"slices"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/partition/extsort"
-	"bulkload/pkg/source"
 )
 
 // Estimate is what a build is expected to come to, estimated from a sample that
@@ -161,14 +159,6 @@ func (o BuildOptions) withDefaults() BuildOptions {
 		o.count = countText
 	}
 	return o
-}
-
-// Build reads samples of the input and predicts what Build would
-// make of all of it. Nothing is written but, if the build would spill, a part
-// of that, to files without names. Inputs that were opened with short splits
-// are sampled better.
-func Build(ctx context.Context, plan *cells.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
-	return buildTables(ctx, []tableWork{{plan: plan, o: o}}, in)
 }
 
 // scaled makes an estimate of the build of a sample.

@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -22,6 +23,7 @@ import (
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/source"
 
 	"pgregory.net/rapid"
 )
@@ -186,4 +188,12 @@ func TestParallel(t *testing.T) {
 			t.Fatalf("%v by %d: %v", sizes, workers, got)
 		}
 	})
+}
+
+// Build reads samples of the input and predicts what Build would
+// make of all of it. Nothing is written but, if the build would spill, a part
+// of that, to files without names. Inputs that were opened with short splits
+// are sampled better.
+func Build(ctx context.Context, plan *cells.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
+	return buildTables(ctx, []tableWork{{plan: plan, o: o}}, in)
 }

@@ -123,17 +123,6 @@ type Report struct {
 	NewBase bool `json:"-"` // the staging directory was missing and was made; it is still there if the job uses it by now
 }
 
-// Find is the first check of a name with the highest severity, false if
-// there is none.
-func (r *Report) Find(name string) (c Check, ok bool) {
-	for _, have := range r.Checks {
-		if have.Name == name && (!ok || have.Severity > c.Severity) {
-			c, ok = have, true
-		}
-	}
-	return c, ok
-}
-
 // Err is nil when no check found an error, else an error of kind [fail.Check] with
 // all of them and their hints.
 func (r *Report) Err() error {

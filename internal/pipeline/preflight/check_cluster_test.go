@@ -130,3 +130,14 @@ func TestWhatServersObserve(t *testing.T) {
 		return ok && c.Severity == SeverityOK && strings.Contains(c.Message.String(), "ReplicationObserver notes the files for replication"), c
 	})
 }
+
+// Find is the first check of a name with the highest severity, false if
+// there is none.
+func (r *Report) Find(name string) (c Check, ok bool) {
+	for _, have := range r.Checks {
+		if have.Name == name && (!ok || have.Severity > c.Severity) {
+			c, ok = have, true
+		}
+	}
+	return c, ok
+}

@@ -1,11 +1,9 @@
 package query
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
-	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/keyrange"
 	"bulkload/internal/model/spec"
@@ -14,12 +12,6 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
-
-// Get gives all rows of a query key: args are the values of the spec's query
-// columns. It is [Read] with nothing else asked for.
-func Get(ctx context.Context, env *cluster.Env, s spec.Job, args []string, fn func(loader.Row) error) (*ReadStats, error) {
-	return Read(ctx, env, s, Query{Values: args}, fn)
-}
 
 // Columns are those whose values [Query.Values] takes, in their order. The
 // error is of a job whose rows cannot be found by them.
