@@ -22,7 +22,6 @@ import (
 func TestConformance(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, Local{}, t.TempDir()) })
 	t.Run("memory", func(t *testing.T) { conform(t, NewMemory(), "/") })
-	t.Run("faulty without faults", func(t *testing.T) { conform(t, &Faulty{FS: NewMemory()}, "/") })
 }
 
 // conform is the suite that every FS must pass. It works in a new directory below root.

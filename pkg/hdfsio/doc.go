@@ -1,5 +1,5 @@
-// Package hdfsio is the file systems that a load reads from and writes to: HDFS, the local disk, memory, and a wrapper
-// that injects faults. They share one interface, [FS], one set of rules and one conformance suite.
+// Package hdfsio is the file systems that a load reads from and writes to: HDFS, the local disk, and memory.
+// They share one interface, [FS], one set of rules and one conformance suite.
 //
 // # HDFS
 //

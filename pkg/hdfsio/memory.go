@@ -2,7 +2,6 @@ package hdfsio
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -12,13 +11,11 @@ import (
 	"time"
 )
 
-// Memory is a file system in memory, for tests, and for files that are only measured. As on HDFS, a file that is being written shows its name with length 0;
-// [Memory.Crash] leaves it so.
+// Memory is a file system in memory, for tests, and for files that are only measured. As on HDFS, a file that is being written shows its name with length 0.
 type Memory struct {
 	mu    sync.Mutex
 	nodes map[string]*node
 	next  uint64
-	epoch int // one more after each crash
 }
 
 var _ FS = (*Memory)(nil)
@@ -28,13 +25,6 @@ func NewMemory() *Memory {
 	m := &Memory{nodes: map[string]*node{}}
 	m.nodes["/"] = m.node(fs.ModeDir | 0o755)
 	return m
-}
-
-// Crash gives up every unfinished file: its writer fails from now on, and its name stays, empty.
-func (m *Memory) Crash() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.epoch++
 }
 
 type node struct {
@@ -61,7 +51,7 @@ func (m *Memory) Create(ctx context.Context, name string, o CreateOptions) (Writ
 	}
 	n := m.node(o.withDefaults().Perm)
 	m.nodes[name] = n
-	return &memoryWriter{m: m, ctx: ctx, name: name, node: n, epoch: m.epoch}, nil
+	return &memoryWriter{m: m, ctx: ctx, name: name, node: n}, nil
 }
 
 // Open implements [FS].
@@ -265,5 +255,3 @@ func (m *Memory) vacant(op, name string) error {
 	}
 	return nil
 }
-
-var errCrashed = errors.New("the file system crashed")

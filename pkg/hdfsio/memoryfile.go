@@ -12,14 +12,13 @@ import (
 )
 
 type memoryWriter struct {
-	m     *Memory
-	ctx   context.Context
-	name  string
-	node  *node
-	data  []byte
-	epoch int
-	done  bool
-	err   error
+	m    *Memory
+	ctx  context.Context
+	name string
+	node *node
+	data []byte
+	done bool
+	err  error
 }
 
 func (w *memoryWriter) Write(p []byte) (int, error) {
@@ -67,8 +66,6 @@ func (w *memoryWriter) checkLocked() error {
 		return w.err
 	case w.done:
 		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
-	case w.epoch != w.m.epoch:
-		return w.fail(errCrashed)
 	}
 	return w.fail(context.Cause(w.ctx))
 }

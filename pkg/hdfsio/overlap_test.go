@@ -36,16 +36,7 @@ func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
 	}
 
 	boom := errors.New("disk full")
-	faulty := &Faulty{FS: m, Inject: func(op Op, _ string, _ int64) *Fault {
-		if op == OpWrite {
-			return &Fault{Err: boom}
-		}
-		return nil
-	}}
-	if sink, err = faulty.Create(t.Context(), "/y", CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	o = NewOverlapped(sink, nil)
+	o = NewOverlapped(fullDisk{sink, boom}, nil)
 	for range 10 {
 		if _, err = o.Write([]byte("x")); err != nil {
 			break
@@ -55,3 +46,11 @@ func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
 		t.Fatalf("error is %v", err)
 	}
 }
+
+// fullDisk fails each write.
+type fullDisk struct {
+	Writer
+	err error
+}
+
+func (w fullDisk) Write([]byte) (int, error) { return 0, w.err }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -147,14 +148,14 @@ func TestBaseIsFile(t *testing.T) {
 		t.Errorf("below a file: made %t, %v", made, err)
 	}
 	broken := errors.New("the NameNode is gone")
-	for _, failing := range []hdfsio.Op{hdfsio.OpStat, hdfsio.OpMkdirAll, hdfsio.OpChmod} {
-		faulty := &hdfsio.Faulty{FS: o.as("tina"), Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+	for _, failing := range []testfs.Op{testfs.OpStat, testfs.OpMkdirAll, testfs.OpChmod} {
+		faulty := &testfs.Faulty{FS: o.as("tina"), Inject: func(op testfs.Op, _ string, _ int64) *testfs.Fault {
 			if op == failing {
-				return &hdfsio.Fault{Err: broken}
+				return &testfs.Fault{Err: broken}
 			}
 			return nil
 		}}
-		if made, err := MakeBase(t.Context(), faulty, "/new/base", "tina"); !errors.Is(err, broken) || made != (failing != hdfsio.OpStat) {
+		if made, err := MakeBase(t.Context(), faulty, "/new/base", "tina"); !errors.Is(err, broken) || made != (failing != testfs.OpStat) {
 			t.Errorf("%v fails: made %t, %v", failing, made, err)
 		}
 		testcheck.Must(t, o.RemoveAll(t.Context(), "/new"))

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 )
@@ -178,9 +179,9 @@ func TestRemoveFails(t *testing.T) {
 	m := hdfsio.NewMemory()
 	testcheck.Must(t, m.MkdirAll(t.Context(), "/base/job", 0o711))
 	broken := errors.New("the NameNode is gone")
-	faulty := &hdfsio.Faulty{FS: m, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
-		if op == hdfsio.OpRemoveAll {
-			return &hdfsio.Fault{Err: broken}
+	faulty := &testfs.Faulty{FS: m, Inject: func(op testfs.Op, _ string, _ int64) *testfs.Fault {
+		if op == testfs.OpRemoveAll {
+			return &testfs.Fault{Err: broken}
 		}
 		return nil
 	}}

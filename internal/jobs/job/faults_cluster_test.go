@@ -28,6 +28,7 @@ import (
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
 	"bulkload/internal/test/testcluster"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 
@@ -107,11 +108,11 @@ func (b *buildFaults) dir(t *testing.T) string {
 }
 
 // run builds. The fault happens once, just before the operation that at picks.
-func (b *buildFaults) run(t *testing.T, dir string, w build.WorkOptions, at func(op hdfsio.Op, name string, offset int64) bool, fault func() error) error {
+func (b *buildFaults) run(t *testing.T, dir string, w build.WorkOptions, at func(op testfs.Op, name string, offset int64) bool, fault func() error) error {
 	t.Helper()
 	var once sync.Once
 	happened := false
-	fsys := &hdfsio.Faulty{FS: b.fs, Inject: func(op hdfsio.Op, name string, offset int64) *hdfsio.Fault {
+	fsys := &testfs.Faulty{FS: b.fs, Inject: func(op testfs.Op, name string, offset int64) *testfs.Fault {
 		if at(op, name, offset) {
 			once.Do(func() {
 				happened = true
@@ -188,8 +189,8 @@ func (b *buildFaults) list(t *testing.T, dir string) []string {
 }
 
 // inFile picks the write of a byte after the first piece of a file.
-func inFile(op hdfsio.Op, name string, offset int64) bool {
-	return op == hdfsio.OpWrite && strings.Contains(name, build.WritingDir) && offset > 0
+func inFile(op testfs.Op, name string, offset int64) bool {
+	return op == testfs.OpWrite && strings.Contains(name, build.WritingDir) && offset > 0
 }
 
 // TestBuildFaults builds onto HDFS while its daemons are killed, frozen and
@@ -264,8 +265,8 @@ func TestBuildFaults(t *testing.T) {
 	t.Run("datanode killed before a file is read back", func(t *testing.T) {
 		dir := b.dir(t)
 		defer ready(t, first)
-		at := func(op hdfsio.Op, name string, _ int64) bool {
-			return op == hdfsio.OpOpen && strings.Contains(name, build.WritingDir)
+		at := func(op testfs.Op, name string, _ int64) bool {
+			return op == testfs.OpOpen && strings.Contains(name, build.WritingDir)
 		}
 		if err := b.run(t, dir, build.WorkOptions{}, at, func() error { return first.Kill(t.Context()) }); err != nil {
 			t.Fatal(err)
@@ -282,14 +283,14 @@ func TestBuildFaults(t *testing.T) {
 func (b *buildFaults) nameNodeRestarts(t *testing.T, nameNode *testcluster.Daemon) {
 	for _, c := range []struct {
 		name string
-		at   func(op hdfsio.Op, name string, offset int64) bool
+		at   func(op testfs.Op, name string, offset int64) bool
 	}{
 		{"in a file", inFile},
-		{"before a file is created", func(op hdfsio.Op, name string, _ int64) bool {
-			return op == hdfsio.OpCreate && strings.Contains(name, build.WritingDir)
+		{"before a file is created", func(op testfs.Op, name string, _ int64) bool {
+			return op == testfs.OpCreate && strings.Contains(name, build.WritingDir)
 		}},
-		{"before a file is finished", func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpFinish }},
-		{"before a file is renamed", func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpRename }},
+		{"before a file is finished", func(op testfs.Op, _ string, _ int64) bool { return op == testfs.OpFinish }},
+		{"before a file is renamed", func(op testfs.Op, _ string, _ int64) bool { return op == testfs.OpRename }},
 	} {
 		t.Run("namenode started again "+c.name, func(t *testing.T) {
 			dir := b.dir(t)
@@ -316,7 +317,7 @@ func (b *buildFaults) stopped(t *testing.T, dir string, cause error, words ...st
 	t.Helper()
 	notes := 0
 	w := build.WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
-	err := b.run(t, dir, w, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpCreate }, func() error { return nil })
+	err := b.run(t, dir, w, func(op testfs.Op, _ string, _ int64) bool { return op == testfs.OpCreate }, func() error { return nil })
 	if !errors.Is(err, cause) || fail.KindOf(err) != fail.HDFS {
 		t.Fatalf("the build ended with %v", err)
 	}
@@ -363,7 +364,7 @@ func (b *buildFaults) permission(t *testing.T) {
 	fsys := b.fs
 	defer func() { b.fs = fsys }()
 	b.fs = stranger
-	err = b.run(t, open, build.WorkOptions{}, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpFinish }, func() error {
+	err = b.run(t, open, build.WorkOptions{}, func(op testfs.Op, _ string, _ int64) bool { return op == testfs.OpFinish }, func() error {
 		return errors.Join(fsys.Chmod(t.Context(), path.Join(open, "f"), 0o755), chown(b.cluster, path.Join(open, "f")))
 	})
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "belongs to hbase:") {
@@ -426,9 +427,9 @@ func TestFailover(t *testing.T) {
 		}
 		return c.Daemon(dead).Restart(t.Context())
 	}
-	for name, at := range map[string]func(op hdfsio.Op, name string, offset int64) bool{
+	for name, at := range map[string]func(op testfs.Op, name string, offset int64) bool{
 		"in a file":                inFile,
-		"before a file is renamed": func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpRename },
+		"before a file is renamed": func(op testfs.Op, _ string, _ int64) bool { return op == testfs.OpRename },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := b.dir(t)

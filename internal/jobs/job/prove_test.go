@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/pipeline/filecheck"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -81,9 +82,9 @@ func TestProverTellsFailuresFromDamage(t *testing.T) {
 		if !known {
 			f.CRC32C = 0
 		}
-		faulty := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, offset int64) *hdfsio.Fault {
-			if (op == hdfsio.OpRead || op == hdfsio.OpReadAt) && offset > 0 {
-				return &hdfsio.Fault{Err: broken}
+		faulty := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(op testfs.Op, _ string, offset int64) *testfs.Fault {
+			if (op == testfs.OpRead || op == testfs.OpReadAt) && offset > 0 {
+				return &testfs.Fault{Err: broken}
 			}
 			return nil
 		}}

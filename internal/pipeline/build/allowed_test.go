@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 )
@@ -25,11 +26,11 @@ type heldFS struct {
 	once     sync.Once
 }
 
-func (h *heldFS) inject(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+func (h *heldFS) inject(op testfs.Op, _ string, _ int64) *testfs.Fault {
 	switch op {
-	case hdfsio.OpFinish:
+	case testfs.OpFinish:
 		h.once.Do(func() { close(h.finished) })
-	case hdfsio.OpRename:
+	case testfs.OpRename:
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.renamed++
@@ -59,7 +60,7 @@ func TestFilesWaitForTheirNames(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := buildInto(t.Context(), t, env, input, Output{FS: &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: h.inject}, Dir: dir}, WorkOptions{Workers: 2, Allowed: ask}); err != nil {
+	if _, err := buildInto(t.Context(), t, env, input, Output{FS: &testfs.Faulty{FS: hdfsio.Local{}, Inject: h.inject}, Dir: dir}, WorkOptions{Workers: 2, Allowed: ask}); err != nil {
 		t.Fatal(err)
 	}
 	if want := jobtest.Hashes(t, calm); len(want) != 10 || !maps.Equal(jobtest.Hashes(t, dir), want) {
@@ -89,7 +90,7 @@ func TestRefusedBuildLeavesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := in.Build(ctx, p, Output{FS: &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: h.inject}, Dir: dir}, w, 0, nil); !errors.Is(err, refusal) {
+		if _, err := in.Build(ctx, p, Output{FS: &testfs.Faulty{FS: hdfsio.Local{}, Inject: h.inject}, Dir: dir}, w, 0, nil); !errors.Is(err, refusal) {
 			t.Fatal(err)
 		}
 		if left := jobtest.Hashes(t, dir); len(left) > 0 || h.names() > 0 {

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 )
@@ -41,21 +42,21 @@ func TestManySmallRegions(t *testing.T) {
 	var mu sync.Mutex
 	open, most, failed := 0, 0, 0
 	finished := map[string]bool{}
-	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}.Grouped(), Inject: func(op hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+	fsys := &testfs.Faulty{FS: hdfsio.Local{}.Grouped(), Inject: func(op testfs.Op, name string, _ int64) *testfs.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		switch op {
-		case hdfsio.OpCreate:
+		case testfs.OpCreate:
 			open++
 			most = max(most, open)
-		case hdfsio.OpFinish:
+		case testfs.OpFinish:
 			open--
 			if len(finished)%17 == 3 && failed < 5 {
 				failed++
-				return &hdfsio.Fault{Err: errors.New("broken by the test")}
+				return &testfs.Fault{Err: errors.New("broken by the test")}
 			}
 			finished[path.Base(name)] = true
-		case hdfsio.OpRename:
+		case testfs.OpRename:
 			if !finished[path.Base(name)] {
 				t.Errorf("%s has its name before it is finished", name)
 			}

@@ -22,6 +22,7 @@ import (
 	"bulkload/internal/pipeline/cells"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/race"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 )
@@ -70,9 +71,9 @@ func TestWriteAgain(t *testing.T) {
 	if race.Reduced(t) {
 		memories = memories[:1]
 	}
-	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename} {
+	for _, op := range []testfs.Op{testfs.OpCreate, testfs.OpWrite, testfs.OpFinish, testfs.OpOpen, testfs.OpReadAt, testfs.OpStat, testfs.OpRename} {
 		for _, after := range []bool{false, true} {
-			if op == hdfsio.OpReadAt && after {
+			if op == testfs.OpReadAt && after {
 				continue // with all bytes the error does not matter
 			}
 			for _, memory := range memories {
@@ -80,7 +81,7 @@ func TestWriteAgain(t *testing.T) {
 					dir := t.TempDir()
 					var mu sync.Mutex
 					seen, failed, notes := 0, 0, 0
-					fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+					fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
 						mu.Lock()
 						defer mu.Unlock()
 						if o != op || failed == 5 { // fewer than a file is written, should one get them all
@@ -90,7 +91,7 @@ func TestWriteAgain(t *testing.T) {
 							return nil
 						}
 						failed++
-						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
+						return &testfs.Fault{Err: errors.New("broken by the test"), After: after}
 					}}
 					w := WorkOptions{Workers: 2, Memory: memory, Events: progress.Events{OnNote: func(msg string, _ ...any) {
 						mu.Lock()
@@ -142,17 +143,17 @@ func TestWriteFamiliesAgain(t *testing.T) {
 	if race.Reduced(t) {
 		nths = nths[:1]
 	}
-	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpStat, hdfsio.OpRename, hdfsio.OpRemove} {
+	for _, op := range []testfs.Op{testfs.OpCreate, testfs.OpWrite, testfs.OpFinish, testfs.OpOpen, testfs.OpStat, testfs.OpRename, testfs.OpRemove} {
 		for _, after := range []bool{false, true} {
 			for _, nth := range nths {
 				t.Run(fmt.Sprintf("%s/after=%t/%d", op, after, nth), func(t *testing.T) {
 					dir := t.TempDir()
 					var mu sync.Mutex
 					seen, failed := 0, 0
-					fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+					fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
 						mu.Lock()
 						defer mu.Unlock()
-						second := op == hdfsio.OpRemove && o == hdfsio.OpRename // gives it something to remove
+						second := op == testfs.OpRemove && o == testfs.OpRename // gives it something to remove
 						if o != op && !second || failed == 9 {
 							return nil
 						}
@@ -160,7 +161,7 @@ func TestWriteFamiliesAgain(t *testing.T) {
 							return nil
 						}
 						failed++
-						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
+						return &testfs.Fault{Err: errors.New("broken by the test"), After: after}
 					}}
 					got, err := buildMapped(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: retry}, WorkOptions{Workers: 2}, m)
 					if err != nil {
@@ -186,20 +187,20 @@ func TestWriteFamiliesAgain(t *testing.T) {
 
 // TestManifestThatFailedAtItsEndIsNotLeft lets the end of the manifest fail, or its renaming, although it was done.
 func TestManifestThatFailedAtItsEndIsNotLeft(t *testing.T) {
-	for _, op := range []hdfsio.Op{hdfsio.OpFinish, hdfsio.OpRename} {
+	for _, op := range []testfs.Op{testfs.OpFinish, testfs.OpRename} {
 		t.Run(string(op), func(t *testing.T) { manifestFails(t, op) })
 	}
 }
 
 // manifestFails lets the first operation of a kind on the manifest be done and answered by an error.
-func manifestFails(t *testing.T, op hdfsio.Op) {
+func manifestFails(t *testing.T, op testfs.Op) {
 	dir, failed := t.TempDir(), false
-	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+	fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(o testfs.Op, name string, _ int64) *testfs.Fault {
 		if failed || o != op || !strings.Contains(name, manifest.FileName) {
 			return nil
 		}
 		failed = true
-		return &hdfsio.Fault{Err: errors.New("broken by the test"), After: true}
+		return &testfs.Fault{Err: errors.New("broken by the test"), After: true}
 	}}
 	if _, err := buildInto(t.Context(), t, jobtest.Env(t), jobtest.WideInput(t, 10), Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{}); err != nil {
 		t.Fatal(err)
@@ -233,14 +234,14 @@ func TestWriteGivenUp(t *testing.T) {
 			dir := t.TempDir()
 			var mu sync.Mutex
 			var writes int
-			fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, name string, _ int64) *hdfsio.Fault {
-				if op != hdfsio.OpWrite {
+			fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(op testfs.Op, name string, _ int64) *testfs.Fault {
+				if op != testfs.OpWrite {
 					return nil
 				}
 				mu.Lock()
 				defer mu.Unlock()
 				writes++
-				return &hdfsio.Fault{Err: &fs.PathError{Op: "write", Path: name, Err: c.cause}}
+				return &testfs.Fault{Err: &fs.PathError{Op: "write", Path: name, Err: c.cause}}
 			}}
 			_, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{Workers: 1})
 			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.HDFS {
@@ -265,14 +266,14 @@ func TestWriteStopped(t *testing.T) {
 			env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
 			cause := errors.New("stopped by the test")
 			ctx, cancel := context.WithCancelCause(t.Context())
-			fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
-				if op != hdfsio.OpFinish {
+			fsys := &testfs.Faulty{FS: hdfsio.Local{}, Inject: func(op testfs.Op, _ string, _ int64) *testfs.Fault {
+				if op != testfs.OpFinish {
 					return nil
 				}
 				if early {
 					cancel(cause)
 				}
-				return &hdfsio.Fault{Err: errors.New("no answer")}
+				return &testfs.Fault{Err: errors.New("no answer")}
 			}}
 			w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(msg string, _ ...any) {
 				if strings.Contains(msg, "again") {

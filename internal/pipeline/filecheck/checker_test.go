@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/model/progress"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
@@ -172,9 +173,9 @@ func TestBlocksWithoutReplica(t *testing.T) {
 		err     error
 		damaged bool
 	}{{block, true}, {away, false}} {
-		faulty := &hdfsio.Faulty{FS: m, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
-			if op == hdfsio.OpRead || op == hdfsio.OpReadAt {
-				return &hdfsio.Fault{Err: c.err}
+		faulty := &testfs.Faulty{FS: m, Inject: func(op testfs.Op, _ string, _ int64) *testfs.Fault {
+			if op == testfs.OpRead || op == testfs.OpReadAt {
+				return &testfs.Fault{Err: c.err}
 			}
 			return nil
 		}}

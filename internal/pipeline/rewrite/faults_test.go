@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testfs"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -23,7 +24,7 @@ func TestRewriteFaults(t *testing.T) {
 	cells := jobtest.SomeCells(3000)
 	broken := errors.New("broken by the test")
 	for _, merge := range []bool{false, true} {
-		for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename, hdfsio.OpMkdirAll} {
+		for _, op := range []testfs.Op{testfs.OpCreate, testfs.OpWrite, testfs.OpFinish, testfs.OpOpen, testfs.OpReadAt, testfs.OpStat, testfs.OpRename, testfs.OpMkdirAll} {
 			for nth := range 3 {
 				for _, after := range []bool{false, true} {
 					t.Run(fmt.Sprintf("merge=%t/%s/%d/after=%t", merge, op, nth, after), func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestRewriteFaults(t *testing.T) {
 							jobtest.WriteCells(t, memory, "/job/f/"+strings.Repeat("b", 32), cells[6000:], hfile.Options{}),
 						}
 						left, hit := nth, false
-						fsys := &hdfsio.Faulty{FS: memory, Inject: func(o hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+						fsys := &testfs.Faulty{FS: memory, Inject: func(o testfs.Op, _ string, _ int64) *testfs.Fault {
 							if o != op || hit {
 								return nil
 							}
@@ -43,7 +44,7 @@ func TestRewriteFaults(t *testing.T) {
 								return nil
 							}
 							hit = true
-							return &hdfsio.Fault{Err: broken, After: after}
+							return &testfs.Fault{Err: broken, After: after}
 						}}
 						w := New(fsys, "/job", spec.DefaultFamily, 9)
 						var got []loader.HFile

@@ -1,4 +1,4 @@
-// Package query reads rows of a table as a job wrote them: by a query key ([Read]),
+// Package query reads rows of a table as a job wrote them: by a query key,
 // or by a range whose rows are merged over all salts and paged ([Read]); for many
 // queries of one table, on one open cluster ([Table]). The key
 // spec says where rows are; a page token names a row, so no scanner stays open.

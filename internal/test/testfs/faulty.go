@@ -1,9 +1,12 @@
-package hdfsio
+// Package testfs is a file system for tests whose operations fail as the test decides: [Faulty].
+package testfs
 
 import (
 	"context"
 	"io"
 	"io/fs"
+
+	"bulkload/pkg/hdfsio"
 )
 
 // Op names an operation for fault injection.
@@ -29,7 +32,7 @@ const (
 
 // Fault is a failure to inject.
 type Fault struct {
-	// Err is returned by the operation. On writes it is wrapped in a RewriteError unless it is one.
+	// Err is returned by the operation. On writes it is wrapped in a [hdfsio.RewriteError] unless it is one.
 	Err error
 	// After lets the operation happen first: the answer is lost, the effect is not.
 	After bool
@@ -37,13 +40,13 @@ type Fault struct {
 
 // Faulty wraps a file system and lets operations fail as Inject decides.
 type Faulty struct {
-	FS FS
+	FS hdfsio.FS
 	// Inject is asked before each operation: its name, the file, and the offset for reads and writes (0 for others). A nil
 	// answer lets it pass. It may be called by several goroutines.
 	Inject func(op Op, name string, offset int64) *Fault
 }
 
-var _ FS = (*Faulty)(nil)
+var _ hdfsio.FS = (*Faulty)(nil)
 
 func (f *Faulty) do(op Op, name string, offset int64, act func() error) error {
 	var fault *Fault
@@ -61,9 +64,9 @@ func (f *Faulty) do(op Op, name string, offset int64, act func() error) error {
 	return fault.Err
 }
 
-// Create implements [FS].
-func (f *Faulty) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
-	var w Writer
+// Create implements [hdfsio.FS].
+func (f *Faulty) Create(ctx context.Context, name string, o hdfsio.CreateOptions) (hdfsio.Writer, error) {
+	var w hdfsio.Writer
 	err := f.do(OpCreate, name, 0, func() (err error) {
 		w, err = f.FS.Create(ctx, name, o)
 		return err
@@ -74,7 +77,7 @@ func (f *Faulty) Create(ctx context.Context, name string, o CreateOptions) (Writ
 	return &faultyWriter{f: f, w: w, name: name}, nil
 }
 
-// Open implements [FS].
+// Open implements [hdfsio.FS].
 func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
 	var file fs.File
 	err := f.do(OpOpen, name, 0, func() (err error) {
@@ -87,7 +90,7 @@ func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
 	return &faultyFile{File: file, f: f, name: name}, nil
 }
 
-// Stat implements [FS].
+// Stat implements [hdfsio.FS].
 func (f *Faulty) Stat(ctx context.Context, name string) (info fs.FileInfo, err error) {
 	err = f.do(OpStat, name, 0, func() (err error) {
 		info, err = f.FS.Stat(ctx, name)
@@ -96,7 +99,7 @@ func (f *Faulty) Stat(ctx context.Context, name string) (info fs.FileInfo, err e
 	return info, err
 }
 
-// ReadDir implements [FS].
+// ReadDir implements [hdfsio.FS].
 func (f *Faulty) ReadDir(ctx context.Context, name string) (infos []fs.FileInfo, err error) {
 	err = f.do(OpReadDir, name, 0, func() (err error) {
 		infos, err = f.FS.ReadDir(ctx, name)
@@ -105,39 +108,39 @@ func (f *Faulty) ReadDir(ctx context.Context, name string) (infos []fs.FileInfo,
 	return infos, err
 }
 
-// Rename implements [FS]. Inject sees the old name.
+// Rename implements [hdfsio.FS]. Inject sees the old name.
 func (f *Faulty) Rename(ctx context.Context, from, to string) error {
 	return f.do(OpRename, from, 0, func() error { return f.FS.Rename(ctx, from, to) })
 }
 
-// Remove implements [FS].
+// Remove implements [hdfsio.FS].
 func (f *Faulty) Remove(ctx context.Context, name string) error {
 	return f.do(OpRemove, name, 0, func() error { return f.FS.Remove(ctx, name) })
 }
 
-// RemoveAll implements [FS].
+// RemoveAll implements [hdfsio.FS].
 func (f *Faulty) RemoveAll(ctx context.Context, name string) error {
 	return f.do(OpRemoveAll, name, 0, func() error { return f.FS.RemoveAll(ctx, name) })
 }
 
-// MkdirAll implements [FS].
+// MkdirAll implements [hdfsio.FS].
 func (f *Faulty) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.MkdirAll(ctx, name, perm) })
 }
 
-// Mkdir implements [FS]. Its faults are those of MkdirAll.
+// Mkdir implements [hdfsio.FS]. Its faults are those of MkdirAll.
 func (f *Faulty) Mkdir(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.Mkdir(ctx, name, perm) })
 }
 
-// Chmod implements [FS].
+// Chmod implements [hdfsio.FS].
 func (f *Faulty) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 	return f.do(OpChmod, name, 0, func() error { return f.FS.Chmod(ctx, name, perm) })
 }
 
 type faultyWriter struct {
 	f    *Faulty
-	w    Writer
+	w    hdfsio.Writer
 	name string
 	n    int64
 	err  error
@@ -167,8 +170,8 @@ func (w *faultyWriter) Abort() error { return w.f.do(OpAbort, w.name, w.n, w.w.A
 func (w *faultyWriter) fail(err error) error {
 	if err != nil && w.err == nil {
 		w.err = err
-		if re, ok := err.(*RewriteError); !ok || re == nil {
-			w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
+		if re, ok := err.(*hdfsio.RewriteError); !ok || re == nil {
+			w.err = &hdfsio.RewriteError{Path: w.name, Offset: w.n, Err: err}
 		}
 	}
 	return w.err
