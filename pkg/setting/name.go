@@ -106,13 +106,3 @@ const (
 
 	ReplaceRejected Name = "replace_rejected"
 )
-
-// Names are all of them.
-func Names() []Name {
-	return []Name{
-		AllVersions, AllowEmpty, Also, BadRecords, Columns, DiscardWrites, DropOld, Duplicates, DuplicatesFile, Empty, Endpoint, Engine, Exact, Expect, Extra, Family, FieldSep, Filter, FilteredFile, Force, Format, From, FromKey, Full, HDFS, Hadoop, Header,
-		InputVersions, Inputs, InsertOnly, Into, Job, JobID, Key, KeyPrefix, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, MetricsFile, Missing, NewKey, OldKey, OlderThan, OnStop, Only, OnlyBetween, OpenLineage, Page, ParseKey, PhoenixIndexes, Prefix,
-		QuietTable, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, RepairB, Replace, ReplaceRejected, Replicate, Report, Restart, RowPrefix, SaltBuckets, SaltFile, Share, Since, Snapshot, SpillDir, SpillLimit, SplitBy, Splits, Staging,
-		StartRow, State, StopRow, Suggest, Table, Timestamp, Timestamps, To, ToKey, TrustFiles, UndoBy, Until, User, Verify, Versions, Workers, Znode, Zookeeper,
-	}
-}

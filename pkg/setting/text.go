@@ -1,6 +1,7 @@
 package setting
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,6 +57,19 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.plain), nil }
 func (t *Text) UnmarshalText(b []byte) error {
 	*t = Parse(string(b))
 	return nil
+}
+
+//go:embed name.go
+var constants string
+
+// Names are the settings that libraries name, read from the lines of their constants.
+func Names() (all []Name) {
+	for line := range strings.Lines(constants) {
+		if _, name, ok := strings.Cut(line, `Name = "`); ok {
+			all = append(all, Name(strings.TrimRight(name, "\"\r\n")))
+		}
+	}
+	return all
 }
 
 // Parse reads what String wrote, which journals and other files keep.

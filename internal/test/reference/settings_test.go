@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// TestSettingNames: every constant of a setting is in the list of them, and each is there once.
+// TestSettingNames: the names that the package setting reads from its own file are those of the constants, each once.
 func TestSettingNames(t *testing.T) {
 	listed := setting.Names()
 	names, err := settingNames("../../..")
