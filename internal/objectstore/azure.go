@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // azure is the protocol of Azure's blobs, which a Data Lake answers too.
@@ -31,24 +29,26 @@ func (p *azure) request(method, key, action string, query url.Values) *request {
 }
 
 func (p *azure) list(prefix, token string, most int) *request {
-	query := url.Values{"restype": {"container"}, "comp": {"list"}, "delimiter": {"/"}, "prefix": {prefix}, "maxresults": {strconv.Itoa(most)}}
-	if token != "" {
-		query.Set("marker", token)
-	}
+	query := listQuery(prefix, "maxresults", most, "marker", token)
+	query.Set("restype", "container")
+	query.Set("comp", "list")
 	return p.request(http.MethodGet, "", "the right to list (Storage Blob Data Reader)", query)
 }
 
-// azureName is a name in a list, with escapes where it is no text of XML.
-type azureName struct {
-	Encoded bool   `xml:"Encoded,attr"`
-	Text    string `xml:",chardata"`
-}
+// azureName is a name in a list, which has escapes where it is no text of XML.
+type azureName struct{ key string }
 
-func (n azureName) key() (string, error) {
-	if n.Encoded {
-		return url.PathUnescape(n.Text)
+// UnmarshalXML implements [xml.Unmarshaler].
+func (n *azureName) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	var e struct {
+		Encoded bool   `xml:"Encoded,attr"`
+		Text    string `xml:",chardata"`
 	}
-	return n.Text, nil
+	err := d.DecodeElement(&e, &start)
+	if n.key = e.Text; err == nil && e.Encoded {
+		n.key, err = url.PathUnescape(e.Text)
+	}
+	return err
 }
 
 func (p *azure) page(body []byte) (page, error) {
@@ -69,22 +69,14 @@ func (p *azure) page(body []byte) (page, error) {
 	}
 	out := page{next: list.Next}
 	for _, b := range list.Blobs {
-		key, err := b.Name.key()
-		if err != nil {
-			return page{}, err
-		}
 		modified, err := http.ParseTime(b.Properties.Modified)
 		if err != nil {
 			return page{}, err
 		}
-		out.objects = append(out.objects, object{key: key, size: b.Properties.Size, modified: modified.UTC().Truncate(time.Second), tag: unquoted(b.Properties.Etag)})
+		out.objects = append(out.objects, object{key: b.Name.key, size: b.Properties.Size, modified: modified, tag: unquoted(b.Properties.Etag)})
 	}
 	for _, d := range list.Prefixes {
-		prefix, err := d.Name.key()
-		if err != nil {
-			return page{}, err
-		}
-		out.prefixes = append(out.prefixes, prefix)
+		out.prefixes = append(out.prefixes, d.Name.key)
 	}
 	return out, nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
@@ -43,10 +42,8 @@ func (p *gcs) request(key, action string, query url.Values) *request {
 }
 
 func (p *gcs) list(prefix, token string, most int) *request {
-	query := url.Values{"delimiter": {"/"}, "prefix": {prefix}, "maxResults": {strconv.Itoa(most)}, "fields": {"prefixes,nextPageToken,items(" + gcsFields + ")"}}
-	if token != "" {
-		query.Set("pageToken", token)
-	}
+	query := listQuery(prefix, "maxResults", most, "pageToken", token)
+	query.Set("fields", "prefixes,nextPageToken,items("+gcsFields+")")
 	return p.request("", "storage.objects.list", query)
 }
 
@@ -59,7 +56,7 @@ type gcsObject struct {
 }
 
 func (g *gcsObject) object() object {
-	return object{key: g.Name, size: g.Size, modified: g.Updated.UTC().Truncate(time.Second), tag: g.Generation}
+	return object{key: g.Name, size: g.Size, modified: g.Updated, tag: g.Generation}
 }
 
 func (p *gcs) page(body []byte) (page, error) {

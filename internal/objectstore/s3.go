@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,10 +42,9 @@ func (p *s3) request(method, key, action string, query url.Values) *request {
 }
 
 func (p *s3) list(prefix, token string, most int) *request {
-	query := url.Values{"list-type": {"2"}, "delimiter": {"/"}, "encoding-type": {"url"}, "prefix": {prefix}, "max-keys": {strconv.Itoa(most)}}
-	if token != "" {
-		query.Set("continuation-token", token)
-	}
+	query := listQuery(prefix, "max-keys", most, "continuation-token", token)
+	query.Set("list-type", "2")
+	query.Set("encoding-type", "url")
 	return p.request(http.MethodGet, "", "s3:ListBucket", query)
 }
 
@@ -82,7 +80,7 @@ func (p *s3) page(body []byte) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		out.objects = append(out.objects, object{key: key, size: o.Size, modified: o.LastModified.UTC().Truncate(time.Second), tag: unquoted(o.ETag)})
+		out.objects = append(out.objects, object{key: key, size: o.Size, modified: o.LastModified, tag: unquoted(o.ETag)})
 	}
 	for _, d := range list.CommonPrefixes {
 		prefix, err := decoded(d.Prefix)
@@ -116,7 +114,6 @@ func described(resp *http.Response) (object, error) {
 	if o.modified, err = http.ParseTime(resp.Header.Get("Last-Modified")); err != nil || o.size < 0 {
 		return o, finalf("it says neither size nor time of the object")
 	}
-	o.modified = o.modified.UTC()
 	return o, nil
 }
 

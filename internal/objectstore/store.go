@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -137,7 +139,7 @@ func (s *Store) describe(ctx context.Context, key string) (o object, err error) 
 	if err != nil {
 		return object{}, s.whyNot(ctx, key, err)
 	}
-	o.key = key
+	o.key, o.modified = key, inSeconds(o.modified)
 	s.remember(o)
 	return o, nil
 }
@@ -248,7 +250,22 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (p pag
 		}
 		return err
 	})
+	for i := range p.objects {
+		p.objects[i].modified = inSeconds(p.objects[i].modified)
+	}
 	return p, err
+}
+
+// inSeconds is a time as all answers of a store have it.
+func inSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// listQuery asks for what is directly below a prefix, at most so many names of it, from a token on.
+func listQuery(prefix, mostName string, most int, tokenName, token string) url.Values {
+	query := url.Values{"delimiter": {"/"}, "prefix": {prefix}, mostName: {strconv.Itoa(most)}}
+	if token != "" {
+		query.Set(tokenName, token)
+	}
+	return query
 }
 
 // mostBody bounds what is kept of a list or a description.
