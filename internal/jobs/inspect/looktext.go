@@ -38,7 +38,7 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 		f.Sampled, f.Whole = int64(len(data)), whole
 		r.Sample.Files++
 		r.Sample.Bytes += int64(len(data))
-		j.texts, files = append(j.texts, text{f.Path, data, whole, heads[at].Info().Format != source.FormatAuto}), append(files, at)
+		j.texts, files = append(j.texts, text{f.Path, data, whole, heads[at].Info().Format.Traits().Header}), append(files, at)
 	}
 	if len(j.texts) == 0 {
 		return nil

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"bulkload/internal/model/fail"
@@ -48,12 +49,13 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	}
 	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
 	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
-	if !source.Format(s.Format).Traits().Text { // text is looked at
+	if !source.Format(s.Format).Traits().Text { // how text is written is found
 		so.Format = source.Format(s.Format)
 	}
 	if err := so.Validate(); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
+	so.Format = source.Format(s.Format)
 	var heads []*source.Head
 	for _, input := range inputs {
 		list, left, err := source.Heads(ctx, resolve, input, so)
@@ -126,6 +128,10 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 		info := h.Info()
 		if err != nil {
 			r.Refused = append(r.Refused, Refusal{info.Path, setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })})
+			continue
+		}
+		if so.Format != "" && info.Size > 0 && info.Format != so.Format {
+			r.Refused = append(r.Refused, Refusal{info.Path, fmt.Sprintf("%s is %s, and %s %s is given: leave it out, or give %[2]s", info.Path, info.Format, setting.Format, so.Format)})
 			continue
 		}
 		f := File{Path: info.Path, Size: info.Size, Compression: info.Compression, Format: string(info.Format)}
