@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bulkload/pkg/hdfsio"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (l *load) actor(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	user, _ := owner(info)
+	user, _ := hdfsio.Owner(info)
 	return user
 }
 
@@ -77,7 +78,7 @@ const (
 // of the group's is taken for the user's.
 func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
 	mode := info.Mode().Perm()
-	if name, _ := owner(info); user != "" && name == user {
+	if name, _ := hdfsio.Owner(info); user != "" && name == user {
 		return (mode>>6)&need != need
 	}
 	return mode&need != need && (mode>>3)&need != need
@@ -111,6 +112,6 @@ func complain(info fs.FileInfo, name, user, verb, mode string) string {
 	if user == "" {
 		user = "HBase's user"
 	}
-	by, group := owner(info)
+	by, group := hdfsio.Owner(info)
 	return fmt.Sprintf("%s (owner %s:%s, mode %04o) cannot be %s by %s: chmod %s", name, by, group, info.Mode().Perm(), verb, user, mode)
 }

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bulkload/pkg/hdfsio"
 	"bytes"
 	"context"
 	"errors"
@@ -194,20 +195,9 @@ func (l *load) findFile(ctx context.Context, f HFile) FileState {
 // describe fills in owner and mode of a file and its directory.
 func (l *load) describe(ctx context.Context, state *FileState, info fs.FileInfo) {
 	state.Mode = info.Mode()
-	state.Owner, state.Group = owner(info)
+	state.Owner, state.Group = hdfsio.Owner(info)
 	if dir, err := l.req.FS.Stat(ctx, path.Dir(state.Path)); err == nil {
 		state.DirMode = dir.Mode()
-		state.DirOwner, state.DirGroup = owner(dir)
+		state.DirOwner, state.DirGroup = hdfsio.Owner(dir)
 	}
-}
-
-// owner asks a file's description for its owner. HDFS's has one.
-func owner(info fs.FileInfo) (user, group string) {
-	if f, ok := info.(interface {
-		Owner() string
-		OwnerGroup() string
-	}); ok {
-		return f.Owner(), f.OwnerGroup()
-	}
-	return "", ""
 }

@@ -208,21 +208,7 @@ type stream struct {
 }
 
 func (s *stream) Write(p []byte) (int, error) {
-	done := 0
-	for done < len(p) {
-		n := min(len(p)-done, s.layer.Most())
-		sealed, err := s.layer.Seal(append(s.out[:0], 0, 0, 0, 0), p[done:done+n])
-		if err != nil {
-			return done, err
-		}
-		binary.BigEndian.PutUint32(sealed, uint32(len(sealed)-4))
-		s.out = sealed
-		if _, err := s.conn.Write(sealed); err != nil {
-			return done, err
-		}
-		done += n
-	}
-	return done, nil
+	return sasl.WriteSealed(s.conn, s.layer, &s.out, p)
 }
 
 // mostPiece bounds a sealed piece: a server has no larger buffer.

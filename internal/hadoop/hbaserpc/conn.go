@@ -1,7 +1,6 @@
 package hbaserpc
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -58,20 +57,7 @@ func (c *Conn) send(p []byte) (int, error) {
 	if c.layer == nil {
 		return c.Conn.Write(p)
 	}
-	for done := 0; done < len(p); {
-		n := min(len(p)-done, c.layer.Most())
-		sealed, err := c.layer.Seal(append(c.out[:0], 0, 0, 0, 0), p[done:done+n])
-		if err != nil {
-			return done, err
-		}
-		binary.BigEndian.PutUint32(sealed, uint32(len(sealed)-4))
-		c.out = sealed
-		if _, err := c.Conn.Write(sealed); err != nil {
-			return done, err
-		}
-		done += n
-	}
-	return len(p), nil
+	return sasl.WriteSealed(c.Conn, c.layer, &c.out, p)
 }
 
 // maxPiece bounds a sealed piece: a server seals no more than the client's buffer, 16 MiB, and its own answers.

@@ -1,7 +1,9 @@
 package sasl
 
 import (
+	"encoding/binary"
 	"errors"
+	"io"
 
 	"bulkload/pkg/kerberos"
 )
@@ -27,6 +29,25 @@ type Layer interface {
 	Seal(dst, data []byte) ([]byte, error)
 	// Open is what the peer's next piece carries. The piece is used up; the result may be in it.
 	Open(piece []byte) ([]byte, error)
+}
+
+// WriteSealed writes p in pieces that the layer seals, each after its length in four bytes, by way of a buffer that is used again. It returns
+// how much of p was written.
+func WriteSealed(w io.Writer, layer Layer, buf *[]byte, p []byte) (done int, err error) {
+	for done < len(p) {
+		n := min(len(p)-done, layer.Most())
+		sealed, err := layer.Seal(append((*buf)[:0], 0, 0, 0, 0), p[done:done+n])
+		if err != nil {
+			return done, err
+		}
+		binary.BigEndian.PutUint32(sealed, uint32(len(sealed)-4))
+		*buf = sealed
+		if _, err := w.Write(sealed); err != nil {
+			return done, err
+		}
+		done += n
+	}
+	return done, nil
 }
 
 // plain is the layer of mere authentication.
