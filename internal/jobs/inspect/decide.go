@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -198,16 +199,16 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 			}
 		}
 	case len(shown) > 1 && s.w.free:
-		list := sortedKeys(shown)
+		list := slices.Sorted(maps.Keys(shown))
 		add(quoted, list...)
 		for _, t := range list {
 			add(quoted, t)
 		}
 	case len(shown) > 1:
 	case s.w.free && len(both) == 1:
-		add(false, sortedKeys(both)...)
+		add(false, slices.Sorted(maps.Keys(both))...)
 	case s.w.free && s.w.quoted && plain == 0 && inQuotes >= enoughSigns && len(seen) == 1:
-		add(false, sortedKeys(seen)...)
+		add(false, slices.Sorted(maps.Keys(seen))...)
 	default:
 		if s.w.noNull {
 			add(false)
@@ -244,13 +245,4 @@ func (s *scan) wholeColumns(cols []stat) bool {
 		}
 	}
 	return true
-}
-
-func sortedKeys(m map[string]bool) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -156,12 +158,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 	case len(formats) == 0:
 		return nil
 	case len(formats) > 1:
-		var list []string
-		for f := range formats {
-			list = append(list, f)
-		}
-		slices.Sort(list)
-		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "there are files of several formats: " + joined(list) + ". Inspect those of each by themselves"})
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "there are files of several formats: " + strings.Join(slices.Sorted(maps.Keys(formats)), ", ") + ". Inspect those of each by themselves"})
 		return nil
 	}
 	r.Format = r.Files[0].Format
@@ -191,15 +188,4 @@ func spread(n int, sample int64) (chosen []int, share int64) {
 		chosen = append(chosen, at)
 	}
 	return chosen, max(1, sample/int64(max(1, count)))
-}
-
-func joined(list []string) string {
-	text := ""
-	for i, s := range list {
-		if i > 0 {
-			text += ", "
-		}
-		text += s
-	}
-	return text
 }
