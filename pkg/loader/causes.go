@@ -1,12 +1,13 @@
 package loader
 
 import (
-	"bulkload/pkg/hdfsio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+
+	"bulkload/pkg/hdfsio"
 )
 
 // causes looks for what may have made a server refuse files that are at their sources, in a region that is as it was. With
