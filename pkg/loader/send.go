@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"bulkload/pkg/hdfsio"
 	"bytes"
 	"context"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"time"
+
+	"bulkload/pkg/hdfsio"
 )
 
 // send sends one region's files once, and resolves their outcome. With a returnedError the group is what is still

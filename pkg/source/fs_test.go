@@ -1,12 +1,13 @@
 package source
 
 import (
-	"bulkload/internal/test/testcheck"
 	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // disk resolves a path as the local file system does.

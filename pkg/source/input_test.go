@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bulkload/internal/test/testcheck"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // tree writes files and returns their directory.

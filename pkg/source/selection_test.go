@@ -1,13 +1,14 @@
 package source
 
 import (
-	"bulkload/internal/test/testcheck"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // openError opens inputs below a directory.

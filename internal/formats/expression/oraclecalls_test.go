@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"bulkload/pkg/keygen"
 	"bytes"
 	"crypto/md5"
 	"crypto/sha256"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"bulkload/pkg/keygen"
 )
 
 func (o oracle) call(e keygen.Call) (plain, error) {

@@ -1,10 +1,11 @@
 package rejects
 
 import (
-	"bulkload/pkg/setting"
 	"bytes"
 	"path/filepath"
 	"testing"
+
+	"bulkload/pkg/setting"
 )
 
 // TestWorkForARejectIsConstant counts: what a bad record costs depends neither on how many there are nor on where it is.

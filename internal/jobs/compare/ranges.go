@@ -1,10 +1,11 @@
 package compare
 
 import (
-	"bulkload/internal/model/keyrange"
 	"bytes"
 	"context"
 	"slices"
+
+	"bulkload/internal/model/keyrange"
 )
 
 // divide cuts all rows into ranges of about so many bytes of the larger side, at its regions and at blocks of its files. A side that is

@@ -1,12 +1,13 @@
 package faults
 
 import (
-	"bulkload/internal/test/testcluster"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"testing"
+
+	"bulkload/internal/test/testcluster"
 )
 
 // TestKilledCommands kills each command that changes a table or writes files at random moments and records, with splits, merges,

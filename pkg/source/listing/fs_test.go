@@ -1,11 +1,12 @@
 package listing
 
 import (
-	"bulkload/internal/test/testcheck"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // disk resolves a path as the local file system does.

@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"bulkload/internal/test/testcheck"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"bulkload/internal/test/testcheck"
 )
 
 // openFS is a disk some of whose files are open for writing.
