@@ -48,14 +48,12 @@ type Journal struct {
 	line []byte
 	err  error // the first failed write: nothing may follow a torn line
 
-	share   func(lines [][]byte) error // nil: the file is all that there is
-	pending [][]byte                   // lines that it has not yet received
+	share func(line []byte, sync bool) error // nil: the file is all that there is
 }
 
-// Share has each record written by share too, whose error is that of the record. It gets lines without their ends, in their order,
-// and keeps none: with a record that announces an act, before that is in the file, all that came before. The file is a copy
-// then, which need not survive the machine.
-func (j *Journal) Share(share func(lines [][]byte) error) { j.share = share }
+// Share has each record given to share too, in their order, before it is in the file: a line without its end, which stays as it is,
+// and whether it announces an act. An error of share is that of the record. The file is a copy then, which need not survive the machine.
+func (j *Journal) Share(share func(line []byte, sync bool) error) { j.share = share }
 
 // Open opens the journal of a directory, makes it if it is missing, and gives
 // its records in their order. The caller holds the directory's lock, by
@@ -167,8 +165,11 @@ func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	if err := j.toShare(r.Data, sync); err != nil {
-		return Record{}, err
+	if j.share != nil {
+		if err := j.share(r.Data, sync); err != nil {
+			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
+			return Record{}, j.err
+		}
 	}
 	j.line = append(append(j.line[:0], r.Data...), '\n')
 	if _, err := j.f.Write(j.line); err != nil {
@@ -183,22 +184,6 @@ func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
 		}
 	}
 	return r, nil
-}
-
-// toShare shares a line, and those that wait, if it is to survive the machine.
-func (j *Journal) toShare(line []byte, sync bool) error {
-	if j.share == nil {
-		return nil
-	}
-	if j.pending = append(j.pending, line); !sync {
-		return nil
-	}
-	if err := j.share(j.pending); err != nil {
-		j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
-		return j.err
-	}
-	j.pending = nil
-	return nil
 }
 
 // NewRecord is a record as a journal would have it, of one that is not kept.
@@ -252,17 +237,13 @@ func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(j.f, 0, info.Size()))
 }
 
-// Close makes all records durable and closes the file. The lock is the
-// caller's to release.
+// Close makes all records durable and closes the file; those that are shared
+// are so when the lock is released, which is the caller's.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.share == nil {
-		return errors.Join(j.f.Sync(), j.f.Close())
+	if j.share != nil {
+		return j.f.Close()
 	}
-	var err error
-	if len(j.pending) > 0 && j.err == nil {
-		err = j.share(j.pending)
-	}
-	return errors.Join(err, j.f.Close())
+	return errors.Join(j.f.Sync(), j.f.Close())
 }

@@ -37,7 +37,8 @@ type Owner struct {
 	live   func() []byte
 
 	mu       sync.Mutex
-	records  int64
+	records  int64     // in the table
+	waiting  [][]byte  // that follow them: the next write has them too
 	wrote    time.Time // when this process was the owner for certain
 	beats    int64
 	lost     *LostError
@@ -55,20 +56,19 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 	if err != nil {
 		return nil, nil, err
 	}
+	o, content, err := t.takeFrom(ctx, job, &Content{}, self) // a job that is not there, as most
+	if errors.Is(err, loader.ErrTableNotFound) {
+		if err = t.create(ctx); err == nil {
+			o, content, err = t.takeFrom(ctx, job, &Content{}, self)
+		}
+	}
+	if err != nil || o != nil {
+		return o.begin(ctx, live), content, err
+	}
 	var beat []byte
 	var since time.Time
 	for looks := 0; ; looks++ {
-		families := []string{ownerFamily}
-		if looks == 0 {
-			families = nil // all: that is all that there is, if the job has no owner
-		}
-		c, err := t.read(ctx, job, families...)
-		if errors.Is(err, loader.ErrTableNotFound) {
-			if err := t.create(ctx); err != nil {
-				return nil, nil, err
-			}
-			c, err = t.read(ctx, job)
-		}
+		c, err := t.read(ctx, job, ownerFamily)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,14 +98,14 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
 	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
 	o := &Owner{t: t, job: job, holder: self, gone: make(chan struct{})}
-	if err := o.become(ctx, self, was.owner); err != nil {
+	if err := o.become(ctx, self, was.owner, nil); err != nil {
 		if _, lost := errors.AsType[*LostError](err); lost {
 			return nil, nil, nil
 		}
 		return nil, nil, err
 	}
 	c := was
-	if was.Holder.Epoch > 0 && !was.Holder.Released || !was.whole { // records may have come since
+	if was.owner != nil { // a job without an owner has no records
 		var err error
 		if c, err = t.Read(ctx, job); err != nil {
 			return nil, nil, err
@@ -118,13 +118,14 @@ func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Hol
 	return o, c, nil
 }
 
-// become writes the holder if the one before is there still. It is right too if an answer was lost: the holder that is found decides.
-func (o *Owner) become(ctx context.Context, h Holder, before []byte) error {
+// become writes the holder, and cells with it, if the one before is there still. It is right too if an answer was lost: the holder
+// that is found decides.
+func (o *Owner) become(ctx context.Context, h Holder, before []byte, cells []loader.Cell) error {
 	value, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: []loader.Cell{ownerCell(value)}})
+	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: append(cells, ownerCell(value))})
 	if err != nil {
 		return err
 	}
@@ -198,36 +199,49 @@ func (o *Owner) beat(ctx context.Context) error {
 	if o.live != nil {
 		beat = append(beat, o.live()...)
 	}
-	return o.write(ctx, []loader.Cell{{Family: []byte(ownerFamily), Qualifier: beatColumn, Value: beat}})
+	return o.write(ctx, loader.Cell{Family: []byte(ownerFamily), Qualifier: beatColumn, Value: beat})
 }
 
-// Append writes records after those that there are, all or none. They are durable when it returns.
-func (o *Owner) Append(ctx context.Context, lines [][]byte) error {
+// Append adds a record after those that there are. With sync it is durable when Append returns, with all before it; else with the
+// next that is, with the next beat, or when the job is released. The line must stay as it is.
+func (o *Owner) Append(ctx context.Context, line []byte, sync bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var cells []loader.Cell
-	for i, line := range lines {
-		cells = append(cells, recordCells(o.holder.Generation, o.records+int64(i)+1, line)...)
+	if o.lost != nil {
+		return o.lost
 	}
-	if err := o.write(ctx, cells); err != nil {
+	o.waiting = append(o.waiting, line)
+	if !sync {
+		return nil
+	}
+	if err := o.write(ctx); err != nil {
+		o.waiting = o.waiting[:len(o.waiting)-1] // its act does not follow
 		return err
 	}
-	o.records += int64(len(lines))
 	return nil
 }
 
-// write writes cells if this process is still the owner.
-func (o *Owner) write(ctx context.Context, cells []loader.Cell) error {
+// waitingCells makes cells of the records that wait.
+func (o *Owner) waitingCells() (cells []loader.Cell) {
+	for i, line := range o.waiting {
+		cells = append(cells, recordCells(o.holder.Generation, o.records+int64(i)+1, line)...)
+	}
+	return cells
+}
+
+// write writes the records that wait, and cells, if this process is still the owner: all or none.
+func (o *Owner) write(ctx context.Context, cells ...loader.Cell) error {
 	if o.lost != nil || o.released {
 		return o.lostError()
 	}
 	began := time.Now()
-	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: cells})
+	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: append(o.waitingCells(), cells...)})
 	if err != nil {
 		return err
 	}
 	if done {
 		o.wrote = began
+		o.records, o.waiting = o.records+int64(len(o.waiting)), nil
 		return nil
 	}
 	c, err := o.t.read(ctx, o.job, ownerFamily)
@@ -252,13 +266,13 @@ func (o *Owner) Restart(ctx context.Context) error {
 	}
 	h := o.holder
 	h.Generation++
-	if err := o.become(ctx, h, o.value); err != nil {
+	if err := o.become(ctx, h, o.value, nil); err != nil {
 		if e, lost := errors.AsType[*LostError](err); lost {
 			return o.lose(e.Holder)
 		}
 		return err
 	}
-	o.records = 0
+	o.records, o.waiting = 0, nil
 	return o.sweep(ctx, func(c loader.Cell) bool { return string(c.Family) == recordFamily })
 }
 
@@ -284,7 +298,7 @@ func (o *Owner) sweep(ctx context.Context, which func(loader.Cell) bool) error {
 	return o.lose(c.Holder)
 }
 
-// Release ends the ownership: the next process takes the job at once. One that is lost is the other's already.
+// Release ends the ownership: all records are durable, and the next process takes the job at once. One that is lost is the other's already.
 func (o *Owner) Release(ctx context.Context) error { return o.end(ctx, false) }
 
 // Delete ends the ownership and removes the job from the table.
@@ -304,7 +318,7 @@ func (o *Owner) end(ctx context.Context, remove bool) error {
 	}
 	h := o.holder
 	h.Released = true
-	err := o.become(ctx, h, o.value)
+	err := o.become(ctx, h, o.value, o.waitingCells())
 	if _, lost := errors.AsType[*LostError](err); lost {
 		return nil
 	}

@@ -50,7 +50,6 @@ type Content struct {
 	Records [][]byte // lines without their ends
 	Live    []byte   // what the holder says of itself, nil: nothing
 
-	whole bool // records were read
 	beat  []byte
 	owner []byte        // as it is stored, nil: there is none
 	cells []loader.Cell // all, also of discarded generations; without values
@@ -63,7 +62,6 @@ func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 
 func (t *Table) read(ctx context.Context, job string, families ...string) (*Content, error) {
 	c := &Content{}
-	whole := len(families) != 1
 	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: families, Prompt: true}, func(r loader.Row) (err error) {
 		c, err = contentOf(r)
 		return err
@@ -71,7 +69,6 @@ func (t *Table) read(ctx context.Context, job string, families ...string) (*Cont
 	if err != nil {
 		return nil, fmt.Errorf("read the state of job %s: %w", job, err)
 	}
-	c.whole = whole
 	return c, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +56,16 @@ func lines(texts ...string) (all [][]byte) {
 	return all
 }
 
+// write appends records, which are durable then.
+func write(t testing.TB, o *Owner, records [][]byte) error {
+	for i, line := range records {
+		if err := o.Append(t.Context(), line, i == len(records)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkRecords compares what the table has with lines.
 func checkRecords(t interface{ Fatalf(string, ...any) }, c *Content, err error, want [][]byte) {
 	if err != nil || len(c.Records) != len(want) {
@@ -77,8 +88,8 @@ func TestOwner(t *testing.T) {
 	checkRecords(t, c, nil, nil)
 	long := bytes.Repeat([]byte("0123456789abcde\n"), mostPart/6) // of three parts
 	all := append(lines("one", "", "three"), long, []byte("five"))
-	testcheck.Must(t, first.Append(t.Context(), all[:2]))
-	testcheck.Must(t, first.Append(t.Context(), all[2:]))
+	testcheck.Must(t, write(t, first, all[:2]))
+	testcheck.Must(t, write(t, first, all[2:]))
 	if _, _, err := table.Take(t.Context(), "job", nil, nil); !isBusy(err, first.holder) {
 		t.Fatalf("taken from an owner who lives: %v", err)
 	}
@@ -93,14 +104,14 @@ func TestOwner(t *testing.T) {
 	if h := second.holder; h.Epoch != first.holder.Epoch+1 || h.Mark == first.holder.Mark {
 		t.Errorf("%+v follows %+v", h, first.holder)
 	}
-	testcheck.Must(t, second.Append(t.Context(), lines("six")))
+	testcheck.Must(t, write(t, second, lines("six")))
 	other, _, err := table.Take(t.Context(), "job2", nil, nil) // its key begins as that of the other
 	testcheck.Must(t, err)
-	testcheck.Must(t, other.Append(t.Context(), lines("other")))
+	testcheck.Must(t, write(t, other, lines("other")))
 	testcheck.Must(t, second.Restart(t.Context()))
 	c, err = table.Read(t.Context(), "job")
 	checkRecords(t, c, err, nil)
-	testcheck.Must(t, second.Append(t.Context(), lines("again")))
+	testcheck.Must(t, write(t, second, lines("again")))
 	seen := ""
 	testcheck.Must(t, table.All(t.Context(), func(job string, c *Content) error {
 		seen += fmt.Sprintf("%s %q %v\n", job, c.Records, c.Holder.Released)
@@ -118,7 +129,7 @@ func TestOwner(t *testing.T) {
 	}
 	third, c, err := table.Take(t.Context(), "job", nil, nil)
 	checkRecords(t, c, err, nil)
-	testcheck.Must(t, third.Append(t.Context(), lines("fourth")))
+	testcheck.Must(t, write(t, third, lines("fourth")))
 	c, err = table.Read(t.Context(), "job")
 	checkRecords(t, c, err, lines("fourth"))
 	testcheck.Must(t, third.Release(t.Context()))
@@ -135,7 +146,7 @@ func TestSilentOwner(t *testing.T) {
 	table := newTable(t)
 	first, _, err := silent(table).Take(t.Context(), "job", nil, nil)
 	testcheck.Must(t, err)
-	testcheck.Must(t, first.Append(t.Context(), lines("one")))
+	testcheck.Must(t, write(t, first, lines("one")))
 	watched := Holder{}
 	second, c, err := silent(table).Take(t.Context(), "job", nil, func(h Holder) { watched = h })
 	checkRecords(t, c, err, lines("one"))
@@ -143,7 +154,7 @@ func TestSilentOwner(t *testing.T) {
 		t.Errorf("%v was watched", watched)
 	}
 	for what, do := range map[string]func() error{
-		"append":  func() error { return first.Append(t.Context(), lines("late")) },
+		"append":  func() error { return write(t, first, lines("late")) },
 		"beat":    func() error { return first.beat(t.Context()) },
 		"check":   func() error { return first.Check(t.Context()) },
 		"restart": func() error { return first.Restart(t.Context()) },
@@ -158,13 +169,55 @@ func TestSilentOwner(t *testing.T) {
 		t.Error("the loss is not known")
 	}
 	testcheck.Must(t, first.Delete(t.Context())) // is nothing any more
-	testcheck.Must(t, second.Append(t.Context(), lines("two")))
+	testcheck.Must(t, write(t, second, lines("two")))
 	c, err = table.Read(t.Context(), "job")
 	checkRecords(t, c, err, lines("one", "two"))
 	testcheck.Must(t, second.Delete(t.Context()))
 	if e, ok := errors.AsType[*LostError](first.Lost()); !ok || e.Holder != second.holder {
 		t.Errorf("%v", e)
 	}
+}
+
+// TestWaitingRecords: records that announce no act are in the table with the next that does, by a beat, or when the job is released.
+func TestWaitingRecords(t *testing.T) {
+	t.Parallel()
+	table := newTable(t)
+	all := lines("one", "two", "three", "four", "five")
+	quick := *table
+	quick.beatEvery = 100 * time.Millisecond
+	inTable := func(n int) (bool, any) {
+		c, err := table.Read(t.Context(), "job")
+		testcheck.Must(t, err)
+		if len(c.Records) < n {
+			return false, len(c.Records)
+		}
+		checkRecords(t, c, nil, all[:n])
+		return true, nil
+	}
+	first, _, err := silent(table).Take(t.Context(), "job", nil, nil)
+	testcheck.Must(t, err)
+	testcheck.Must(t, first.Append(t.Context(), all[0], false))
+	if there, _ := inTable(1); there {
+		t.Error("a record that can wait was written by itself")
+	}
+	testcheck.Must(t, first.Append(t.Context(), all[1], true))
+	if there, n := inTable(2); !there {
+		t.Errorf("%v of 2 records are in the table", n)
+	}
+	testcheck.Must(t, first.Append(t.Context(), all[2], false))
+	testcheck.Must(t, first.Release(t.Context()))
+	if there, n := inTable(3); !there {
+		t.Errorf("%v of 3 records are in the table", n)
+	}
+	second, c, err := quick.Take(t.Context(), "job", nil, nil)
+	checkRecords(t, c, err, all[:3])
+	testcheck.Must(t, second.Append(t.Context(), all[3], false))
+	testcheck.Eventually(t, time.Minute, "a beat has the record with it", func() (bool, any) { return inTable(4) })
+	testcheck.Must(t, second.Append(t.Context(), all[4], true))
+	if there, n := inTable(5); !there {
+		t.Errorf("%v of 5 records are in the table", n)
+	}
+	testcheck.Must(t, second.Delete(t.Context()))
 }
 
 // TestLossIsNoticed: an owner who does nothing learns by its beat that it was taken for dead.
@@ -199,7 +252,7 @@ func TestEndedOwner(t *testing.T) {
 	gone := self
 	gone.PID = child.Process.Pid
 	testcheck.Must(t, table.create(t.Context()))
-	_, _, err = table.takeFrom(t.Context(), "job", &Content{whole: true}, gone)
+	_, _, err = table.takeFrom(t.Context(), "job", &Content{}, gone)
 	testcheck.Must(t, err)
 	o, _, err := table.Take(t.Context(), "job", nil, func(h Holder) { t.Errorf("%v is watched", h) })
 	testcheck.Must(t, err)
@@ -222,11 +275,11 @@ func TestOwners(t *testing.T) {
 		job := fmt.Sprint("job", round)
 		owners := make([]*Owner, 3)
 		owner := -1 // of the job
-		var want [][]byte
+		var want, waiting [][]byte
 		for step := range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			i := rapid.IntRange(0, 2).Draw(rt, "process")
 			o := owners[i]
-			act := rapid.SampledFrom([]string{"take", "append", "append", "restart", "release"}).Draw(rt, "act")
+			act := rapid.SampledFrom([]string{"take", "append", "append", "wait", "restart", "release"}).Draw(rt, "act")
 			if act != "take" && o == nil {
 				continue
 			}
@@ -237,23 +290,30 @@ func TestOwners(t *testing.T) {
 				testcheck.Must(t, e)
 				o, c, err = table.takeFrom(t.Context(), job, c, Holder{PID: i, Mark: fmt.Sprint(step)})
 				checkRecords(rt, c, err, want)
-				owners[i], owner = o.begin(t.Context(), nil), i
+				owners[i], owner, waiting = o.begin(t.Context(), nil), i, nil
 				continue
+			case "wait":
+				line := fmt.Append(nil, "waits", i, step)
+				if err := o.Append(t.Context(), line, false); i == owner {
+					testcheck.Must(t, err)
+					waiting = append(waiting, line)
+				}
+				continue // who has lost the job need not know it yet
 			case "append":
 				records := lines(fmt.Sprint(i, step), fmt.Sprint("more", step))
-				if err = o.Append(t.Context(), records); i == owner {
-					want = append(want, records...)
+				if err = write(t, o, records); i == owner {
+					want, waiting = slices.Concat(want, waiting, records), nil
 				}
 			case "restart":
 				if err = o.Restart(t.Context()); i == owner {
-					want = nil
+					want, waiting = nil, nil
 				}
 			case "release":
 				if e := o.Release(t.Context()); e != nil {
 					rt.Fatal(e)
 				}
 				if owners[i] = nil; i == owner {
-					owner = -1
+					owner, want, waiting = -1, append(want, waiting...), nil
 				}
 				continue
 			}
