@@ -45,7 +45,7 @@ func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string
 	if err := f.probePacked(t.Context(), &o); err != nil {
 		return nil, f.compression, err
 	}
-	src, err := f.openText(t.Context(), 0, o.ChunkSize)
+	src, err := f.openText(t.Context(), 0)
 	if err != nil {
 		return nil, f.compression, err
 	}
@@ -303,7 +303,7 @@ func FuzzPacked(f *testing.F) {
 		if file.probePacked(t.Context(), &o) != nil {
 			return
 		}
-		src, err := file.openText(t.Context(), 0, o.ChunkSize)
+		src, err := file.openText(t.Context(), 0)
 		if err != nil {
 			return
 		}

@@ -159,10 +159,10 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 			case k-row == 1 && end == start:
 				k = row // a blank line
 			default:
-				var err error
-				if k, err = r.badCount(row, k, start, pos); err != nil {
+				if err := r.badCount(row, k, start, pos); err != nil {
 					return start, err
 				}
+				k = 0
 				load = r.buf[:n+swar.Block]
 				fields = r.growFields(k)
 			}

@@ -80,7 +80,7 @@ func (f *inputFile) overBlocks(ctx context.Context, n int, length int64, look fu
 	workers := min(runtime.GOMAXPROCS(0), n)
 	for w := range workers {
 		g.Go(func() (err error) {
-			src, err := f.openText(ctx, 0, planChunk)
+			src, err := f.openText(ctx, 0)
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text [
 	if size-f.dataStart <= o.SplitSize {
 		return append(starts, size), nil
 	}
-	src, err := f.openText(ctx, 0, lineWindow)
+	src, err := f.openText(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

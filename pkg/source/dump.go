@@ -105,10 +105,10 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 				continue
 			}
 			if k-row != cols {
-				var err error
-				if k, err = r.badCount(row, k, start, pos); err != nil {
+				if err := r.badCount(row, k, start, pos); err != nil {
 					return start, err
 				}
+				k = 0
 				fields = r.growFields(k)
 			} else {
 				r.offsets = append(r.offsets, r.off+int64(start))
@@ -127,7 +127,7 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 		if k-row == cols {
 			r.offsets = append(r.offsets, r.off+int64(start))
 			row = k
-		} else if _, err := r.badCount(row, k, start, n); err != nil {
+		} else if err := r.badCount(row, k, start, n); err != nil {
 			return start, err
 		} else {
 			row = 0
@@ -138,13 +138,13 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 }
 
 // badCount deals with a record buf[start:end] that has the wrong number of columns: its fields are the last of k,
-// from the rowth on. What precedes it is given out as a batch. It returns the number of fields that are then stored.
-func (r *Reader) badCount(row, k, start, end int) (int, error) {
+// from the rowth on. What precedes it is given out as a batch: no field is stored then.
+func (r *Reader) badCount(row, k, start, end int) error {
 	found := k - row
 	if err := r.flush(row, start); err != nil {
-		return 0, err
+		return err
 	}
-	return 0, r.reject(start, end, "", countReason(found, r.file.cols))
+	return r.reject(start, end, "", countReason(found, r.file.cols))
 }
 
 // countReason is that of a record with the wrong number of columns.

@@ -24,7 +24,7 @@ const extentText = 32 << 20
 func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	e, packed := in.plainExtent()
 	for _, f := range packed {
-		n, exact, err := f.unpackedSize(ctx, in.opts.ChunkSize, extentText)
+		n, exact, err := f.unpackedSize(ctx, extentText)
 		if err != nil {
 			return Extent{}, err
 		}
@@ -75,7 +75,7 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	sampled := min(roughFiles, len(packed))
 	for i := range sampled {
 		f := packed[i*len(packed)/sampled]
-		n, _, err := f.unpackedSize(ctx, in.opts.ChunkSize, roughText)
+		n, _, err := f.unpackedSize(ctx, roughText)
 		if err != nil {
 			return e, err
 		}
@@ -88,8 +88,8 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 }
 
 // unpackedSize is the length of a packed file's text; not exact if the file continues after its first most bytes.
-func (f *inputFile) unpackedSize(ctx context.Context, chunk int, most int64) (n int64, exact bool, err error) {
-	s, err := f.openText(ctx, 0, chunk)
+func (f *inputFile) unpackedSize(ctx context.Context, most int64) (n int64, exact bool, err error) {
+	s, err := f.openText(ctx, 0)
 	if err != nil {
 		return 0, false, err
 	}

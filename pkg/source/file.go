@@ -189,7 +189,7 @@ const (
 
 // seek looks for the separator of records.
 func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSeen, err error) {
-	src, err := f.openText(ctx, 0, o.ChunkSize)
+	src, err := f.openText(ctx, 0)
 	if err != nil {
 		return sepNone, err
 	}
@@ -273,7 +273,7 @@ func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) 
 
 // beginning reads the text up to a size.
 func (f *inputFile) beginning(ctx context.Context, size int64) (text []byte, err error) {
-	src, err := f.openText(ctx, 0, detectSize)
+	src, err := f.openText(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

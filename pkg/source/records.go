@@ -108,7 +108,7 @@ func (in *Input) line(split int, offset int64) int64 {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lineWithin)
 	defer cancel()
-	src, err := f.openText(ctx, 0, in.opts.ChunkSize)
+	src, err := f.openText(ctx, 0)
 	if err != nil {
 		return 0
 	}

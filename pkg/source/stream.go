@@ -23,8 +23,8 @@ type textStream struct {
 	text  io.Reader
 }
 
-// openText opens the text from byte start on. chunk is how many bytes are read at a time.
-func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *textStream, err error) {
+// openText opens the text from byte start on.
+func (f *inputFile) openText(ctx context.Context, start int64) (_ *textStream, err error) {
 	file, raw, err := f.Open(ctx)
 	if err != nil {
 		return nil, err

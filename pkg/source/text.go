@@ -18,7 +18,7 @@ const overlap = 16 << 10
 // split continues to exactly the place where the reader of the next begins, whatever is there. For CSV the same is true
 // of the ends of records that planCSV has found.
 func (r *Reader) readText(s Split) (err error) {
-	src, err := r.file.openText(r.ctx, s.Start, r.in.opts.ChunkSize)
+	src, err := r.file.openText(r.ctx, s.Start)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // finish adds what is known from the whole report.
-func (r *Report) finish(g *Given) {
+func (r *Report) finish() {
 	seen := map[string]bool{}
 	for _, c := range r.Columns {
 		seen[c.Name] = true

@@ -49,7 +49,7 @@ func FuzzInspect(f *testing.F) {
 		}
 		r := &Report{Format: "text", Files: []File{{Path: "t"}}, Sample: Sample{Files: 1}, reading: v.read, Dialect: Nearest(&v.read.d), Writer: v.read.s.w.what}
 		r.profileText(j, []int{0}, g, &Options{Values: true})
-		r.finish(g)
+		r.finish()
 		if job := r.Job(); job != nil {
 			if _, err := spec.ParseSpec("job.yaml", job); err != nil {
 				t.Fatalf("%v\n%s", err, job)

@@ -16,7 +16,7 @@ var errEnough = errors.New("enough")
 const mostRows = 100_000
 
 // lookTyped reads the first rows of JSON lines, Avro, Parquet and ORC.
-func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []int, share int64, resolve source.Resolve, so source.Options, o *Options, g *Given) error {
+func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []int, share int64, resolve source.Resolve, so source.Options, o *Options) error {
 	p := newProfile(o.Values)
 	whole := len(chosen) == len(heads)
 	for _, at := range chosen {

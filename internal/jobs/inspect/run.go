@@ -76,7 +76,7 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if err := r.look(ctx, heads, &o, g, resolve, so); err != nil {
 		return nil, err
 	}
-	r.finish(g)
+	r.finish()
 	return r, r.try(ctx, resolve)
 }
 
@@ -170,7 +170,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 		r.Notes = append(r.Notes, "the bad records of an earlier job: they are read with format "+r.Format)
 		return nil
 	}
-	return r.lookTyped(ctx, good, chosen, share, resolve, so, o, g)
+	return r.lookTyped(ctx, good, chosen, share, resolve, so, o)
 }
 
 // traits are those of the files' format.

@@ -26,11 +26,11 @@ func CheckReplace(o RunOptions, s spec.Job) error {
 	if into, err := inPlaceOf(o, s); into != nil || err != nil {
 		return err
 	}
-	return checkReplace(o, s)
+	return checkReplace(s)
 }
 
 // checkReplace refuses a replacing run where it cannot work.
-func checkReplace(o RunOptions, s spec.Job) error {
+func checkReplace(s spec.Job) error {
 	if !s.Replace {
 		return nil
 	}

@@ -87,7 +87,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if into != nil {
 		s, table = into.job, into.New.String()
 	}
-	if err := checkReplace(o, s); err != nil {
+	if err := checkReplace(s); err != nil {
 		return nil, err
 	}
 	if err := tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)); err != nil {

@@ -77,12 +77,10 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	now, err := j.planRecord(ctx, families)
-	if err == nil {
-		err = j.recordTables(&now)
-	}
 	if err != nil {
 		return err
 	}
+	j.recordTables(&now)
 	if old := j.st.History.Plan; old != nil {
 		if old.Reading != nil && j.st.Allows(now.Reading) {
 			now.Reading.BadRecords = old.Reading.BadRecords

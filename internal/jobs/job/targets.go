@@ -78,7 +78,7 @@ func (j *run) specTargets() []spec.Target {
 }
 
 // recordTables puts further tables into the plan, as far as it can be determined before it is made.
-func (j *run) recordTables(now *checkpoint.PlanRecord) error {
+func (j *run) recordTables(now *checkpoint.PlanRecord) {
 	formats := now.Formats()
 	if j.input == nil {
 		formats = j.st.History.Plan.Formats()
@@ -91,7 +91,6 @@ func (j *run) recordTables(now *checkpoint.PlanRecord) error {
 			p.Families = t.families
 		}
 	}
-	return nil
 }
 
 // planTables makes the plans of further tables, and completes their records. The first table has its plan.

@@ -78,7 +78,7 @@ func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan,
 		return false, p.encodeWide(ctx, m, plan, sinks)
 	}
 	if plan.Packed != nil {
-		return false, p.encodePacked(ctx, m, plan, sinks)
+		return false, p.encodePacked(ctx, m, sinks)
 	}
 	values := make([][]byte, plan.NumValues())
 	slots := values[:len(plan.Slots)]
@@ -130,7 +130,7 @@ func (p *Region) Encode(ctx context.Context, m *extsort.Merge, plan *cells.Plan,
 }
 
 // encodePacked is encode for packed rows.
-func (p *Region) encodePacked(ctx context.Context, m *extsort.Merge, plan *cells.Plan, sinks []*Sink) error {
+func (p *Region) encodePacked(ctx context.Context, m *extsort.Merge, sinks []*Sink) error {
 	rows := p.decoder()
 	last := -1 // family of the cell before in the row
 	add := func(family int, c *hfile.Cell) error {

@@ -60,10 +60,7 @@ func Find(ctx context.Context, open source.Resolve, inputs []string, stdin *os.F
 	places := Places(inputs)
 	for i, input := range inputs {
 		if input == Stdin {
-			one, err := stdinStream(stdin, known)
-			if err != nil {
-				return nil, err
-			}
+			one := stdinStream(stdin, known)
 			one.input = i
 			if err := s.add(one); err != nil {
 				return nil, err
@@ -114,7 +111,7 @@ func (s *Inputs) add(one *stream) error {
 }
 
 // stdinStream looks what standard input is.
-func stdinStream(stdin *os.File, known map[string]State) (*stream, error) {
+func stdinStream(stdin *os.File, known map[string]State) *stream {
 	if stdin == nil {
 		stdin = os.Stdin
 	}
@@ -130,7 +127,7 @@ func stdinStream(stdin *os.File, known map[string]State) (*stream, error) {
 	case spool.StdinFile:
 		if !was {
 			one.file, one.plain = spool.Standing(stdin), true
-			return one, nil
+			return one
 		}
 		one.begin = func(context.Context) (io.ReadCloser, error) {
 			return io.NopCloser(io.NewSectionReader(stdin, 0, info.Size())), nil
@@ -139,7 +136,7 @@ func stdinStream(stdin *os.File, known map[string]State) (*stream, error) {
 		spool.Widen(stdin)
 		one.begin = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(stdin), nil }
 	}
-	return one, nil
+	return one
 }
 
 // Count is how many inputs are streams: standard input that is a file is none.

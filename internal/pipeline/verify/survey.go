@@ -139,7 +139,7 @@ func (v *survey) find(ctx context.Context, s *Stores, data, archive string) erro
 		if len(lost) == 0 {
 			return nil
 		}
-		old, err := s.all(ctx, root, lost, v)
+		old, err := s.all(ctx, root, lost)
 		if err != nil {
 			return err
 		}
@@ -185,9 +185,8 @@ func (v *survey) referred(f loader.HFile, at storedFile) bool {
 	return some
 }
 
-// all is what is in the directories of all regions below a root, of the families of some files; v knows those of the
-// table's own regions already.
-func (s *Stores) all(ctx context.Context, root string, of []*foundFile, v *survey) (map[uint64]storedFile, error) {
+// all is what is in the directories of all regions below a root, of the families of some files.
+func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uint64]storedFile, error) {
 	dirs, err := s.FS.ReadDir(ctx, root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

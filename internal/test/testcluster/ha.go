@@ -84,7 +84,7 @@ func (c *Cluster) Failover(ctx context.Context, from Role) (Role, error) {
 		to = NameNode.Nth(2)
 	}
 	if c.Daemon(from).Pid() != 0 {
-		if _, err := c.haadmin(ctx, "-transitionToStandby", nameNodeID(from)); err != nil {
+		if err := c.haadmin(ctx, "-transitionToStandby", nameNodeID(from)); err != nil {
 			return "", err
 		}
 	}
@@ -94,27 +94,23 @@ func (c *Cluster) Failover(ctx context.Context, from Role) (Role, error) {
 // activate is for a NameNode whose fellow is standby or dead.
 func (c *Cluster) activate(ctx context.Context, role Role) error {
 	// Forced: else the dead one is asked first, as often as a client would.
-	_, err := c.haadmin(ctx, "-transitionToActive", "--forceactive", nameNodeID(role))
-	return err
+	return c.haadmin(ctx, "-transitionToActive", "--forceactive", nameNodeID(role))
 }
 
 // Observe makes a standby NameNode an observer, which answers reads of clients that send the state they have seen.
 func (c *Cluster) Observe(ctx context.Context, role Role) error {
-	_, err := c.haadmin(ctx, "-transitionToObserver", nameNodeID(role))
-	return err
+	return c.haadmin(ctx, "-transitionToObserver", nameNodeID(role))
 }
 
 // EndObserving makes an observer a standby NameNode again.
 func (c *Cluster) EndObserving(ctx context.Context, role Role) error {
-	_, err := c.haadmin(ctx, "-transitionToStandby", nameNodeID(role))
-	return err
+	return c.haadmin(ctx, "-transitionToStandby", nameNodeID(role))
 }
 
-func (c *Cluster) haadmin(ctx context.Context, args ...string) (string, error) {
+func (c *Cluster) haadmin(ctx context.Context, args ...string) error {
 	argv := c.javaCommandAs(HDFSAdmin, "org.apache.hadoop.hdfs.tools.DFSHAAdmin", args...)
-	out, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment())
-	if err != nil {
-		return out, fmt.Errorf("haadmin %v: %w", args, err)
+	if _, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment()); err != nil {
+		return fmt.Errorf("haadmin %v: %w", args, err)
 	}
-	return out, nil
+	return nil
 }
