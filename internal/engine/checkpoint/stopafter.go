@@ -15,13 +15,13 @@ import (
 
 // stopAfter kills the process after a record, for tests of what follows a
 // crash: BULKLOAD_TEST_STOP_AFTER is an event, or event:n for the n-th of them.
-// With event:n:freeze the process stands still instead, until SIGCONT. It
-// is in programs that are built with the tag stopafter only. These also hold, after
+// With event:n:freeze the process stands still instead, until SIGCONT; with event:n:hold
+// its job does, while the process gives signs of life. It is in programs that are built with the tag stopafter only. These also hold, after
 // each record, what the process knows to what the journal says.
 type stopAfter struct {
-	event  string
-	left   int
-	freeze bool
+	event string
+	left  int
+	how   string
 }
 
 func newStopAfter() stopAfter {
@@ -35,7 +35,7 @@ func newStopAfter() stopAfter {
 	if err != nil {
 		left = 1
 	}
-	return stopAfter{event, left, how == "freeze"}
+	return stopAfter{event, left, how}
 }
 
 func (s *stopAfter) seen(st *Job, r journal.Record) {
@@ -49,9 +49,12 @@ func (s *stopAfter) seen(st *Job, r journal.Record) {
 	if s.left--; s.left != 0 {
 		return
 	}
-	if s.freeze {
+	switch s.how {
+	case "freeze":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-	} else {
+	case "hold":
+		select {} // the caller has the lock of all records
+	default:
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}
