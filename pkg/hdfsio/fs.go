@@ -65,6 +65,21 @@ type CreateOptions struct {
 	Interim bool
 }
 
+// WriteFile makes a file of what from writes. If it returns an error, no file is left, as far as that can be.
+func WriteFile(ctx context.Context, fsys FS, name string, from io.WriterTo, o CreateOptions) error {
+	w, err := fsys.Create(ctx, name, o)
+	if err != nil {
+		return err
+	}
+	if _, err = from.WriteTo(w); err == nil {
+		err = w.Finish()
+	}
+	if err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	return nil
+}
+
 // Finished is a Writer that knows the file as Finish has left it.
 type Finished interface {
 	// Info describes the file; nil before Finish has returned nil.

@@ -97,11 +97,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	slices.SortFunc(schema.ColumnFamilies, func(a, b *pb.ColumnFamilySchema) int { return bytes.Compare(a.Name, b.Name) })
 	create := func() error {
 		req := &pb.CreateTableRequest{TableSchema: schema, SplitKeys: spec.SplitKeys, NonceGroup: nonce(), Nonce: nonce()}
-		var resp pb.CreateTableResponse
-		if err := c.master(ctx, "CreateTable", req, &resp); err != nil {
-			return err
-		}
-		return c.procedure(ctx, resp.GetProcId())
+		return c.masterDoes(ctx, "CreateTable", req, &pb.CreateTableResponse{})
 	}
 	err := create()
 	// The namespace is not asked for first: that needs the right ADMIN, and a user with CREATE on it may make the table.
@@ -128,12 +124,7 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 // createNamespace makes a namespace. One that another has made meanwhile is as good.
 func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	req := &pb.CreateNamespaceRequest{NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)}, NonceGroup: nonce(), Nonce: nonce()}
-	var resp pb.CreateNamespaceResponse
-	err := c.master(ctx, "CreateNamespace", req, &resp)
-	// proc_id = 1, since HBase 2.0; gohbase's message has no field for it.
-	if id, ok := varintField(resp.ProtoReflect().GetUnknown(), 1); err == nil && ok {
-		err = c.procedure(ctx, id)
-	}
+	err := c.masterDoes(ctx, "CreateNamespace", req, &pb.CreateNamespaceResponse{})
 	if err == nil || isJava(err, "NamespaceExistException") {
 		return nil
 	}
@@ -143,11 +134,8 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 // DisableTable takes a table out of service and waits until it is, at most [Config.ProcedureTimeout]. One that is out of
 // service is left so; one that does not exist gives [ErrTableNotFound].
 func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
-	var resp pb.DisableTableResponse
-	err := c.master(ctx, "DisableTable", &pb.DisableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
-	if err == nil {
-		err = c.procedure(ctx, resp.GetProcId())
-	}
+	req := &pb.DisableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
+	err := c.masterDoes(ctx, "DisableTable", req, &pb.DisableTableResponse{})
 	if isJava(err, "TableNotEnabledException") {
 		err = nil
 	}
@@ -157,11 +145,8 @@ func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
 // EnableTable puts a table into service and waits until it is, at most [Config.ProcedureTimeout]. One that is in service is
 // left so; one that does not exist gives [ErrTableNotFound].
 func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
-	var resp pb.EnableTableResponse
-	err := c.master(ctx, "EnableTable", &pb.EnableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
-	if err == nil {
-		err = c.procedure(ctx, resp.GetProcId())
-	}
+	req := &pb.EnableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
+	err := c.masterDoes(ctx, "EnableTable", req, &pb.EnableTableResponse{})
 	if isJava(err, "TableNotDisabledException") {
 		err = nil
 	}
@@ -174,11 +159,8 @@ func (c *Cluster) DeleteTable(ctx context.Context, table TableName) error {
 	if err := c.DisableTable(ctx, table); err != nil {
 		return err
 	}
-	var resp pb.DeleteTableResponse
-	err := c.master(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
-	if err == nil {
-		err = c.procedure(ctx, resp.GetProcId())
-	}
+	req := &pb.DeleteTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}
+	err := c.masterDoes(ctx, "DeleteTable", req, &pb.DeleteTableResponse{})
 	c.regions.put(table, nil)
 	return tableError("delete", table, err)
 }
@@ -191,6 +173,23 @@ func tableError(what string, table TableName, err error) error {
 		err = ErrTableNotFound
 	}
 	return fmt.Errorf("%s table %s: %w", what, table, err)
+}
+
+// masterDoes asks the master for what it does by a procedure, and waits for the end, at most [Config.ProcedureTimeout].
+func (c *Cluster) masterDoes(ctx context.Context, method string, req, resp proto.Message) error {
+	if err := c.master(ctx, method, req, resp); err != nil {
+		return err
+	}
+	// proc_id is 1 in all of these answers since HBase 2.0; some of gohbase's messages have no field for it.
+	b, err := proto.Marshal(resp)
+	if err != nil {
+		return err
+	}
+	id, ok := varintField(b, 1)
+	if !ok {
+		return fmt.Errorf("%s: the master names no procedure", method)
+	}
+	return c.procedure(ctx, id)
 }
 
 // procedure waits until the master has done what it promised.

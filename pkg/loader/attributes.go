@@ -38,11 +38,6 @@ func (c *Cluster) ChangeAttributes(ctx context.Context, table TableName, change 
 	const reopenRegions = 5 // of ModifyTableRequest; gohbase's message has no field for it
 	req := &pb.ModifyTableRequest{TableName: table.proto(), TableSchema: schema, NonceGroup: nonce(), Nonce: nonce()}
 	req.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, reopenRegions, protowire.VarintType), 0))
-	var done pb.ModifyTableResponse
-	err := c.master(ctx, "ModifyTable", req, &done)
-	// proc_id = 1, since HBase 2.0; gohbase's message has no field for it.
-	if id, ok := varintField(done.ProtoReflect().GetUnknown(), 1); err == nil && ok {
-		err = c.procedure(ctx, id)
-	}
+	err := c.masterDoes(ctx, "ModifyTable", req, &pb.ModifyTableResponse{})
 	return tableError("modify", table, c.denied(err, "CREATE", "RWC", table.String()))
 }

@@ -15,7 +15,6 @@ import (
 const (
 	restoreNonceGroup = 2 // RestoreSnapshotRequest.nonce_group
 	restoreNonce      = 3 // .nonce
-	restoreProcedure  = 1 // RestoreSnapshotResponse.proc_id
 )
 
 // SnapshotInfo is what the master says of a complete snapshot.
@@ -51,16 +50,9 @@ func NewNonce() uint64 { return rand.Uint64() | 1 }
 // harm while the table is out of service.
 func (c *Cluster) RestoreSnapshot(ctx context.Context, snapshot string, table TableName, nonce uint64) error {
 	s := &pb.SnapshotDescription{Name: &snapshot, Table: proto.String(table.String())}
-	req, resp := &pb.RestoreSnapshotRequest{Snapshot: s}, &pb.RestoreSnapshotResponse{}
+	req := &pb.RestoreSnapshotRequest{Snapshot: s}
 	req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, restoreNonceGroup, nonce), restoreNonce, nonce))
-	err := c.master(ctx, "RestoreSnapshot", req, resp)
-	if err == nil {
-		id, ok := varintField(resp.ProtoReflect().GetUnknown(), restoreProcedure)
-		if !ok {
-			return fmt.Errorf("restore snapshot %s into table %s: the master names no procedure", snapshot, table)
-		}
-		err = c.procedure(ctx, id)
-	}
+	err := c.masterDoes(ctx, "RestoreSnapshot", req, &pb.RestoreSnapshotResponse{})
 	c.regions.put(table, nil)
 	if isJava(err, "SnapshotDoesNotExistException") {
 		err = ErrNoSnapshot

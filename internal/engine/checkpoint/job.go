@@ -239,15 +239,8 @@ func (st *Job) copyTo(ctx context.Context, stage *staging.Dir) error {
 	if err := fsys.Remove(ctx, name+".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := fsys.Create(ctx, name+".new", hdfsio.CreateOptions{Perm: 0o600})
-	if err != nil {
+	if err := hdfsio.WriteFile(ctx, fsys, name+".new", st.Log, hdfsio.CreateOptions{Perm: 0o600}); err != nil {
 		return err
-	}
-	if _, err := st.Log.WriteTo(f); err != nil {
-		return errors.Join(err, f.Abort())
-	}
-	if err := f.Finish(); err != nil {
-		return errors.Join(err, f.Abort())
 	}
 	if err := fsys.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -1,9 +1,9 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"path"
 	"time"
 
@@ -49,16 +49,8 @@ func (m *Manifest) save(ctx context.Context, d *exportdir.Dir) error {
 		return err
 	}
 	writing := path.Join(d.Path, exportdir.Writing, exportdir.ManifestName)
-	w, err := d.FS.Create(ctx, writing, hdfsio.CreateOptions{})
-	if err != nil {
+	if err := hdfsio.WriteFile(ctx, d.FS, writing, bytes.NewReader(append(b, '\n')), hdfsio.CreateOptions{}); err != nil {
 		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	if err == nil {
-		err = w.Finish()
-	}
-	if err != nil {
-		return errors.Join(err, w.Abort())
 	}
 	return d.FS.Rename(ctx, writing, path.Join(d.Path, exportdir.ManifestName))
 }

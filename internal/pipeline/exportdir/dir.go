@@ -3,6 +3,7 @@
 package exportdir
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -126,15 +127,8 @@ func (d *Dir) claim(ctx context.Context, c claim) (err error) {
 		return err
 	}
 	_ = d.FS.Remove(ctx, name) // of an attempt that was killed
-	f, err := d.FS.Create(ctx, name, hdfsio.CreateOptions{})
-	if err != nil {
+	if err := hdfsio.WriteFile(ctx, d.FS, name, bytes.NewReader(b), hdfsio.CreateOptions{}); err != nil {
 		return err
-	}
-	if _, err = f.Write(b); err == nil {
-		err = f.Finish()
-	}
-	if err != nil {
-		return errors.Join(err, f.Abort())
 	}
 	if err = d.FS.Rename(ctx, name, path.Join(below, claimName)); errors.Is(err, fs.ErrExist) {
 		return d.refused("another export writes to it")

@@ -20,17 +20,7 @@ func (t *task) keepRejects(ctx context.Context, local, name string) error {
 		return err
 	}
 	defer f.Close()
-	w, err := t.fs.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(w, f); err != nil {
-		return errors.Join(err, w.Abort())
-	}
-	if err := w.Finish(); err != nil {
-		return errors.Join(err, w.Abort())
-	}
-	return nil
+	return hdfsio.WriteFile(ctx, t.fs, name, f, hdfsio.CreateOptions{Perm: 0o600})
 }
 
 // joinRejects makes one local file of those of all maps, in the order of the input. It reports whether there are any.

@@ -70,15 +70,8 @@ func WriteOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error
 		return err
 	}
 	writing := name + "." + token() + ".writing"
-	f, err := fsys.Create(ctx, writing, hdfsio.CreateOptions{})
-	if err != nil {
+	if err := hdfsio.WriteFile(ctx, fsys, writing, bytes.NewReader(b), hdfsio.CreateOptions{}); err != nil {
 		return err
-	}
-	if _, err = f.Write(b); err == nil {
-		err = f.Finish()
-	}
-	if err != nil {
-		return errors.Join(err, f.Abort())
 	}
 	if err := fsys.Rename(ctx, writing, name); err != nil {
 		return errors.Join(err, ignoreGone(fsys.Remove(ctx, writing)))
