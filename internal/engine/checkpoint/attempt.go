@@ -49,14 +49,18 @@ func (st *Job) End(ctx context.Context, r *result.Result, dir *staging.Dir, keep
 	return nil
 }
 
-// Answer puts what a job that was done before came to into r. Then it removes the staging directory that a process has left which
-// was killed between that end and the removal. What the job was asked to keep stays, and so does a directory of another version's
-// job, which does not say what becomes of it.
+// Answer puts what a job that was done before came to into r, and is [Job.EndStaging].
 func (st *Job) Answer(ctx context.Context, env *cluster.Env, r *result.Result, e progress.Events) {
 	if st.Result != nil {
 		*r = *st.Result
 	}
 	r.Already, r.Job, r.DoneAt = true, st.Dir, st.FinishedAt
+	st.EndStaging(ctx, env, e)
+}
+
+// EndStaging removes the staging directory of a job that is done, which a process has left that was killed between that end and the
+// removal. What the job was asked to keep stays, and so does a directory of another version's job, which does not say what becomes of it.
+func (st *Job) EndStaging(ctx context.Context, env *cluster.Env, e progress.Events) {
 	if st.StagingEnd != StagingRemoved || st.Plan.Staging == "" {
 		return
 	}

@@ -111,7 +111,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := st.Check(ctx); err != nil {
 		return err
 	}
-	if st.Plan != nil && !st.Finished {
+	if st.Plan != nil && (!st.Finished || st.StagingEnd == StagingRemoved) { // a kill may have come before the removal
 		if l, err := env.Conf.Resolve(st.Plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
 			fsys, err := env.FS(l)
 			if err != nil {

@@ -57,8 +57,9 @@ func TestCompareKilled(t *testing.T) {
 	p := newPair(t)
 	p.harm(testcheck.Rand(t), 12)
 	compare := []string{"compare", p.names[0], p.names[1], "--spill-dir=" + p.o.SpillDir}
-	repair := append(compare, "--repair-b")
-	for _, at := range []string{"read_snapshot:1", "read_snapshot:2", "comparing", "compared", "plan", "loading", "sending", "loaded"} {
+	base := "/tmp/repair-" + testcheck.Name(t)
+	repair := append(compare, "--repair-b", "--staging="+base)
+	for _, at := range []string{"read_snapshot:1", "read_snapshot:2", "comparing", "compared", "plan", "loading", "sending", "loaded", "done"} {
 		if code, out := p.program(at, repair...); code != -1 {
 			t.Fatalf("killed at %s: exit code %d: %s", at, code, out)
 		}
@@ -72,6 +73,7 @@ func TestCompareKilled(t *testing.T) {
 	if left := p.snapshots(); len(left) > 0 {
 		t.Errorf("snapshots %v are left", left)
 	}
+	jobtest.Empty(t, jobtest.UserFS(t, testcluster.Shared(t), "tina"), base)
 	if code, out := p.program("comparing", compare...); code != -1 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}

@@ -64,7 +64,10 @@ func (r Request) repair(ctx context.Context, o Options, found *run) (_ *result.R
 	defer func() { end(&err) }()
 	p := &repair{req: r, o: o, env: r.B.Env, c: c, st: st, found: found, done: &result.Repair{Job: st.Dir}}
 	switch {
-	case found == nil && (st.Finished || !st.Loading):
+	case found == nil && st.Finished:
+		st.EndStaging(ctx, p.env, o.Events)
+		return nil, nil
+	case found == nil && !st.Loading:
 		return nil, nil
 	case found != nil && (st.Finished || !st.Loading && st.Plan != nil):
 		if err := st.Restart(ctx, p.env); err != nil {

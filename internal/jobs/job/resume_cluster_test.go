@@ -291,13 +291,7 @@ func killedInPreflight(t *testing.T, p *program, flags ...string) {
 	if code, _, stderr := p.run("", append(flags, flag)...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	list, err := fsys.ReadDir(t.Context(), base)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for _, info := range list {
-		t.Errorf("left behind: %s", info.Name())
-	}
+	jobtest.Empty(t, fsys, base)
 	p.judge(programRegions)
 }
 

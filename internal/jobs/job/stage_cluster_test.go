@@ -21,6 +21,35 @@ import (
 	"bulkload/pkg/loader"
 )
 
+// TestKilledBeforeItsStagingIsRemoved: a job that was killed once it was done leaves its staging directory to the next attempt, whatever that does.
+func TestKilledBeforeItsStagingIsRemoved(t *testing.T) {
+	t.Parallel()
+	name := buildProgram(t)
+	for how, files := range map[string]int{"": programRegions, "--restart": 2 * programRegions} {
+		t.Run("again "+how, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, name)
+			base := "/tmp/done-" + testcheck.Name(t)
+			flags := []string{"--staging=" + base}
+			if code, _, stderr := p.run("done", flags...); code != 128+9 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			fsys := jobtest.UserFS(t, p.cluster, "tina")
+			if list, err := fsys.ReadDir(t.Context(), base); err != nil || len(list) != 1 {
+				t.Fatalf("%d directories: %v", len(list), err)
+			}
+			if how != "" {
+				flags = append(flags, how)
+			}
+			if code, _, stderr := p.run("", flags...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			jobtest.Empty(t, fsys, base)
+			p.judge(files)
+		})
+	}
+}
+
 // TestStagingOfAnotherOwnerIsRefused: the owner of the directory above a job's could put other files in place of its own.
 func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	t.Parallel()

@@ -1,14 +1,18 @@
 package jobtest
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,3 +55,15 @@ var built = sync.OnceValues(func() (string, error) {
 	}
 	return name, nil
 })
+
+// Empty wants nothing to be in a directory, which need not exist.
+func Empty(t testing.TB, fsys hdfsio.FS, dir string) {
+	t.Helper()
+	list, err := fsys.ReadDir(t.Context(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, info := range list {
+		t.Errorf("left behind: %s", path.Join(dir, info.Name()))
+	}
+}
