@@ -401,6 +401,9 @@ func TestSharesKilledAndDoubled(t *testing.T) {
 	twice(mergeArgs(1, 2))
 	twice(mergeArgs(2, 2))
 	j.hold(files, manifest)
+	testcheck.Must(t, os.Mkdir(filepath.Join(dir, "hfiles", "_writing"), 0o755)) // of a merge that was killed once the manifest was there
+	j.must(mergeArgs(2, 2)...)
+	j.hold(files, manifest)
 }
 
 // TestBelow: a URI keeps both slashes after its scheme.

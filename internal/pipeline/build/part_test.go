@@ -24,13 +24,14 @@ import (
 
 // partCase is a job that is built by one process and by several.
 type partCase struct {
-	spec   spec.Spec
-	shapes []Shape
+	identify bool // files are recorded with their ids
+	spec     spec.Spec
+	shapes   []Shape
 }
 
 // oneTable is a case of a job of one table.
 func oneTable(s spec.Spec, splits [][]byte) partCase {
-	return partCase{s, []Shape{{Families: []spec.Family{jobtest.Family}, Splits: splits}}}
+	return partCase{spec: s, shapes: []Shape{{Families: []spec.Family{jobtest.Family}, Splits: splits}}}
 }
 
 // whole is what one process builds, with the digests of all files below the directory.
@@ -98,7 +99,7 @@ func (c partCase) mergeRuns(t *testing.T, dir string, plans []*cells.Plan, in *I
 	}
 	var written [][]*Written
 	for i := range merges {
-		out := Output{FS: hdfsio.Local{}, Dir: dir, Writing: fmt.Sprintf("%s/%d", WritingDir, i), Shared: true}
+		out := Output{FS: hdfsio.Local{}, Dir: dir, Writing: fmt.Sprintf("%s/%d", WritingDir, i), Shared: true, Identify: c.identify}
 		w, err := MergeParts(t.Context(), c.tables(t, plans, out), runs, chunk.MinSize, func(region int) bool { return region%merges == i }, in.Source, Options{Workers: 2})
 		if err != nil {
 			return nil, err
@@ -166,7 +167,7 @@ func partCases(t *testing.T) map[string]partCase {
 	s.Mapping = spec.Mapping{Cells: []spec.CellSpec{{Expr: "upper(name)", Qualifier: "u"}, {Expr: "add(n, length(name))", Qualifier: "l", Type: "long", Family: "g"}}}
 	cases["filter and expressions"] = oneTable(s, points)
 	several := func(s spec.Spec) partCase {
-		return partCase{s, tablesShapes(t, jobtest.Resolve(t, s), map[string][][]byte{
+		return partCase{spec: s, shapes: tablesShapes(t, jobtest.Resolve(t, s), map[string][][]byte{
 			"ns:check": {[]byte("R2"), []byte("R5")}, "by_day": {[]byte("20171010")}, "typed": {[]byte("1"), []byte("2")}})}
 	}
 	cases["several tables"] = several(tablesSpec(writeTablesInput(t, t.TempDir(), 9000, 3, true), "fail"))
@@ -363,6 +364,7 @@ func (p *PartRead) LeftOut() { p.Regions[0].LeftOut++ }
 // TestSharedFilesStay: a merge that finds its files written keeps those that are whole, and replaces what is damaged.
 func TestSharedFilesStay(t *testing.T) {
 	c := partCases(t)["check.csv"]
+	c.identify = true
 	plans, in, runs, err := c.readParts(t, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -386,8 +388,18 @@ func TestSharedFilesStay(t *testing.T) {
 	if err := os.WriteFile(damaged, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.mergeRuns(t, dir, plans, in, runs, 3); err != nil {
+	m, err = c.mergeRuns(t, dir, plans, in, runs, 3)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range m[0].Files {
+		info, err := (hdfsio.Local{}).Stat(t.Context(), filepath.Join(dir, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := hdfsio.FileID(info); !ok || id != f.FileID {
+			t.Errorf("%s is file %d, and recorded as file %d", f.Name, id, f.FileID)
+		}
 	}
 	now, err := os.Stat(whole)
 	if err != nil || !os.SameFile(was, now) {

@@ -111,14 +111,17 @@ func (w *writers) claimed(ctx context.Context, name string) bool {
 	return ok && slices.Contains(ids, id)
 }
 
-// shareName is for a file of that another process has written too. The content follows from the plan, so what is there is kept
-// if it is whole, since it may be in use already; what is damaged is replaced.
+// shareName is for a file that another process has written too. The content follows from the plan, so what is there is kept
+// if it is whole, since it may be in use already, and is the file that is recorded; what is damaged is replaced.
 func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) error {
-	same, err := sameFile(ctx, w.out.FS, name, p.File)
+	id, same, err := sameFile(ctx, w.out.FS, name, p.File)
 	if err != nil {
 		return err
 	}
 	if same {
+		if p.FileID != 0 {
+			p.FileID = id
+		}
 		return w.out.FS.Remove(ctx, p.writing)
 	}
 	if err := w.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,14 +130,19 @@ func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) er
 	return w.out.FS.Rename(ctx, p.writing, name)
 }
 
-// sameFile reports whether a file has the bytes of one that was written.
-func sameFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) (same bool, err error) {
+// sameFile reports whether a file has the bytes of one that was written, and its id, 0 if it has none.
+func sameFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) (id uint64, same bool, err error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	id, _ = hdfsio.FileID(info)
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	n, err := io.Copy(sum, f)
-	return err == nil && n == want.Bytes && sum.Sum32() == want.CRC32C, err
+	return id, err == nil && n == want.Bytes && sum.Sum32() == want.CRC32C, err
 }

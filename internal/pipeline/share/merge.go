@@ -182,6 +182,9 @@ func (m *merge) done(ctx context.Context) (*Result, error) {
 	if _, err := m.read(ctx, m.of); err != nil {
 		return nil, err
 	}
+	if err := m.endWriting(ctx); err != nil { // of a merge that was killed before it did so
+		return nil, err
+	}
 	m.w.Events.Note("the files are merged already", "dir", m.out.given)
 	return r, nil
 }
@@ -271,11 +274,18 @@ func (m *merge) finish(ctx context.Context, own *Merged) (*Result, error) {
 		if err := WriteOnce(ctx, m.out.fs, path.Join(t.Out.Dir, manifest.FileName), b); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fail.With(fail.HDFS, err)
 		}
+	}
+	return r, m.endWriting(ctx)
+}
+
+// endWriting removes what is not complete, of attempts that another one was faster than.
+func (m *merge) endWriting(ctx context.Context) error {
+	for _, t := range m.tables(build.Output{Dir: m.out.dir}) {
 		if err := m.out.fs.RemoveAll(ctx, path.Join(t.Out.Dir, build.WritingDir)); err != nil {
-			return nil, fail.With(fail.HDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // MissingText names merges that are still to come.

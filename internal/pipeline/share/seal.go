@@ -65,11 +65,12 @@ func ReadSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *st
 }
 
 // WriteOnce makes a file that has its name only when it is complete, and its directory. One of that name that is there stays: fs.ErrExist.
+// What a process leaves that is killed meanwhile has a name that begins with a dot, so that no reader takes it for another file.
 func WriteOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
 	if err := fsys.MkdirAll(ctx, path.Dir(name), 0o755); err != nil {
 		return err
 	}
-	writing := name + "." + token() + ".writing"
+	writing := path.Join(path.Dir(name), "."+path.Base(name)+"."+token()+".writing")
 	if err := hdfsio.WriteFile(ctx, fsys, writing, bytes.NewReader(b), hdfsio.CreateOptions{}); err != nil {
 		return err
 	}
