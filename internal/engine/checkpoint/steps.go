@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"bulkload/internal/base/cleanup"
+	"bulkload/internal/engine/statetable"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 )
@@ -73,6 +77,29 @@ func (st *Job) Work(ctx context.Context) (_ context.Context, end func(err *error
 
 // Check returns an error of kind [fail.Busy] if another process has taken the job over: before something is removed that it may use.
 func (st *Job) Check(ctx context.Context) error { return st.lock.Check(ctx) }
+
+// Stage makes a staging directory that the journal has, or finds it. A process that stood still before it made the directory, while
+// another one ended the job and removed it, removes its own again.
+func (st *Job) Stage(ctx context.Context, env *cluster.Env, uri string) (*staging.Dir, error) {
+	if err := st.Check(ctx); err != nil {
+		return nil, err
+	}
+	at, err := staging.At(env, uri)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := staging.Make(ctx, env, at.Location)
+	checked := st.Check(ctx)
+	if lost, ok := errors.AsType[*statetable.LostError](checked); ok && lost.Holder.Released {
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		_ = at.FS.Remove(ctx, at.Location.Path) // unless it has files
+	}
+	if err == nil {
+		err = checked
+	}
+	return dir, err
+}
 
 // Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
 // attempt was interrupted.

@@ -124,15 +124,6 @@ func At(env *cluster.Env, uri string) (*Dir, error) {
 	return &Dir{FS: fsys, Location: l}, nil
 }
 
-// MakeAt is [Make] of the directory of [At].
-func MakeAt(ctx context.Context, env *cluster.Env, uri string) (*Dir, error) {
-	d, err := At(env, uri)
-	if err != nil {
-		return nil, err
-	}
-	return Make(ctx, env, d.Location)
-}
-
 // Make makes the directory, or finds it. Region servers move files out of
 // it as the caller, so every directory lets the others pass, and the one of
 // the files lets them write.

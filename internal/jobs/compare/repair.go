@@ -113,7 +113,7 @@ func (p *repair) plan(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	p.dir, err = staging.MakeAt(ctx, p.env, p.st.Plan.Staging)
+	p.dir, err = p.st.Stage(ctx, p.env, p.st.Plan.Staging)
 	return err
 }
 

@@ -200,7 +200,7 @@ func (d *dirLoad) resume(ctx context.Context, table string) (err error) {
 		d.all = *d.manifest
 	}
 	if d.at.Local() {
-		dir, err := staging.MakeAt(ctx, d.env, p.Staging)
+		dir, err := d.st.Stage(ctx, d.env, p.Staging)
 		if err != nil {
 			return err
 		}

@@ -226,9 +226,6 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
 func (j *run) reopen(ctx context.Context) (err error) {
-	if err := j.st.Check(ctx); err != nil {
-		return err
-	}
 	if j.local != "" {
 		j.stage, err = localStage(j.local)
 	} else {

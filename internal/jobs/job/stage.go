@@ -37,7 +37,7 @@ func stageIn(d *staging.Dir) *stage {
 
 // stagedBefore is the staging directory of the plan, which is made if it is not there.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
-	dir, err := staging.MakeAt(ctx, j.env, j.st.History.Plan.Staging)
+	dir, err := j.st.Stage(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []stri
 			st.Fail(ctx, err)
 		}
 	}()
-	dir, err := staging.MakeAt(ctx, env, st.Plan.Staging)
+	dir, err := st.Stage(ctx, env, st.Plan.Staging)
 	if err != nil {
 		return r, err
 	}

@@ -239,7 +239,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	j.dir, err = staging.MakeAt(ctx, j.env, p.Staging)
+	j.dir, err = j.st.Stage(ctx, j.env, p.Staging)
 	j.result.Staging = p.Staging
 	return err
 }

@@ -84,5 +84,5 @@ func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Sourc
 
 // stage is the directory of the files with markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
-	return staging.MakeAt(ctx, t.u.env, t.own().Staging)
+	return t.u.st.Stage(ctx, t.u.env, t.own().Staging)
 }
