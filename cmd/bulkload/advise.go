@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/table"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/keygen"
@@ -69,15 +70,15 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if given.Key != "" {
 		var err error
 		if options.Key, err = keygen.Parse(given.Key); err != nil {
-			return usageError{&spec.FieldError{Field: "key", Err: err}}
+			return fail.Usage(&spec.FieldError{Field: "key", Err: err})
 		}
 	}
 	if err := o.sizes(&options); err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	a, err := table.Advise(options)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	for _, texts := range [][]setting.Text{a.Reasons, a.Warnings} {
 		for i, text := range texts {
@@ -86,7 +87,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	statement, err := o.statement(&given, a)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	v := struct {
 		*table.Advice

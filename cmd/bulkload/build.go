@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -82,11 +83,11 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	if o.out == "" {
-		return usageError{fmt.Errorf("no output directory: name one with --out")}
+		return fail.Usage(fmt.Errorf("no output directory: name one with --out"))
 	}
 	splits, err := readSplits(o.splits)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -168,12 +169,12 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 			points[name], err = readSplits(list)
 		}
 		if err != nil {
-			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits %s: %w", text, err), "table-splits")}
+			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--table-splits %s: %w", text, err), "table-splits"))
 		}
 	}
 	for name := range points {
 		if !slices.ContainsFunc(js.Targets()[1:], func(t spec.Target) bool { return t.Table == name }) {
-			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table named %s", name), "table-splits")}
+			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table named %s", name), "table-splits"))
 		}
 	}
 	return points, nil

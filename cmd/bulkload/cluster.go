@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/objectstore"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -50,7 +51,7 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	}
 	conf, err := hdfsio.LoadConf(env)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, fail.Usage(err)
 	}
 	set := func(key, value, from string) {
 		if value != "" {
@@ -61,13 +62,13 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	set("zookeeper.znode.parent", c.znode, "--znode")
 	set("fs.defaultFS", c.hdfs, "--hdfs")
 	if c.identity.Keytab != "" && c.identity.Principal == "" {
-		return nil, usageError{errors.New("--keytab needs --principal")}
+		return nil, fail.Usage(errors.New("--keytab needs --principal"))
 	}
 	if c.identity.Keytab != "" && c.identity.Cache != "" {
-		return nil, usageError{errors.New("--keytab and --ticket-cache are both given: give one of them")}
+		return nil, fail.Usage(errors.New("--keytab and --ticket-cache are both given: give one of them"))
 	}
 	if _, err := objectstore.ParseEndpoints(c.endpoints); err != nil {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--endpoint: %w", err), "endpoint")}
+		return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--endpoint: %w", err), "endpoint"))
 	}
 	return &cluster.Env{Conf: conf, Log: g.logger(), Identity: c.identity, Endpoints: c.endpoints}, nil
 }

@@ -90,7 +90,7 @@ The same command resumes a comparison that was killed, by ranges of rows.`,
 
 func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err error) {
 	if err := o.resolve(cmd); err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 	o.request.A.Env, o.request.B.Env = env, env
 	if o.bConf != "" {
 		if o.request.B.Conf, err = filepath.Abs(o.bConf); err != nil {
-			return usageError{err}
+			return fail.Usage(err)
 		}
 		if o.request.B.Env, err = env.Other(o.request.B.Conf); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (o *compareOptions) resolve(cmd *cobra.Command) (err error) {
 // sides reads what the arguments name.
 func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []string) error {
 	if args[0] == exportSide && args[1] == exportSide {
-		return usageError{errors.New("both sides are the export of the job file: name a table, a snapshot or a directory of HFiles for one of them")}
+		return fail.Usage(errors.New("both sides are the export of the job file: name a table, a snapshot or a directory of HFiles for one of them"))
 	}
 	for i, s := range []*compare.Side{&o.request.A, &o.request.B} {
 		switch {
@@ -171,7 +171,7 @@ func (o *compareOptions) sides(cmd *cobra.Command, env *cluster.Env, args []stri
 		default:
 			ref, err := exportRef(args[i])
 			if err != nil {
-				return usageError{err}
+				return fail.Usage(err)
 			}
 			s.Table, s.Snapshot = ref.Table, ref.Snapshot
 		}

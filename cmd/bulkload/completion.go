@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -42,7 +43,7 @@ values of flags. Release archives have the scripts in completions/.`,
 			case "fish":
 				return cmd.Root().GenFishCompletion(w, true)
 			}
-			return usageError{fmt.Errorf("shell %q is invalid: want bash, zsh or fish", args[0])}
+			return fail.Usage(fmt.Errorf("shell %q is invalid: want bash, zsh or fish", args[0]))
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ tokens are not shown. No cluster is asked, and inputs are not opened.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := hdfsio.LoadConf(os.LookupEnv); err != nil {
-				return usageError{err}
+				return fail.Usage(err)
 			}
 			list := settings.List(cmd)
 			v := struct {
@@ -81,7 +82,7 @@ job files: put it into a file, and as the first line into a job file
 		ValidArgs: []string{"job", "config"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "job" && args[0] != "config" {
-				return usageError{fmt.Errorf("unknown schema %q: want job or config", args)}
+				return fail.Usage(fmt.Errorf("unknown schema %q: want job or config", args))
 			}
 			return nil
 		},

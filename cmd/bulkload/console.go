@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/serve"
 	"bulkload/internal/serve/console"
 
@@ -53,10 +54,10 @@ the console's host alone; elsewhere the page says where to act.`,
 
 func (o *consoleOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.checkTLS(); err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	if o.control && o.clients == "" {
-		return usageError{settings.AboutFlags(errors.New("--control needs --clients: the file that lists who may act on jobs"), "control", "clients")}
+		return fail.Usage(settings.AboutFlags(errors.New("--control needs --clients: the file that lists who may act on jobs"), "control", "clients"))
 	}
 	env, err := o.open(g)
 	if err != nil {

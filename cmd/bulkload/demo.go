@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bulkload/internal/model/fail"
 	"bytes"
 	"errors"
 	"fmt"
@@ -68,10 +69,10 @@ func demoOrders() []byte {
 
 func (d *demo) run() error {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	if entries, err := os.ReadDir(d.dir); err != nil || len(entries) > 0 {
-		return usageError{errors.Join(err, fmt.Errorf("%s has files: name a new directory, such as bulkload demo /tmp/first-try", d.dir))}
+		return fail.Usage(errors.Join(err, fmt.Errorf("%s has files: name a new directory, such as bulkload demo /tmp/first-try", d.dir)))
 	}
 	export, job, files := filepath.Join(d.dir, "orders.csv"), filepath.Join(d.dir, "orders.yaml"), filepath.Join(d.dir, "hfiles")
 	for name, data := range map[string][]byte{export: demoOrders(), job: []byte(demoJob)} {

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/jobs/undo"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 
@@ -48,7 +49,7 @@ of each.
 
 func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.limit > 0 && !g.showData {
-		return usageError{settings.AboutFlags(errors.New("--limit prints row keys, which are data: give --show-data too"), "limit", "show-data")}
+		return fail.Usage(settings.AboutFlags(errors.New("--limit prints row keys, which are data: give --show-data too"), "limit", "show-data"))
 	}
 	env, err := o.open(g)
 	if err != nil {

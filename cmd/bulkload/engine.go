@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/internal/pipeline/mapreduce"
@@ -42,7 +43,7 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 		// Those that a command does not have are not changed.
 		for _, name := range []string{"yarn-queue", "map-memory", "reduce-memory", "maps", "reduces", "hadoop", "on-stop"} {
 			if f.Changed(name) {
-				return nil, usageError{settings.AboutFlags(fmt.Errorf("--%s needs a build on YARN: give --engine yarn too", name), name, "engine")}
+				return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--%s needs a build on YARN: give --engine yarn too", name), name, "engine"))
 			}
 		}
 		return nil, nil
@@ -52,7 +53,7 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 	s.KillOnStop = e.onStop == "kill"
 	s.MapMemory, s.ReduceMemory = int((e.mapMemory+mega-1)/mega), int((e.reduceMemory+mega-1)/mega)
 	if err := s.Validate(); err != nil {
-		return nil, usageError{err}
+		return nil, fail.Usage(err)
 	}
 	return &s, nil
 }

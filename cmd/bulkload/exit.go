@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
@@ -41,21 +40,12 @@ func exits() []exitStatus {
 	return list
 }
 
-// usageError marks what the caller of the program got wrong.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
 // errAlready ends a run that had nothing to do.
 var errAlready = errors.New("the job was done before")
 
 func exitCode(err error) int {
 	if errors.Is(err, errAlready) {
 		return exitAlready
-	}
-	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), unknownCommand) {
-		return fail.Config.ExitCode()
 	}
 	return fail.KindOf(err).ExitCode()
 }

@@ -28,8 +28,8 @@ func TestExitCode(t *testing.T) {
 		err  error
 		want int
 	}{
-		{usageError{errors.New("no flag")}, 2},
-		{errors.New(`unknown command "x" for "bulkload"`), 2},
+		{fail.Usage(errors.New("no flag")), 2},
+		{fail.Usage(fail.Errorf(fail.Input, "no file")), 2},
 		{fmt.Errorf("run: %w", errAlready), 99},
 		{context.Canceled, 1},
 		{errors.New("no kind"), 1},

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/export"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/tablesource"
@@ -89,12 +90,12 @@ snapshot's regions stays. SIGUSR1 pauses it between two regions, SIGUSR2 resumes
 
 func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error {
 	if o.to == "" || o.format == "" {
-		return usageError{settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format")}
+		return fail.Usage(settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format"))
 	}
 	o.readBy, _ = cmd.Flags().GetString("read-by")
 	ref, err := exportRef(table)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	if err := tablesource.CheckReadBy([]string{ref.String()}, tablesource.ReadBy(o.readBy)); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (o *freshFlags) splitKeys() ([][]byte, error) {
 	}
 	points, err := readSplits(o.splits)
 	if err != nil {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+		return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
 	}
 	return points, nil
 }
@@ -103,7 +103,7 @@ func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOp
 // drop drops an old table in whose place a new one was loaded.
 func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if o.into == "" {
-		return usageError{settings.AboutFlags(errors.New("--drop-old needs --into: name the new table"), "drop-old", "into")}
+		return fail.Usage(settings.AboutFlags(errors.New("--drop-old needs --into: name the new table"), "drop-old", "into"))
 	}
 	var d fresh.DropOptions
 	for _, t := range []struct {
@@ -112,7 +112,7 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	}{{"drop-old", o.dropOld, &d.Old}, {"into", o.into, &d.New}} {
 		var err error
 		if *t.to, err = loader.ParseTableName(t.name); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--%s: %w", t.flag, err), t.flag)}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--%s: %w", t.flag, err), t.flag))
 		}
 	}
 	if err := o.switched(cmd, d.Old); err != nil {
@@ -152,7 +152,7 @@ func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 	}
 	now, err := loader.ParseTableName(settings.JobSpec(cmd).Table)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	if now == old {
 		return fail.Errorf(fail.Check, "table %s is not dropped: %s names it, and its readers would find no table (change it to table %s first)", old, o.jobFile, o.into)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/serve/query"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ passed over.` + "\n\n" + formatHelp,
   bulkload get --job check.yaml --by by_date 2017-10-12`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("get needs the values of the query columns: give at least one")}
+				return fail.Usage(errors.New("get needs the values of the query columns: give at least one"))
 			}
 			return nil
 		},
@@ -43,7 +44,7 @@ passed over.` + "\n\n" + formatHelp,
 				_, err := spec.Index(by)
 				r.index = by
 				if err != nil {
-					return usageError{settings.AboutFlags(fmt.Errorf("--by: %w", err), "by")}
+					return fail.Usage(settings.AboutFlags(fmt.Errorf("--by: %w", err), "by"))
 				}
 			}
 			return r.run(cmd, g, spec, query.Query{Values: args})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
 )
@@ -38,7 +39,7 @@ func addHelp(root *cobra.Command) {
 			}
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || about == nil || len(rest) > 0 {
-				return usageError{fmt.Errorf("unknown command %q: bulkload --help lists the commands", strings.Join(args, " "))}
+				return fail.Usage(fmt.Errorf("unknown command %q: bulkload --help lists the commands", strings.Join(args, " ")))
 			}
 			about.InitDefaultHelpFlag()
 			fullHelp(out, about)

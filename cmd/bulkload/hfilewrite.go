@@ -41,7 +41,7 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts, err := o.options()
 			if err != nil {
-				return usageError{err}
+				return fail.Usage(err)
 			}
 			env, err := c.open(g)
 			if err != nil {
@@ -178,7 +178,7 @@ func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {
 				err = w.Append(&c)
 			}
 			if err != nil {
-				return usageError{fmt.Errorf("standard input, line %d: %w", n, err)}
+				return fail.Usage(fmt.Errorf("standard input, line %d: %w", n, err))
 			}
 		}
 		if err == io.EOF {
@@ -190,7 +190,7 @@ func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {
 	}
 	stats, err := w.Finish()
 	if err == nil && stats.Cells == 0 {
-		err = usageError{errors.New("no cells on standard input")}
+		err = fail.Usage(errors.New("no cells on standard input"))
 	}
 	return err
 }

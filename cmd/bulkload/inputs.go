@@ -15,7 +15,7 @@ import (
 // needInputs says that a job has something to read.
 func needInputs(spec spec.Job) error {
 	if len(spec.Inputs) == 0 && spec.InputsFrom == "" {
-		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file; or a list of them with --inputs-from")}
+		return fail.Usage(errors.New("no input: name files, directories or globs with --input, or under inputs in the job file; or a list of them with --inputs-from"))
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func checkTables(s spec.Job) error {
 // mountFiles is mountTables for an estimate, which needs the sizes of files.
 func mountFiles(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
 	if s.ReadBy == string(tablesource.ByScan) {
-		return nil, usageError{settings.AboutFlags(errors.New("plan cannot estimate a table that is read by scans: read its files or a snapshot (--read-by files)"), "read-by")}
+		return nil, fail.Usage(settings.AboutFlags(errors.New("plan cannot estimate a table that is read by scans: read its files or a snapshot (--read-by files)"), "read-by"))
 	}
 	s.ReadBy = ""
 	return mountTables(ctx, env, s)

@@ -53,7 +53,7 @@ values of records: files that have it are for their owner alone.`,
   bulkload inspect --job check.yaml --profile --profile-share 10% --hide name,phone`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && o.jobFile == "" {
-				return usageError{errors.New("name the files, directories or patterns to inspect")}
+				return fail.Usage(errors.New("name the files, directories or patterns to inspect"))
 			}
 			return nil
 		},
@@ -86,7 +86,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 	case o.profile && o.jobFile != "":
 		return o.ofJob(cmd, g, env, given)
 	case len(given.Inputs) == 0:
-		return usageError{errors.New("the job file names no inputs: name the files, directories or patterns to inspect")}
+		return fail.Usage(errors.New("the job file names no inputs: name the files, directories or patterns to inspect"))
 	}
 	r, err := inspect.Run(cmd.Context(), env.Source, given.Inputs, given, inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
 	if err != nil {
@@ -117,7 +117,7 @@ func (o *inspectOptions) writeJob(job []byte) error {
 		mode = 0o600
 	}
 	if err := writeNew(o.write, job, mode); err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--write: %w", err), "write")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--write: %w", err), "write"))
 	}
 	return nil
 }

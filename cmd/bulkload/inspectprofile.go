@@ -19,6 +19,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/inspect"
 	"bulkload/internal/jobs/profiling"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/setting"
 
@@ -44,7 +45,7 @@ func (p *profileOptions) add(f *pflag.FlagSet) {
 func (p *profileOptions) check() error {
 	for name, value := range map[string]string{"profile-share": p.share, "hide": p.hide, "report": p.page} {
 		if value != "" && !p.profile {
-			return usageError{settings.AboutFlags(fmt.Errorf("--%s is about a profile: give --profile too", name), name)}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--%s is about a profile: give --profile too", name), name))
 		}
 	}
 	_, err := p.part()
@@ -59,7 +60,7 @@ func (p *profileOptions) part() (float64, error) {
 	number, ok := strings.CutSuffix(p.share, "%")
 	percent, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || !(percent > 0 && percent <= 100) {
-		return 0, usageError{settings.AboutFlags(fmt.Errorf("--profile-share %q is no share above 0%% and up to 100%%, such as 10%%", p.share), "profile-share")}
+		return 0, fail.Usage(settings.AboutFlags(fmt.Errorf("--profile-share %q is no share above 0%% and up to 100%%, such as 10%%", p.share), "profile-share"))
 	}
 	return percent / 100, nil
 }

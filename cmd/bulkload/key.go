@@ -68,7 +68,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	k := cells.KeyOptions{Unique: o.unique}
 	if o.splits != "" {
 		if k.Splits, err = readSplits(o.splits); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
 		}
 	}
 	stdin := bufio.NewReader(cmd.InOrStdin())
@@ -81,7 +81,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	if len(columns) == 0 {
 		first, err := in.Read()
 		if err != nil {
-			return usageError{fmt.Errorf("no column names: give --columns, or a first record that holds them: %w", err)}
+			return fail.Usage(fmt.Errorf("no column names: give --columns, or a first record that holds them: %w", err))
 		}
 		columns = append(columns, first...)
 	}
@@ -104,11 +104,11 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	js := settings.JobSpec(cmd)
 	switch {
 	case o.spec != "" && o.recipe != "":
-		return spec.Job{}, usageError{settings.AboutFlags(errors.New("--spec and --recipe exclude each other: give one of them"), "spec", "recipe")}
+		return spec.Job{}, fail.Usage(settings.AboutFlags(errors.New("--spec and --recipe exclude each other: give one of them"), "spec", "recipe"))
 	case o.recipe != "":
 		r, ok := keygen.FindRecipe(o.recipe)
 		if !ok {
-			return spec.Job{}, usageError{settings.AboutFlags(fmt.Errorf("unknown recipe %q: --recipes lists them", o.recipe), "recipes")}
+			return spec.Job{}, fail.Usage(settings.AboutFlags(fmt.Errorf("unknown recipe %q: --recipes lists them", o.recipe), "recipes"))
 		}
 		js.Key = r.Spec
 	case o.spec != "":

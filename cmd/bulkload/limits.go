@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/upload"
@@ -42,7 +43,7 @@ func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 		return nil
 	}
 	if l.window, err = progress.ParseWindow(l.onlyBetween, settings.Of(cmd).Zone); err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--only-between: %w", err), "only-between")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--only-between: %w", err), "only-between"))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
@@ -44,10 +45,10 @@ there is something else in DIR.`,
 		Args: exactArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if table == "" {
-				return usageError{errors.New("no table: name it with --table")}
+				return fail.Usage(errors.New("no table: name it with --table"))
 			}
 			if err := abilities.Verifies(abilities.Load, verify, "full", "off"); err != nil {
-				return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
+				return fail.Usage(settings.AboutFlags(settings.SpokenError(err), "verify"))
 			}
 			if err := checkKept(snapshot, keepSnapshots); err != nil {
 				return err

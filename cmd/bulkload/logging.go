@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ func (l *logFlags) add(f *pflag.FlagSet) {
 func (l *logFlags) check() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is invalid: want debug, info, warn or error", l.level), "log-level")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--log-level %q is invalid: want debug, info, warn or error", l.level), "log-level"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/share"
 
@@ -55,11 +56,11 @@ the manifest. A merge that failed, or was killed, is made again by the same comm
 func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	ctx := cmd.Context()
 	if o.plan == "" || o.shares == "" {
-		return usageError{settings.AboutFlags(errors.New("merge needs --plan and --shares"), "plan", "shares")}
+		return fail.Usage(settings.AboutFlags(errors.New("merge needs --plan and --shares"), "plan", "shares"))
 	}
 	of, err := share.ParseOf(o.share)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--share: %w", err), "share")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--share: %w", err), "share"))
 	}
 	if err := o.limitFlags.check(cmd); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if o.out == "" {
-		return usageError{settings.AboutFlags(errors.New("merge needs --out: the directory for the HFiles"), "out")}
+		return fail.Usage(settings.AboutFlags(errors.New("merge needs --out: the directory for the HFiles"), "out"))
 	}
 	job, err := p.Job.Resolve()
 	if err != nil {

@@ -121,7 +121,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	points, err := readSplits(o.splits)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
 	}
 	further, err := readTableSplits(o.tables, spec)
 	if err != nil {
@@ -178,16 +178,16 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 
 func (o *planOptions) check() error {
 	if o.split < 4<<10 || o.split > 1<<30 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size"))
 	}
 	if o.out != "" && o.into != "" {
-		return usageError{settings.AboutFlags(errors.New("--out plans shares, which make no table: give --into to the load of their files"), "out", "into")}
+		return fail.Usage(settings.AboutFlags(errors.New("--out plans shares, which make no table: give --into to the load of their files"), "out", "into"))
 	}
 	if o.out != "" && o.suggest > 0 {
-		return usageError{settings.AboutFlags(errors.New("--out needs known regions, and --suggest looks for them: give --splits instead"), "out", "suggest")}
+		return fail.Usage(settings.AboutFlags(errors.New("--out needs known regions, and --suggest looks for them: give --splits instead"), "out", "suggest"))
 	}
 	if len(o.tables) > 0 && o.splits == "" {
-		return usageError{settings.AboutFlags(errors.New("--table-splits needs --splits: give split points of all tables, or of none"), "table-splits", "splits")}
+		return fail.Usage(settings.AboutFlags(errors.New("--table-splits needs --splits: give split points of all tables, or of none"), "table-splits", "splits"))
 	}
 	return o.planFlags.check()
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/pipeline/estimate"
@@ -36,7 +37,7 @@ func (o *planFlags) add(f *pflag.FlagSet, with string) {
 
 func (o *planFlags) check() error {
 	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
-		return usageError{settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest"))
 	}
 	return nil
 }
@@ -47,7 +48,7 @@ func (o *planFlags) goWith(cmd *cobra.Command, flag, but string) (err error) {
 	(&planFlags{}).add(&own, "")
 	own.VisitAll(func(one *pflag.Flag) {
 		if settings.Of(cmd).Given(one.Name) {
-			err = errors.Join(err, usageError{settings.AboutFlags(fmt.Errorf("--%s goes with --%s%s", one.Name, flag, but), one.Name, flag)})
+			err = errors.Join(err, fail.Usage(settings.AboutFlags(fmt.Errorf("--%s goes with --%s%s", one.Name, flag, but), one.Name, flag)))
 		}
 	})
 	return err

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/pkg/setting"
 )
@@ -64,7 +65,7 @@ const (
 func writeSVG(name string, e *estimate.Estimate) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--svg: %w", err), "svg")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--svg: %w", err), "svg"))
 	}
 	w := bufio.NewWriter(f)
 	if err = drawSVG(w, e); err == nil {

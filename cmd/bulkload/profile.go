@@ -2,6 +2,7 @@ package main
 
 import (
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (p *profileFlags) start() (stop func() error, err error) {
 		}
 		f, err := os.Create(name)
 		if err != nil {
-			return usageError{fmt.Errorf("profile: %w", err)}
+			return fail.Usage(fmt.Errorf("profile: %w", err))
 		}
 		if err := start(f); err != nil {
 			return errors.Join(err, f.Close())

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/keygen/rowkey"
@@ -48,7 +49,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
 	if g.json() && r.format != "jsonl" {
-		return usageError{settings.AboutFlags(fmt.Errorf("--output json and --format %s exclude each other", r.format), "output", "format")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--output json and --format %s exclude each other", r.format), "output", "format"))
 	}
 	if cmd.Flags().Changed("columns") {
 		q.Columns = settings.SplitList(r.columns)

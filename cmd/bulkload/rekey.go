@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/rekey"
 	"bulkload/internal/model/choice"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
@@ -113,25 +114,25 @@ func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
 		to         *loader.TableName
 	}{{"from", o.from, &o.request.From}, {"to", o.to, &o.request.To}} {
 		if t.name == "" {
-			return usageError{fmt.Errorf("no table: name it with --%s", t.flag)}
+			return fail.Usage(fmt.Errorf("no table: name it with --%s", t.flag))
 		}
 		if *t.to, err = loader.ParseTableName(t.name); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--%s: %w", t.flag, err), t.flag)}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--%s: %w", t.flag, err), t.flag))
 		}
 	}
 	if o.request.Key == "" {
-		return usageError{errors.New("no key: give the spec of the new keys with --key")}
+		return fail.Usage(errors.New("no key: give the spec of the new keys with --key"))
 	}
 	o.request.Choice = o.choice()
 	if o.splits != "" {
 		if o.request.Splits, err = readSplits(o.splits); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits"))
 		}
 	}
 	o.state.Version = version
 	switch {
 	case !o.plan && o.out != "":
-		err = usageError{settings.AboutFlags(errors.New("--out needs --plan: it names the file for the plan for shares"), "out", "plan")}
+		err = fail.Usage(settings.AboutFlags(errors.New("--out needs --plan: it names the file for the plan for shares"), "out", "plan"))
 	case !o.plan:
 		err = o.goWith(cmd, "plan", "")
 	case o.out != "":
@@ -146,7 +147,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	onYARN, err := o.engineFlags.settings(cmd.Flags())
 	if err == nil && onYARN != nil && o.plan && settings.Of(cmd).Given("engine") {
-		err = usageError{settings.AboutFlags(errors.New("--plan is for a build by this process or by shares: leave --engine out"), "plan", "engine")}
+		err = fail.Usage(settings.AboutFlags(errors.New("--plan is for a build by this process or by shares: leave --engine out"), "plan", "engine"))
 	}
 	if err != nil {
 		return err

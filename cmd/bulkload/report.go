@@ -44,9 +44,9 @@ func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
 	}
 	if r.file != "" {
 		if info, err := os.Stat(filepath.Dir(r.file)); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--report: %w", err), "report")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %w", err), "report"))
 		} else if !info.IsDir() {
-			return usageError{settings.AboutFlags(fmt.Errorf("--report: %s is not a directory", filepath.Dir(r.file)), "report")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %s is not a directory", filepath.Dir(r.file)), "report"))
 		}
 	}
 	w := &reporter{session: s, cmd: cmd, flags: *r, regions: map[int]report.Region{}, part: map[int]report.Region{}, stop: make(chan struct{})}

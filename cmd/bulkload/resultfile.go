@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
@@ -30,7 +31,7 @@ func (r *resultFlags) add(f *pflag.FlagSet) {
 func (r *resultFlags) observe(s *session) error {
 	if r.file != "" {
 		if err := removeOld(r.file); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
 		}
 	}
 	s.observers = append(s.observers, &stateWriter{session: s, log: s.log})

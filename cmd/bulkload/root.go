@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 				g.logs.calmBy(cmd, g.console)
 				return g.logger()
 			}); err != nil {
-				return usageError{err}
+				return fail.Usage(err)
 			}
 			return g.logs.check()
 		},
@@ -83,37 +84,37 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case cmd.Flags().Lookup("input") != nil:
-		return usageError{fmt.Errorf("unexpected argument %q: did you mean --input %[1]s?", args[0])}
+		return fail.Usage(fmt.Errorf("unexpected argument %q: did you mean --input %[1]s?", args[0]))
 	}
-	return usageError{fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], cmd.CommandPath())}
+	return fail.Usage(fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], cmd.CommandPath()))
 }
 
 // flagError suggests the nearest flag for one that a command does not have.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return usageError{settings.FlagValue(invalid)}
+		return fail.Usage(settings.FlagValue(invalid))
 	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	name := unknown.GetSpecifiedName()
 	if why := abilities.Lacks(cmd.Name(), setting.Name(settings.FieldName(name))); why != nil {
-		return usageError{settings.SpokenError(fmt.Errorf("unknown flag --%s: %w", name, why))}
+		return fail.Usage(settings.SpokenError(fmt.Errorf("unknown flag --%s: %w", name, why)))
 	}
 	if near := settings.Nearest(name, known); near != "" && len(name) > 1 {
-		return usageError{fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near)}
+		return fail.Usage(fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near))
 	}
-	return usageError{fmt.Errorf("%w: bulkload help %s lists the flags", err, commandPath(cmd))}
+	return fail.Usage(fmt.Errorf("%w: bulkload help %s lists the flags", err, commandPath(cmd)))
 }
 
 // exactArgs asks for arguments by name.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usageError{fmt.Errorf("%s takes %s, %s: %d given", cmd.Name(), setting.Count(len(names), "argument"), strings.Join(names, " "), len(args))}
+			return fail.Usage(fmt.Errorf("%s takes %s, %s: %d given", cmd.Name(), setting.Count(len(names), "argument"), strings.Join(names, " "), len(args)))
 		}
 		return nil
 	}
@@ -131,7 +132,7 @@ func nearestCommand(root *cobra.Command, err error) error {
 			text += fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
 		}
 	}
-	return usageError{errors.New(text)}
+	return fail.Usage(errors.New(text))
 }
 
 // refuseUnknown makes a group of commands, such as table, an error where it is given a name that it does not have; cobra
@@ -154,7 +155,7 @@ func refuseUnknown(group *cobra.Command) {
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				err = fmt.Errorf("%w (did you mean %s?)", err, strings.Join(near, " or "))
 			}
-			return usageError{err}
+			return fail.Usage(err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve/query"
 	"bulkload/pkg/keygen/rowkey"
@@ -169,7 +170,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 		name := rowLabel(c, p.family)
 		at, ok := p.at[name]
 		if !ok {
-			return usageError{settings.AboutFlags(fmt.Errorf("row %s has the column %q, which the first rows do not have: name the columns to print with --columns", p.line[0], name), "columns")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("row %s has the column %q, which the first rows do not have: name the columns to print with --columns", p.line[0], name), "columns"))
 		}
 		p.line[at] = string(appendText(nil, c.Value, controls))
 	}

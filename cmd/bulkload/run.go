@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/loader"
 
@@ -129,7 +130,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	o.subject.spec = spec.Spec()
 	for i, dir := range o.also {
 		if o.also[i], err = filepath.Abs(dir); err != nil {
-			return usageError{err}
+			return fail.Usage(err)
 		}
 	}
 	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
@@ -167,7 +168,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 // checkKept refuses to delete snapshots of earlier jobs for a job that takes none.
 func checkKept(snapshot string, keep int) error {
 	if keep > 0 && snapshot == "" {
-		return usageError{settings.AboutFlags(errors.New("--keep-snapshots needs --snapshot: it deletes those of earlier jobs"), "keep-snapshots", "snapshot")}
+		return fail.Usage(settings.AboutFlags(errors.New("--keep-snapshots needs --snapshot: it deletes those of earlier jobs"), "keep-snapshots", "snapshot"))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
 )
@@ -52,7 +53,7 @@ func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
 	given := settings.JobSpec(cmd)
 	q, err := o.query(cmd)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	q.Full = o.full
 	resolve := given.Resolve

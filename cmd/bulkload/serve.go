@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/serve"
 
@@ -64,10 +65,10 @@ does without. --audit has a line for each request: who read how much of what.`,
 
 func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.jobs == "" {
-		return usageError{settings.AboutFlags(errors.New("--jobs is missing: the directory of the job files"), "jobs")}
+		return fail.Usage(settings.AboutFlags(errors.New("--jobs is missing: the directory of the job files"), "jobs"))
 	}
 	if err := o.checkTLS(); err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	env, err := o.open(g)
 	if err != nil {

@@ -35,12 +35,12 @@ func (o *serviceFlags) add(f *pflag.FlagSet) {
 func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Options) error {
 	l, err := openListener(ctx, o.listen)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen"))
 	}
 	defer l.Close()
 	options.Clients, options.Keytab, options.Limits, options.Version, options.Log = o.clients, o.keytab, o.limits, thisBuild().Version, g.logger()
 	if options.Hosts, err = o.hosts(l.Addr()); err != nil {
-		return usageError{settings.AboutFlags(err, "listen")}
+		return fail.Usage(settings.AboutFlags(err, "listen"))
 	}
 	if o.tls.Cert != "" {
 		options.TLS = &o.tls
@@ -48,20 +48,20 @@ func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Opti
 	var audit *appendFile
 	if o.audit != "" {
 		if audit, err = openAppend(o.audit); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--audit: %w", err), "audit")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--audit: %w", err), "audit"))
 		}
 		defer audit.Close()
 		options.Audit = audit
 	}
 	if o.admin != "" {
 		if options.Admin, err = openListener(ctx, o.admin); err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--admin-listen: %w", err), "admin-listen")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--admin-listen: %w", err), "admin-listen"))
 		}
 		defer options.Admin.Close()
 	}
 	s, err := serve.Open(options)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	if options.Admin != nil {
 		g.logger().Info("listening for health and metrics", "address", options.Admin.Addr().String())

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/internal/pipeline/share"
 	"bulkload/pkg/setting"
@@ -26,7 +27,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	}
 	of, err := share.ParseOf(o.share)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--share: %w", err), "share")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--share: %w", err), "share"))
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -74,10 +75,10 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 // checkShare refuses flags that a plan answers.
 func (o *buildOptions) checkShare(cmd *cobra.Command) error {
 	if o.plan == "" || o.share == "" {
-		return usageError{settings.AboutFlags(errors.New("--plan and --share go together: a share is part of a plan"), "plan", "share")}
+		return fail.Usage(settings.AboutFlags(errors.New("--plan and --share go together: a share is part of a plan"), "plan", "share"))
 	}
 	if o.out == "" {
-		return usageError{errors.New("no output directory: name that of all shares with --out")}
+		return fail.Usage(errors.New("no output directory: name that of all shares with --out"))
 	}
 	if err := planned(cmd); err != nil {
 		return err
@@ -93,7 +94,7 @@ func planned(cmd *cobra.Command) error {
 	var err error
 	known.VisitAll(func(f *pflag.Flag) {
 		if flag := cmd.Flags().Lookup(f.Name); flag != nil && flag.Changed && err == nil {
-			err = usageError{settings.AboutFlags(fmt.Errorf("--%s is part of the plan, which all shares use: give it to bulkload plan --out", f.Name), f.Name)}
+			err = fail.Usage(settings.AboutFlags(fmt.Errorf("--%s is part of the plan, which all shares use: give it to bulkload plan --out", f.Name), f.Name))
 		}
 	})
 	return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func (s *specFlags) describedBy() string {
 func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
 	given := settings.JobSpec(cmd)
 	if s.jobFile == "" && given.Key == "" && given.Table == "" {
-		return spec.Job{}, usageError{settings.AboutFlags(errors.New("no job: name a job file with --job, or give --table and --key"), "job")}
+		return spec.Job{}, fail.Usage(settings.AboutFlags(errors.New("no job: name a job file with --job, or give --table and --key"), "job"))
 	}
 	if err := stdinOnce(cmd, given); err != nil {
 		return spec.Job{}, err
@@ -63,7 +64,7 @@ func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
 		}
 		switch file := strings.TrimPrefix(f.Value.String(), "@"); file {
 		case "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0":
-			return usageError{settings.AboutFlags(fmt.Errorf("--%s %s and --input - both read standard input: give a file for one of them", name, file), name, "input")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--%s %s and --input - both read standard input: give a file for one of them", name, file), name, "input"))
 		}
 	}
 	return nil

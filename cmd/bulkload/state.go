@@ -7,6 +7,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/pflag"
 )
@@ -34,7 +35,7 @@ func currentState(ctx context.Context, env *cluster.Env, state string) (string, 
 // jobDir finds the directory of the one job that a word names.
 func jobDir(ctx context.Context, env *cluster.Env, state, word string) (string, error) {
 	if word == "" {
-		return "", usageError{settings.AboutFlags(fmt.Errorf("no job: name one with --job (bulkload status lists them)"), "job")}
+		return "", fail.Usage(settings.AboutFlags(fmt.Errorf("no job: name one with --job (bulkload status lists them)"), "job"))
 	}
 	dir, err := currentState(ctx, env, state)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ question could be answered: what became of the job is in the field "state" of
 
 func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.watch && o.job == "" {
-		return usageError{settings.AboutFlags(errors.New("--watch needs --job"), "watch", "job")}
+		return fail.Usage(settings.AboutFlags(errors.New("--watch needs --job"), "watch", "job"))
 	}
 	env, err := o.open(g)
 	if err != nil {

@@ -32,7 +32,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			points, err := readSplits(args[0])
 			if err != nil {
-				return usageError{err}
+				return fail.Usage(err)
 			}
 			lines := make([]string, len(points))
 			for i, p := range points {
@@ -63,7 +63,7 @@ func newTableRegionsCmd(g *globals, c *clusterFlags) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := loader.ParseTableName(args[0])
 			if err != nil {
-				return usageError{err}
+				return fail.Usage(err)
 			}
 			var regions []loader.Region
 			err = c.withCluster(cmd.Context(), g, func(cluster *loader.Cluster) error {

@@ -149,20 +149,20 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, given string) error {
 	name, err := loader.ParseTableName(given)
 	if err != nil {
-		return usageError{err}
+		return fail.Usage(err)
 	}
 	o.salted = cmd.Flags().Changed("salts")
 	ctx := cmd.Context()
 	if o.show && o.like == "" {
 		spec, err := o.spec(name, nil)
 		if err != nil {
-			return usageError{err}
+			return fail.Usage(err)
 		}
 		return o.print(cmd, g, spec)
 	}
 	if o.like == "" {
 		if _, err := o.spec(name, nil); err != nil { // before a cluster is asked
-			return usageError{err}
+			return fail.Usage(err)
 		}
 	}
 	var spec loader.TableSpec
@@ -204,7 +204,7 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 	if o.like != "" {
 		other, err := loader.ParseTableName(o.like)
 		if err != nil {
-			return loader.TableSpec{}, usageError{settings.AboutFlags(fmt.Errorf("--like: %w", err), "like")}
+			return loader.TableSpec{}, fail.Usage(settings.AboutFlags(fmt.Errorf("--like: %w", err), "like"))
 		}
 		if like, err = table.Of(ctx, cluster, other); err != nil {
 			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: settings.AboutFlags(fmt.Errorf("--like %s: %w", o.like, err), "like")}
@@ -212,7 +212,7 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 	}
 	spec, err := o.spec(name, like)
 	if err != nil {
-		return spec, usageError{err}
+		return spec, fail.Usage(err)
 	}
 	return spec, nil
 }

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/metrics"
 	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,12 +40,12 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 	labels, err := metrics.ParseLabels(t.subject.table(), t.metricLabels)
 	if err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label"))
 	}
 	all := together{ctx: s.ctx, input: &inputs{}}
 	if t.metricsFile != "" {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
-			return usageError{settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file"))
 		}
 		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, t.subject, all.input})
 	}
@@ -54,20 +55,20 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 			err = errors.New("a Pushgateway's address has no query")
 		}
 		if err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--metrics-push: %w", err), "metrics-push")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-push: %w", err), "metrics-push"))
 		}
 		all.parts = append(all.parts, metricsPush{target, labels, t.subject, all.input})
 	}
 	sink, err := lineage.Open(t.lineage, os.Getenv)
 	if err != nil && t.lineage != "" {
-		return usageError{settings.AboutFlags(fmt.Errorf("--openlineage: %w", err), "openlineage")}
+		return fail.Usage(settings.AboutFlags(fmt.Errorf("--openlineage: %w", err), "openlineage"))
 	} else if err != nil { // what an orchestrator has in its environment is not this caller's fault
 		s.log.Warn("no events for OpenLineage", "error", err)
 	}
 	if t.listen != "" {
 		l, err := t.serve(s, labels)
 		if err != nil {
-			return usageError{settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen")}
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen"))
 		}
 		all.parts = append(all.parts, l)
 	}

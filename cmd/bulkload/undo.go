@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/jobs/undo"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -71,13 +72,13 @@ table: run refuses it.`,
 func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	stage, _ := loader.ParseStage(o.stage) // which is one of the values of its setting
 	if err := abilities.Verifies(abilities.Undo, o.verify, "full", "range"); err != nil {
-		return usageError{settings.AboutFlags(settings.SpokenError(err), "verify")}
+		return fail.Usage(settings.AboutFlags(settings.SpokenError(err), "verify"))
 	}
 	if o.by != undo.BySnapshot && (o.snapshot != "" || o.into != "" || o.discard) {
-		return usageError{settings.AboutFlags(errors.New("--snapshot, --into and --discard-writes need --by snapshot"), "by", "snapshot", "into", "discard-writes")}
+		return fail.Usage(settings.AboutFlags(errors.New("--snapshot, --into and --discard-writes need --by snapshot"), "by", "snapshot", "into", "discard-writes"))
 	}
 	if o.by == undo.BySnapshot && o.insertOnly {
-		return usageError{settings.AboutFlags(errors.New("--insert-only is about markers: --by snapshot compares the table with the snapshot"), "by", "insert-only")}
+		return fail.Usage(settings.AboutFlags(errors.New("--insert-only is about markers: --by snapshot compares the table with the snapshot"), "by", "insert-only"))
 	}
 	env, err := o.open(g)
 	if err != nil {

@@ -77,6 +77,9 @@ func With(k Kind, err error) error {
 	return &Error{Kind: k, Err: err}
 }
 
+// Usage marks what the caller of the program got wrong, whatever kind the error has: the outermost kind counts.
+func Usage(err error) error { return &Error{Kind: Config, Err: err} }
+
 // Errorf is [With] of an error that keeps the settings among args, as [setting.Errorf] does.
 func Errorf(k Kind, format string, args ...any) error {
 	return With(k, setting.Errorf(format, args...))
