@@ -160,17 +160,6 @@ func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
 	return nil
 }
 
-// freshText is what the summary of a run with --into says of the old table.
-func freshText(r *result.Fresh) string {
-	switch {
-	case r == nil:
-		return ""
-	case r.Before == nil:
-		return fmt.Sprintf("; replaces table %s, not compared with it", r.From)
-	}
-	return fmt.Sprintf("; replaces table %s: %s", r.From, r.Before)
-}
-
 // printSwitch prints how readers come to a new table, and how the old one goes.
 func printSwitch(w io.Writer, r *result.Result, jobFile string) {
 	if r.Fresh == nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"bulkload/internal/cli/settings"
@@ -38,7 +37,7 @@ func (s *splitFlags) runner() func(context.Context, *cluster.Env, spec.Job, job.
 }
 
 // printParts says what became of the parts that this run had to do with.
-func printParts(w io.Writer, parts []result.Part) {
+func printParts(w io.Writer, parts result.Parts) {
 	for _, p := range parts {
 		switch p.Status {
 		case result.PartDone:
@@ -48,67 +47,7 @@ func printParts(w io.Writer, parts []result.Part) {
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
 		}
 	}
-	fmt.Fprintln(w, partsText(parts))
-}
-
-// partsText counts parts by what became of them.
-func partsText(parts []result.Part) string {
-	count := map[result.PartStatus]int{}
-	for _, p := range parts {
-		count[p.Status]++
-	}
-	noun := "directories"
-	if len(parts) == 1 {
-		noun = "directory"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s: %d done", len(parts), noun, count[result.PartDone])
-	for _, s := range []result.PartStatus{result.PartAlready, result.PartFailed, result.PartBusy, result.PartStopped, result.PartLeft} {
-		if count[s] > 0 {
-			fmt.Fprintf(&b, ", %d %s", count[s], partText(s))
-		}
-	}
-	return b.String()
-}
-
-// partText is a status for people.
-func partText(s result.PartStatus) string {
-	switch s {
-	case result.PartAlready:
-		return "done before"
-	case result.PartLeft:
-		return "pending"
-	}
-	return string(s)
-}
-
-// doneNow sums up what this run did.
-func doneNow(parts []result.Part) (rows, input, written int64) {
-	for _, p := range parts {
-		if p.Status == result.PartDone {
-			rows, input, written = rows+p.Rows, input+p.Bytes, written+p.Written
-		}
-	}
-	return rows, input, written
-}
-
-// rejectsText says where the bad records of a result are.
-func rejectsText(r *result.Result) string {
-	return filesOfRecords(r, r.Manifest.RejectFile, func(p result.Part) string { return p.RejectFile })
-}
-
-// filesOfRecords says where records of a result are that are set aside: the first file, and how many more there are.
-func filesOfRecords(r *result.Result, first string, of func(result.Part) string) string {
-	files := 0
-	for _, p := range r.Parts {
-		if of(p) != "" {
-			files++
-		}
-	}
-	if files < 2 {
-		return first
-	}
-	return fmt.Sprintf("%s and %s", first, setting.Count(files-1, "more file"))
+	fmt.Fprintln(w, parts.Text())
 }
 
 // inFiles is the same within a sentence, empty if there is no file.
@@ -116,7 +55,7 @@ func inFiles(r *result.Result, first string, of func(result.Part) string) string
 	if first == "" {
 		return ""
 	}
-	return ", in " + filesOfRecords(r, first, of)
+	return ", in " + r.Parts.Files(first, of)
 }
 
 // partsSoFar prints what became of the parts, or the clusters, of a run that failed; in JSON the result has them.
@@ -136,7 +75,7 @@ func printClusters(w io.Writer, clusters []result.Cluster) {
 	for _, c := range clusters {
 		name := cmp.Or(c.Conf, "the command's own")
 		if c.Status != result.PartDone {
-			fmt.Fprintf(w, "cluster %s: %s\n", name, partText(c.Status))
+			fmt.Fprintf(w, "cluster %s: %s\n", name, c.Status.Text())
 			continue
 		}
 		fmt.Fprintf(w, "cluster %s: done in %s%s\n", name, c.Elapsed.Round(time.Millisecond), replaceText(c.Replace))

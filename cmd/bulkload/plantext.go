@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/pkg/keygen/rowkey"
@@ -245,5 +246,36 @@ func printWarnings(w io.Writer, warnings []preflight.Check) {
 		if !c.Hint.IsZero() {
 			fmt.Fprintf(w, "  -> %s\n", c.Hint)
 		}
+	}
+}
+
+// mostWays is how many ways of reading, and groups of files that differ, a plan lists.
+const mostWays = 10
+
+// printReading prints how the inputs are read.
+func printReading(w io.Writer, r *progress.Reading) {
+	if r == nil {
+		return
+	}
+	for _, way := range r.Ways[:min(len(r.Ways), mostWays)] {
+		fmt.Fprintf(w, "  read    %s as %s\n", setting.Count(way.Files, "file"), way)
+	}
+	if n := len(r.Ways) - mostWays; n > 0 {
+		fmt.Fprintf(w, "          and in %s\n", setting.Count(n, "more way"))
+	}
+	if len(r.Partitions) > 0 {
+		fmt.Fprintf(w, "  by path %s\n", r.ByPath())
+	}
+	printDiffering(w, "missing from", r.Lacking)
+	printDiffering(w, "not listed by the job, in", r.PassedOver)
+}
+
+func printDiffering(w io.Writer, what string, list []progress.FileColumns) {
+	for _, l := range list[:min(len(list), mostWays)] {
+		columns, files := l.Text()
+		fmt.Fprintf(w, "  columns %s, %s %s: %s\n", columns, what, setting.Count(len(l.Files), "file"), files)
+	}
+	if len(list) > mostWays {
+		fmt.Fprintf(w, "          and others, %s %s\n", what, setting.Count(progress.CountFiles(list[mostWays:]), "more file"))
 	}
 }

@@ -10,20 +10,11 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/jobs/replace"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/build"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
-
-// replaceText is what the summary of a run with --replace says of the rows that are gone.
-func replaceText(r *result.Replace) string {
-	if r == nil {
-		return ""
-	}
-	return fmt.Sprintf("; replaced: %s", r)
-}
 
 // replacePlan is what plan says of a job with --replace.
 type replacePlan struct {

@@ -105,7 +105,7 @@ func TestReportOfParts(t *testing.T) {
 	if !slices.Equal(r.Parts, want) {
 		t.Errorf("%+v", r.Parts)
 	}
-	if rows, input, written := doneNow(parts); rows != 3 || input != 7 || written != 9 {
+	if rows, input, written := result.Parts(parts).Done(); rows != 3 || input != 7 || written != 9 {
 		t.Errorf("done now: %d rows, %d of %d bytes", rows, written, input)
 	}
 	r = report.Report{}

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/keygen/rowkey"
 	"bulkload/pkg/setting"
@@ -26,12 +27,12 @@ import (
 func (w *reporter) report(o outcome) *report.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	result := w.session.result()
-	result.end(w.cmd, o.err, o.code)
-	r := &report.Report{Command: result.Command, Status: result.Status, ExitCode: result.ExitCode, Error: result.Error, Advice: advice(o.code, result.Job != ""),
-		Table: result.Table, Job: result.Job, JobID: result.JobID, Attempt: result.Attempt, Version: result.Version, Host: result.Host, PID: result.PID,
+	ended := w.session.result()
+	ended.end(w.cmd, o.err, o.code)
+	r := &report.Report{Command: ended.Command, Status: ended.Status, ExitCode: ended.ExitCode, Error: ended.Error, Advice: advice(o.code, ended.Job != ""),
+		Table: ended.Table, Job: ended.Job, JobID: ended.JobID, Attempt: ended.Attempt, Version: ended.Version, Host: ended.Host, PID: ended.PID,
 		Began: o.began, Ended: o.ended, Key: cmp.Or(w.start.Key, w.session.spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
-		Samples: w.samples, Rejected: result.Rejected, WithRecords: w.flags.records,
+		Samples: w.samples, Rejected: ended.Rejected, WithRecords: w.flags.records,
 		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: reportSettings(w.cmd)}
 	if o.result != nil && len(o.result.Parts) > 0 {
 		w.addParts(r, o.result.Parts)
@@ -43,7 +44,7 @@ func (w *reporter) report(o outcome) *report.Report {
 	w.addState(r, o)
 	w.addRejects(r, o)
 	if r.RejectFile != "" && len(r.Parts) > 0 && o.result.Manifest != nil {
-		r.RejectFile = rejectsText(o.result)
+		r.RejectFile = o.result.Parts.Files(r.RejectFile, func(p result.Part) string { return p.RejectFile })
 	}
 	return r
 }
@@ -63,6 +64,33 @@ func (w *reporter) addInputs(r *report.Report) {
 	}
 }
 
+// addReading reports how the inputs were read.
+func addReading(r *report.Report, reading *progress.Reading) {
+	if reading == nil {
+		return
+	}
+	for _, way := range reading.Ways[:min(len(reading.Ways), mostWays)] {
+		r.ReadAs = append(r.ReadAs, fmt.Sprintf("%s: %s", setting.Count(way.Files, "file"), way))
+	}
+	if n := len(reading.Ways) - mostWays; n > 0 {
+		r.ReadAs = append(r.ReadAs, fmt.Sprintf("and in %s", setting.Count(n, "more way")))
+	}
+	if len(reading.Partitions) > 0 {
+		r.Partitions = reading.ByPath()
+	}
+	r.Lacking, r.MoreLacking = differing(reading.Lacking)
+	r.PassedOver, r.MorePassed = differing(reading.PassedOver)
+}
+
+// differing is a list for the report, and how many files it leaves out.
+func differing(list []progress.FileColumns) (first []report.Differing, more int) {
+	for _, l := range list[:min(len(list), mostInputs)] {
+		columns, files := l.Text()
+		first = append(first, report.Differing{Columns: columns, Files: len(l.Files), First: files})
+	}
+	return first, progress.CountFiles(list[len(first):])
+}
+
 func addPhases(r *report.Report, o outcome) {
 	for _, p := range o.progress.Phases {
 		phase := report.Phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
@@ -76,8 +104,8 @@ func addPhases(r *report.Report, o outcome) {
 
 // addParts reports the directories of a run that was split: those that it had to do with, the one at which it ended
 // before all others. The inputs are as they were given.
-func (w *reporter) addParts(r *report.Report, parts []result.Part) {
-	r.PartsText, r.Timestamp = partsText(parts), 0 // each has its own
+func (w *reporter) addParts(r *report.Report, parts result.Parts) {
+	r.PartsText, r.Timestamp = parts.Text(), 0 // each has its own
 	for _, name := range w.session.spec.Inputs[:min(len(w.session.spec.Inputs), mostInputs)] {
 		r.Inputs = append(r.Inputs, report.Input{Path: name})
 	}
@@ -91,7 +119,7 @@ func (w *reporter) addParts(r *report.Report, parts []result.Part) {
 		if p.Status == result.PartAlready || p.Status == result.PartLeft {
 			continue
 		}
-		part := report.Part{Input: strings.TrimPrefix(p.Input, under), Status: partText(p.Status), Began: p.Began, Rows: p.Rows, Bytes: p.Written, Rejected: p.Rejected}
+		part := report.Part{Input: strings.TrimPrefix(p.Input, under), Status: p.Status.Text(), Began: p.Began, Rows: p.Rows, Bytes: p.Written, Rejected: p.Rejected}
 		if !p.Began.IsZero() && p.Status == result.PartDone {
 			part.Ended = p.Began.Add(p.Elapsed)
 		}
@@ -111,19 +139,19 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 	var m *manifest.Manifest
 	if o.result != nil {
 		m = o.result.Manifest
-		r.Verify = verifyText(o.result.Verify)
+		r.Verify = o.result.Verify.Text()
 		if o.result.Replace != nil {
 			r.Replaced = o.result.Replace.String()
 		}
 		if f := o.result.Fresh; f != nil {
-			r.Replaced = strings.TrimPrefix(freshText(f), "; replaces ")
+			r.Replaced = f.String()
 		}
 		r.Tasks = reportTasks(o.result.YARN)
 		if o.result.Regions > 0 {
 			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}
 		}
 		for _, t := range o.result.Tables {
-			x := report.Table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: verifyText(t.Verify)}
+			x := report.Table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: t.Verify.Text()}
 			if t.Manifest != nil {
 				x.Rows, x.Cells, x.Filtered, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.Filtered, t.Manifest.HFiles, t.Manifest.Bytes
 			}
@@ -267,46 +295,6 @@ func (w *reporter) addRejects(r *report.Report, o outcome) {
 		return
 	}
 	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)
-}
-
-func verifyText(v *result.Verification) string {
-	switch {
-	case v == nil:
-		return ""
-	case v.Mode == "full":
-		return fmt.Sprintf("the table has %s with this job's timestamp; %s were written", v.Got, v.Want) + maskedText(v.Masked)
-	case v.Mode == "files":
-		return filesText(v) + maskedText(v.Masked)
-	case v.Mode == "sample":
-		return fmt.Sprintf("%s were read back", setting.Count(v.Sampled, "sampled row")) + maskedText(v.Masked)
-	}
-	return "no (--verify off)"
-}
-
-// filesText says what the stores have of the files that were loaded.
-func filesText(v *result.Verification) string {
-	f := v.Files
-	if f == nil {
-		f = &result.StoreFiles{}
-	}
-	rows := setting.Count(v.Sampled, "sampled row") + " are as written"
-	there := setting.Count(f.Files-f.Compacted, "HFile") + " are in the table's stores with the checksums that were written"
-	compacted := fmt.Sprintf("%d of %s were compacted before the check; only sampled rows of them were compared", f.Compacted, setting.Count(f.Files, "HFile"))
-	switch {
-	case f.Compacted == 0:
-		return there + ", " + rows
-	case f.Compacted == f.Files:
-		return compacted + ": " + rows
-	}
-	return there + "; " + compacted + ": " + rows
-}
-
-// maskedText says what the table has and readers do not see; empty where there is nothing such.
-func maskedText(m result.Masked) string {
-	if m.Rows == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; readers do not see all cells of %s: %s are masked by newer cells, %d are hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell"), m.Deleted)
 }
 
 // reportSettings are the settings with their origins.

@@ -138,7 +138,7 @@ func (s *session) result() *resultObject {
 	if all := r.Seconds; all > 0 && len(r.Phases) > 0 && o.err == nil {
 		rows, input, written := m.Digest.Rows, p.Start.Bytes, m.Bytes
 		if len(r.Result.Parts) > 0 {
-			rows, input, written = doneNow(r.Result.Parts)
+			rows, input, written = r.Result.Parts.Done()
 		}
 		r.Rates = &resultRates{float64(rows) / all, float64(input) / all, float64(written) / all}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/expectation"
+	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 )
@@ -53,24 +54,25 @@ func summary(r *result.Result, s *session) string {
 	if all := took.Seconds(); m != nil && all > 0 {
 		rows, written := m.Digest.Rows, m.Bytes
 		if len(r.Parts) > 0 && !r.Already {
-			rows, _, written = doneNow(r.Parts)
+			rows, _, written = r.Parts.Done()
 		}
 		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, ui.Bytes(int64(float64(written)/all)))
 	}
 	b.WriteString(replaceText(r.Replace))
-	b.WriteString(freshText(r.Fresh))
+	if r.Fresh != nil {
+		fmt.Fprintf(&b, "; replaces %s", r.Fresh)
+	}
 	if v := r.Verify; v != nil {
 		switch v.Mode {
 		case "full":
-			fmt.Fprintf(&b, "; verified: the table has %s with this job's timestamp, as written", v.Got)
+			fmt.Fprintf(&b, "; verified: the table has %s with this job's timestamp, as written%s", v.Got, v.Masked.Text())
 		case "files":
-			fmt.Fprintf(&b, "; verified: %s", filesText(v))
+			fmt.Fprintf(&b, "; verified: %s", v.Text())
 		case "sample":
-			fmt.Fprintf(&b, "; verified: %s are as written", setting.Count(v.Sampled, "sampled row"))
+			fmt.Fprintf(&b, "; verified: %s are as written%s", setting.Count(v.Sampled, "sampled row"), v.Masked.Text())
 		default:
 			b.WriteString("; not verified (--verify off)")
 		}
-		b.WriteString(maskedText(v.Masked))
 	}
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %s left out because another row has the same key%s", setting.Count(m.Duplicates, "row"), inFiles(r, m.DuplicatesFile, func(p result.Part) string { return p.DuplicatesFile }))
@@ -90,12 +92,12 @@ func summary(r *result.Result, s *session) string {
 			fmt.Fprintf(&b, " loaded into %s", setting.Count(t.Regions, "region"))
 		}
 		if v := t.Verify; v != nil {
-			b.WriteString(maskedText(v.Masked))
+			b.WriteString(v.Masked.Text())
 		}
 	}
 	b.WriteString(differingText(s.outcome.progress.Start))
 	if m != nil && m.Rejected > 0 {
-		fmt.Fprintf(&b, "; %s set aside in %s", setting.Count(m.Rejected, "bad record"), rejectsText(r))
+		fmt.Fprintf(&b, "; %s set aside in %s", setting.Count(m.Rejected, "bad record"), r.Parts.Files(m.RejectFile, func(p result.Part) string { return p.RejectFile }))
 	}
 	return b.String()
 }
@@ -122,6 +124,29 @@ func expectedText(findings []expectation.Finding) string {
 	}
 	if unchecked > 0 {
 		text += fmt.Sprintf(", %d not checked", unchecked)
+	}
+	return text
+}
+
+// replaceText is what the summary of a run with --replace says of the rows that are gone.
+func replaceText(r *result.Replace) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("; replaced: %s", r)
+}
+
+// differingText says of how many files the columns differ; empty where all are alike.
+func differingText(s progress.Start) string {
+	if s.Reading == nil || s.Parts > 0 {
+		return ""
+	}
+	text := ""
+	if n := progress.CountFiles(s.Reading.Lacking); n > 0 {
+		text += fmt.Sprintf("; %d of %s lack columns, which are NULL there", n, setting.Count(s.Files, "file"))
+	}
+	if n := progress.CountFiles(s.Reading.PassedOver); n > 0 && (n < s.Files || len(s.Reading.PassedOver) > 1) { // else they are alike
+		text += fmt.Sprintf("; %d of %s have columns that were passed over", n, setting.Count(s.Files, "file"))
 	}
 	return text
 }

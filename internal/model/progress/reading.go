@@ -1,5 +1,10 @@
 package progress
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Reading is how the inputs of a job are read, as it was found when they were opened.
 type Reading struct {
 	Ways       []Way         `json:"ways"`                  // in the order of the first file of each
@@ -30,4 +35,43 @@ func CountFiles(list []FileColumns) (n int) {
 		n += len(l.Files)
 	}
 	return n
+}
+
+// String is how the files are read, in one line.
+func (w Way) String() string {
+	text := w.Format
+	if w.Detected {
+		text += " (detected)"
+	}
+	if w.Dialect != "" {
+		text += ", dialect " + w.Dialect
+	}
+	if w.Settings != "" {
+		text += ": " + w.Settings
+	}
+	return text
+}
+
+// ByPath is the columns that paths give, and what chose among them.
+func (r *Reading) ByPath() string {
+	text := strings.Join(r.Partitions, ", ")
+	if len(r.Where) > 0 {
+		text += " where " + strings.Join(r.Where, ", ")
+	}
+	return text
+}
+
+// Text is the first of the columns and of the files, for people.
+func (f FileColumns) Text() (columns, files string) {
+	const mostColumns, mostFiles = 20, 3
+	return firstOf(f.Columns, mostColumns), firstOf(f.Files, mostFiles)
+}
+
+// firstOf joins the first of a list, and says how many there are beyond.
+func firstOf(list []string, most int) string {
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if n := len(list) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }

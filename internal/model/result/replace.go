@@ -29,6 +29,14 @@ type Fresh struct {
 	Before       *Before  `json:"before,omitempty"`       // what the old one has that the export lacks; nil: it was not compared
 }
 
+// String is for people: which table it is, and what it has that the export lacks.
+func (f *Fresh) String() string {
+	if f.Before == nil {
+		return fmt.Sprintf("table %s, not compared with it", f.From)
+	}
+	return fmt.Sprintf("table %s: %s", f.From, f.Before)
+}
+
 // Before is what a table has that an export lacks, as a snapshot from before the
 // load says.
 type Before struct {

@@ -9,8 +9,6 @@ import (
 
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/manifest"
-	"bulkload/internal/model/progress"
-	"bulkload/pkg/loader"
 )
 
 // Result is what a run or a load came to.
@@ -32,7 +30,7 @@ type Result struct {
 	LoadTime time.Duration       `json:"load_ns"`
 	Verify   *Verification       `json:"verify,omitempty"`
 	Tables   []Table             `json:"tables,omitempty"`   // further ones of the job, in the order in which they are loaded
-	Parts    []Part              `json:"parts,omitempty"`    // of a job that was split, in order; the rest is their total then
+	Parts    Parts               `json:"parts,omitempty"`    // of a job that was split, in order; the rest is their total then
 	Clusters []Cluster           `json:"clusters,omitempty"` // of a job for several, the command's own first; the rest has their longest times then
 	Share    *Share              `json:"share,omitempty"`    // of a build or a merge that did a part of the work
 	YARN     *YARN               `json:"yarn,omitempty"`     // of a build there
@@ -132,114 +130,4 @@ type Task struct {
 	Wall      time.Duration `json:"wall_ns"`             // of the task, its JVM and a reduce's shuffle included
 	Program   time.Duration `json:"program_ns"`          // of the program in it
 	Straggler bool          `json:"straggler,omitempty"` // it took twice as long as half of its kind, and ten seconds longer
-}
-
-// Part is what became of one directory of a job that was split.
-type Part struct {
-	Input          string        `json:"input"`
-	Status         PartStatus    `json:"status"`
-	Job            string        `json:"job,omitempty"` // the directory of its state
-	Error          string        `json:"error,omitempty"`
-	Began          time.Time     `json:"began,omitzero"` // by this run
-	Files          int           `json:"files"`
-	Bytes          int64         `json:"input_bytes"`
-	Records        int64         `json:"records"` // read; of a part that was done before, then
-	Rows           int64         `json:"rows"`
-	Cells          int64         `json:"cells"`
-	HFiles         int           `json:"hfiles"`
-	Written        int64         `json:"bytes"` // of its HFiles
-	Rejected       int64         `json:"rejected,omitempty"`
-	Filtered       int64         `json:"filtered,omitempty"` // left out by the filter
-	DuplicatesFile string        `json:"duplicates_file,omitempty"`
-	RejectFile     string        `json:"reject_file,omitempty"`
-	FilteredFile   string        `json:"filtered_file,omitempty"`
-	Elapsed        time.Duration `json:"elapsed_ns"`
-}
-
-// PartStatus is an outcome of a part.
-type PartStatus string
-
-// The outcomes.
-const (
-	PartDone    PartStatus = "done"
-	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
-	PartFailed  PartStatus = "failed"
-	PartBusy    PartStatus = "busy"    // another process loads the directory
-	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
-	PartLeft    PartStatus = "left"    // not begun
-)
-
-// Verification is what was found in the table after a load.
-type Verification struct {
-	Mode    string          `json:"mode"`
-	Want    manifest.Digest `json:"want"`
-	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
-	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
-	Expired bool            `json:"expired,omitempty"` // cells expired (TTL): verification inconclusive
-	Masked  Masked          `json:"masked,omitzero"`
-	Files   *StoreFiles     `json:"files,omitempty"` // in mode files
-}
-
-// StoreFiles is what a verification has found of the files that were loaded.
-type StoreFiles struct {
-	Files     int   `json:"files"`     // of the load, with the bytes that were written
-	Bytes     int64 `json:"bytes"`     // of these
-	Split     int   `json:"split"`     // of these: served by references, since their region was split
-	Compacted int   `json:"compacted"` // of these: no longer in service, since a compaction has taken their rows
-	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
-	Others    int   `json:"others"`    // in service in addition to them
-}
-
-// Add gives the sum with the files of another part; nil are none.
-func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
-	if s == nil || o == nil {
-		return cmp.Or(s, o)
-	}
-	return &StoreFiles{s.Files + o.Files, s.Bytes + o.Bytes, s.Split + o.Split, s.Compacted + o.Compacted, s.Read + o.Read, s.Others + o.Others}
-}
-
-// Add counts what another verification has found; a nil one has found nothing.
-func (v *Verification) Add(o *Verification) *Verification {
-	if v == nil {
-		sum := *o
-		return &sum
-	}
-	v.Want.Add(o.Want)
-	v.Got.Add(o.Got)
-	v.Sampled += o.Sampled
-	v.Expired = v.Expired || o.Expired
-	v.Masked.Add(o.Masked)
-	v.Files = v.Files.Add(o.Files)
-	return v
-}
-
-// Masked counts what a verification has found in the table although no reader
-// sees it: it was loaded, and is not lost, but hidden by what others did.
-type Masked struct {
-	Rows    int64 `json:"rows"`              // with at least one such cell
-	Newer   int64 `json:"by_newer_cells"`    // cells of whose column readers see a newer version
-	Deleted int64 `json:"by_delete_markers"` // cells that delete markers hide
-}
-
-func (m *Masked) Add(o Masked) {
-	m.Rows += o.Rows
-	m.Newer += o.Newer
-	m.Deleted += o.Deleted
-}
-
-func (m *Masked) AddRow(h loader.Hidden) {
-	if h.Newer+h.Deleted == 0 {
-		return
-	}
-	m.Rows++
-	m.Newer += int64(h.Newer)
-	m.Deleted += int64(h.Deleted)
-}
-
-// Warn says that there are such cells.
-func (m Masked) Warn(e progress.Events, mode string) {
-	if m.Rows > 0 {
-		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
-			"mode", mode, "rows", m.Rows, "cells_masked_by_newer", m.Newer, "cells_hidden_by_delete_markers", m.Deleted)
-	}
 }

@@ -1,0 +1,101 @@
+package result
+
+import (
+	"bulkload/pkg/setting"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Part is what became of one directory of a job that was split.
+type Part struct {
+	Input          string        `json:"input"`
+	Status         PartStatus    `json:"status"`
+	Job            string        `json:"job,omitempty"` // the directory of its state
+	Error          string        `json:"error,omitempty"`
+	Began          time.Time     `json:"began,omitzero"` // by this run
+	Files          int           `json:"files"`
+	Bytes          int64         `json:"input_bytes"`
+	Records        int64         `json:"records"` // read; of a part that was done before, then
+	Rows           int64         `json:"rows"`
+	Cells          int64         `json:"cells"`
+	HFiles         int           `json:"hfiles"`
+	Written        int64         `json:"bytes"` // of its HFiles
+	Rejected       int64         `json:"rejected,omitempty"`
+	Filtered       int64         `json:"filtered,omitempty"` // left out by the filter
+	DuplicatesFile string        `json:"duplicates_file,omitempty"`
+	RejectFile     string        `json:"reject_file,omitempty"`
+	FilteredFile   string        `json:"filtered_file,omitempty"`
+	Elapsed        time.Duration `json:"elapsed_ns"`
+}
+
+// Parts are those of a job, in order.
+type Parts []Part
+
+// PartStatus is an outcome of a part.
+type PartStatus string
+
+// The outcomes.
+const (
+	PartDone    PartStatus = "done"
+	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
+	PartFailed  PartStatus = "failed"
+	PartBusy    PartStatus = "busy"    // another process loads the directory
+	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
+	PartLeft    PartStatus = "left"    // not begun
+)
+
+// Text counts the parts by what became of them.
+func (p Parts) Text() string {
+	count := map[PartStatus]int{}
+	for _, part := range p {
+		count[part.Status]++
+	}
+	noun := "directories"
+	if len(p) == 1 {
+		noun = "directory"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s: %d done", len(p), noun, count[PartDone])
+	for _, s := range []PartStatus{PartAlready, PartFailed, PartBusy, PartStopped, PartLeft} {
+		if count[s] > 0 {
+			fmt.Fprintf(&b, ", %d %s", count[s], s.Text())
+		}
+	}
+	return b.String()
+}
+
+// Text is the status for people.
+func (s PartStatus) Text() string {
+	switch s {
+	case PartAlready:
+		return "done before"
+	case PartLeft:
+		return "pending"
+	}
+	return string(s)
+}
+
+// Done sums up what this run did.
+func (p Parts) Done() (rows, input, written int64) {
+	for _, part := range p {
+		if part.Status == PartDone {
+			rows, input, written = rows+part.Rows, input+part.Bytes, written+part.Written
+		}
+	}
+	return rows, input, written
+}
+
+// Files says where the records of a result are that are set aside: the first file, and how many more there are.
+func (p Parts) Files(first string, of func(Part) string) string {
+	files := 0
+	for _, part := range p {
+		if of(part) != "" {
+			files++
+		}
+	}
+	if files < 2 {
+		return first
+	}
+	return fmt.Sprintf("%s and %s", first, setting.Count(files-1, "more file"))
+}

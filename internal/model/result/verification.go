@@ -1,0 +1,126 @@
+package result
+
+import (
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+	"cmp"
+	"fmt"
+)
+
+// Verification is what was found in the table after a load.
+type Verification struct {
+	Mode    string          `json:"mode"`
+	Want    manifest.Digest `json:"want"`
+	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
+	Expired bool            `json:"expired,omitempty"` // cells expired (TTL): verification inconclusive
+	Masked  Masked          `json:"masked,omitzero"`
+	Files   *StoreFiles     `json:"files,omitempty"` // in mode files
+}
+
+// StoreFiles is what a verification has found of the files that were loaded.
+type StoreFiles struct {
+	Files     int   `json:"files"`     // of the load, with the bytes that were written
+	Bytes     int64 `json:"bytes"`     // of these
+	Split     int   `json:"split"`     // of these: served by references, since their region was split
+	Compacted int   `json:"compacted"` // of these: no longer in service, since a compaction has taken their rows
+	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
+	Others    int   `json:"others"`    // in service in addition to them
+}
+
+// Add gives the sum with the files of another part; nil are none.
+func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
+	if s == nil || o == nil {
+		return cmp.Or(s, o)
+	}
+	return &StoreFiles{s.Files + o.Files, s.Bytes + o.Bytes, s.Split + o.Split, s.Compacted + o.Compacted, s.Read + o.Read, s.Others + o.Others}
+}
+
+// Add counts what another verification has found; a nil one has found nothing.
+func (v *Verification) Add(o *Verification) *Verification {
+	if v == nil {
+		sum := *o
+		return &sum
+	}
+	v.Want.Add(o.Want)
+	v.Got.Add(o.Got)
+	v.Sampled += o.Sampled
+	v.Expired = v.Expired || o.Expired
+	v.Masked.Add(o.Masked)
+	v.Files = v.Files.Add(o.Files)
+	return v
+}
+
+// Masked counts what a verification has found in the table although no reader
+// sees it: it was loaded, and is not lost, but hidden by what others did.
+type Masked struct {
+	Rows    int64 `json:"rows"`              // with at least one such cell
+	Newer   int64 `json:"by_newer_cells"`    // cells of whose column readers see a newer version
+	Deleted int64 `json:"by_delete_markers"` // cells that delete markers hide
+}
+
+func (m *Masked) Add(o Masked) {
+	m.Rows += o.Rows
+	m.Newer += o.Newer
+	m.Deleted += o.Deleted
+}
+
+func (m *Masked) AddRow(h loader.Hidden) {
+	if h.Newer+h.Deleted == 0 {
+		return
+	}
+	m.Rows++
+	m.Newer += int64(h.Newer)
+	m.Deleted += int64(h.Deleted)
+}
+
+// Warn says that there are such cells.
+func (m Masked) Warn(e progress.Events, mode string) {
+	if m.Rows > 0 {
+		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
+			"mode", mode, "rows", m.Rows, "cells_masked_by_newer", m.Newer, "cells_hidden_by_delete_markers", m.Deleted)
+	}
+}
+
+// Text says for people what was verified; empty if nothing was.
+func (v *Verification) Text() string {
+	switch {
+	case v == nil:
+		return ""
+	case v.Mode == "full":
+		return fmt.Sprintf("the table has %s with this job's timestamp; %s were written", v.Got, v.Want) + v.Masked.Text()
+	case v.Mode == "files":
+		return v.filesText() + v.Masked.Text()
+	case v.Mode == "sample":
+		return fmt.Sprintf("%s were read back", setting.Count(v.Sampled, "sampled row")) + v.Masked.Text()
+	}
+	return "no (--verify off)"
+}
+
+// filesText says what the stores have of the files that were loaded.
+func (v *Verification) filesText() string {
+	f := v.Files
+	if f == nil {
+		f = &StoreFiles{}
+	}
+	rows := setting.Count(v.Sampled, "sampled row") + " are as written"
+	there := setting.Count(f.Files-f.Compacted, "HFile") + " are in the table's stores with the checksums that were written"
+	compacted := fmt.Sprintf("%d of %s were compacted before the check; only sampled rows of them were compared", f.Compacted, setting.Count(f.Files, "HFile"))
+	switch {
+	case f.Compacted == 0:
+		return there + ", " + rows
+	case f.Compacted == f.Files:
+		return compacted + ": " + rows
+	}
+	return there + "; " + compacted + ": " + rows
+}
+
+// Text says what the table has and readers do not see; empty where there is nothing such.
+func (m Masked) Text() string {
+	if m.Rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; readers do not see all cells of %s: %s are masked by newer cells, %d are hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell"), m.Deleted)
+}
