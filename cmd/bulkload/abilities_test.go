@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/test/testcheck"
@@ -98,7 +99,7 @@ func TestRefusedAbilities(t *testing.T) {
 				continue
 			}
 			_, err := execute(t.Context(), &globals{}, args)
-			if want := settings.SpokenError(why).Error(); err == nil || exitCode(err) != fail.Config.ExitCode() && exitCode(err) != fail.Input.ExitCode() || !strings.Contains(settings.SpokenError(err).Error(), want) {
+			if want := settings.SpokenError(why).Error(); err == nil || ending.CodeOf(t.Context(), err) != fail.Config.ExitCode() && ending.CodeOf(t.Context(), err) != fail.Input.ExitCode() || !strings.Contains(settings.SpokenError(err).Error(), want) {
 				t.Errorf("%s, %s: %q ends with %v, want %q", r, c, args, err, want)
 			}
 		}

@@ -94,11 +94,9 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	defer env.Close()
-	o.subject = subject{command: "build", spec: js.Spec(), out: o.out, env: env}
 	if err := listInputs(ctx, env, &js); err != nil {
 		return err
 	}
-	o.subject.spec = js.Spec()
 	unmount, err := mountTables(ctx, env, js)
 	if err != nil {
 		return err
@@ -108,8 +106,8 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	s := g.begin(cmd, env.Log, js.Spec())
-	if err := o.observe(cmd, s); err != nil {
+	s, err := g.begin(cmd, env.Log, subject{command: "build", spec: js.Spec(), out: o.out, env: env}, &o.watchFlags)
+	if err != nil {
 		return err
 	}
 	work := o.workOptions(s.events())
@@ -124,12 +122,12 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err := s.end(r, err); err != nil {
 		return err
 	}
-	if !g.logs.quiet && !g.json() {
+	if g.forPeople() {
 		for i, t := range js.Targets() {
 			printFiles(cmd.OutOrStdout(), m[i], below(o.out, t.Dir))
 		}
 	}
-	return g.summarize(cmd.OutOrStdout(), r)
+	return s.summarize(cmd.OutOrStdout())
 }
 
 // shapes are those of the job's targets: split points by the flags, settings by the job file.

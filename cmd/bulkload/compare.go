@@ -124,7 +124,7 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 		return err
 	}
 	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
-		if !g.logs.quiet {
+		if g.forPeople() {
 			printComparison(w, r)
 		}
 	}); err != nil || r.Equal {

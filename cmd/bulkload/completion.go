@@ -106,7 +106,7 @@ const completionTime = 3 * time.Second
 func completeTables(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
-	g := &globals{log: slog.New(slog.DiscardHandler)}
+	g := &globals{program: program{log: slog.New(slog.DiscardHandler)}}
 	_ = settings.Command(cmd, g.logger) // what the environment and files say; a wrong one does not matter here
 	text := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {

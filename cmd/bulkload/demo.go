@@ -127,7 +127,7 @@ func hfilesBelow(dir string) (files []string, err error) {
 // does shows a command of the program and runs it.
 func (d *demo) does(args ...string) error {
 	fmt.Fprintf(d.out, "\n$ bulkload %s\n", strings.Join(args, " "))
-	root := newRootCmd(&globals{console: d.g.console, cores: d.g.cores})
+	root := newRootCmd(&globals{program: program{console: d.g.console}, cores: d.g.cores})
 	root.SetOut(d.out)
 	root.SetArgs(args)
 	return root.ExecuteContext(d.cmd.Context())

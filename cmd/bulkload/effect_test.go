@@ -205,7 +205,7 @@ func resultOf(t *testing.T, args []string) string {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	testcheck.Must(t, err)
 	defer null.Close()
-	g := &globals{console: &ui.Console{File: null}}
+	g := &globals{program: program{console: &ui.Console{File: null}}}
 	root := newRootCmd(g)
 	root.SetArgs(args)
 	root.SetOut(&out)

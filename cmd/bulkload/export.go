@@ -125,7 +125,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 		return err
 	}
 	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) {
-		if !g.logs.quiet {
+		if g.forPeople() {
 			printExport(w, m, o.to, time.Since(start))
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 
@@ -128,7 +129,7 @@ func usage(out io.Writer, cmd *cobra.Command) {
 // exitCodes prints what exit codes mean.
 func exitCodes(out io.Writer) {
 	fmt.Fprintln(out, "Exit codes:")
-	for _, s := range exitTable {
-		fmt.Fprintf(out, "  %-4d %s: %s\n", s.code, s.meaning, s.next)
+	for _, s := range ending.Exits() {
+		fmt.Fprintf(out, "  %-4d %s: %s\n", s.Code, s.Meaning, s.Next)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 
 	"github.com/spf13/cobra"
@@ -68,14 +69,14 @@ func TestHelpFitsAScreen(t *testing.T) {
 // TestHelpOfExitCodes: each code is listed with what to do then.
 func TestHelpOfExitCodes(t *testing.T) {
 	text := helpOf(t, "help", "exit-codes")
-	for _, s := range exitTable {
-		if !strings.Contains(text, fmt.Sprintf("\n  %-4d %s: %s\n", s.code, s.meaning, s.next)) {
-			t.Errorf("%d is not listed:\n%s", s.code, text)
+	for _, s := range ending.Exits() {
+		if !strings.Contains(text, fmt.Sprintf("\n  %-4d %s: %s\n", s.Code, s.Meaning, s.Next)) {
+			t.Errorf("%d is not listed:\n%s", s.Code, text)
 		}
 	}
 	root := newRootCmd(&globals{})
 	root.SetArgs([]string{"help", "nope"})
-	if err := root.Execute(); err == nil || exitCode(err) != 2 {
+	if err := root.Execute(); err == nil || ending.CodeOf(t.Context(), err) != 2 {
 		t.Errorf("a command that does not exist: %v", err)
 	}
 }

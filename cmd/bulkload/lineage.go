@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
@@ -53,9 +54,9 @@ func (l *lineageObserver) begin(at time.Time) {
 	})
 }
 
-func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
-	if already := o.result != nil && o.result.Already; !(already && o.err == nil) && o.code != fail.Busy.ExitCode() {
-		l.begin(o.began) // a run that failed before its work began
+func (l *lineageObserver) tell(ctx context.Context, o ending.Outcome) error {
+	if already := o.Result != nil && o.Result.Already; !(already && o.Err == nil) && o.Code != fail.Busy.ExitCode() {
+		l.begin(o.Began) // a run that failed before its work began
 		l.emitter.Emit(endEvent(l.base, l.command, l.input.amount(), o))
 	}
 	if err := l.emitter.Close(ctx); err != nil {
@@ -65,18 +66,18 @@ func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
 }
 
 // endEvent says how a run ended, and of a successful one what it read and wrote.
-func endEvent(e lineage.Event, command string, input progress.Amount, o outcome) lineage.Event {
-	e.Time = lineage.Stamp(o.ended)
+func endEvent(e lineage.Event, command string, input progress.Amount, o ending.Outcome) lineage.Event {
+	e.Time = lineage.Stamp(o.Ended)
 	switch {
-	case o.err == nil:
+	case o.Err == nil:
 		e.Type = lineage.Complete
 		return withAssertions(withAmounts(e, command, input, o), o)
-	case o.code > exitSignal || errors.Is(o.err, context.Canceled):
+	case ending.Stopped(o.Code) || errors.Is(o.Err, context.Canceled):
 		e.Type = lineage.Abort
 	default:
 		e.Type = lineage.Fail
 	}
-	message := o.err.Error()
+	message := o.Err.Error()
 	if len(message) > maxErrorText {
 		message = message[:maxErrorText] + "…"
 	}

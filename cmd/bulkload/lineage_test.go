@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -44,7 +45,7 @@ func TestLineageOfTables(t *testing.T) {
 		w := subject{command: "run", env: &cluster.Env{Conf: conf}, into: c.into, spec: spec.Spec{Table: "ns:t", Key: "id", Inputs: []string{"hdfs:///x"},
 			Tables: []spec.TableSpec{{Table: "u", Key: "id"}, {Table: "ns:v", Key: "id", Index: "i"}}}}
 		e := describeRun(slog.New(slog.DiscardHandler), w, "", time.Time{}, time.Time{}, func(string) string { return "" })
-		e = withAmounts(e, "run", progress.Amount{}, outcome{result: &result.Result{Manifest: one(5), Tables: []result.Table{{Manifest: one(4)}, {Manifest: one(3)}}}})
+		e = withAmounts(e, "run", progress.Amount{}, ending.Outcome{Result: &result.Result{Manifest: one(5), Tables: []result.Table{{Manifest: one(4)}, {Manifest: one(3)}}}})
 		var names []string
 		for i, d := range e.Outputs {
 			names = append(names, d.Name)
@@ -76,10 +77,10 @@ func TestOpenLineageClient(t *testing.T) {
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
 	w := subject{command: "run", env: &cluster.Env{Conf: conf}, spec: spec.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
 	manifest := &manifest.Manifest{Family: "f", Columns: []string{"id", "name"}, Records: 3, HFiles: 1, Bytes: 100}
-	for _, o := range []outcome{
-		{result: &result.Result{Manifest: manifest}},
-		{err: errors.New("HDFS is gone"), code: fail.HDFS.ExitCode()},
-		{err: context.Canceled, code: exitSignal + 15},
+	for _, o := range []ending.Outcome{
+		{Result: &result.Result{Manifest: manifest}},
+		{Err: errors.New("HDFS is gone"), Code: fail.HDFS.ExitCode()},
+		{Err: context.Canceled, Code: 143},
 	} {
 		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(slog.New(slog.DiscardHandler), w, "nightly", time.Now(), time.Now(), os.Getenv))
 		if err := l.tell(t.Context(), o); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/formats/expectation"
@@ -170,9 +171,9 @@ func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
 }
 
 // withAssertions adds to the inputs what was expected of their records. Of several inputs it is about all of them together.
-func withAssertions(e lineage.Event, o outcome) lineage.Event {
+func withAssertions(e lineage.Event, o ending.Outcome) lineage.Event {
 	var list []lineage.Assertion
-	for _, f := range o.result.Findings() {
+	for _, f := range o.Result.Findings() {
 		if f.Status != expectation.Unchecked {
 			list = append(list, lineage.Assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
 		}
@@ -193,11 +194,11 @@ func withAssertions(e lineage.Event, o outcome) lineage.Event {
 }
 
 // withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
-func withAmounts(e lineage.Event, command string, input progress.Amount, o outcome) lineage.Event {
-	if o.result == nil || o.result.Manifest == nil {
+func withAmounts(e lineage.Event, command string, input progress.Amount, o ending.Outcome) lineage.Event {
+	if o.Result == nil || o.Result.Manifest == nil {
 		return e
 	}
-	m, p := o.result.Manifest, producer()
+	m, p := o.Result.Manifest, producer()
 	rows, fields := m.Records, columnFields(m)
 	if command == "load" {
 		rows, fields = m.Digest.Rows, cellFields(m)
@@ -210,7 +211,7 @@ func withAmounts(e lineage.Event, command string, input progress.Amount, o outco
 		e.Inputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: fields}
 	}
 	written := []*manifest.Manifest{m}
-	for _, t := range o.result.Tables {
+	for _, t := range o.Result.Tables {
 		written = append(written, t.Manifest)
 	}
 	for i, m := range written[:min(len(written), len(e.Outputs))] {

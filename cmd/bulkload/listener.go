@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/metrics"
 	"bulkload/internal/model/progress"
 )
@@ -33,7 +34,7 @@ func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) 
 	w.moved.Store(time.Now().UnixNano())
 	var err error
 	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
-		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: program()}})
+		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: s.build()}})
 	if err == nil {
 		s.log.Info("listening", "address", w.server.Addr())
 	}
@@ -58,7 +59,7 @@ func (l *listener) events() progress.Events {
 	}
 }
 
-func (l *listener) tell(ctx context.Context, _ outcome) error {
+func (l *listener) tell(ctx context.Context, _ ending.Outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, closingTime)
 	defer cancel()
 	return l.server.Close(ctx)

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -69,10 +70,9 @@ there is something else in DIR.`,
 			if state.Dir, err = checkpoint.StateDir(env, state.Dir); err != nil {
 				return errors.Join(err, env.Close())
 			}
-			watch.subject = subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, into: fresh.into, env: env}
 			defer env.Close()
-			s := g.begin(cmd, env.Log, spec.Spec{Table: table, Inputs: args})
-			if err := watch.observe(cmd, s); err != nil {
+			s, err := g.begin(cmd, env.Log, subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, into: fresh.into, env: env}, watch)
+			if err != nil {
 				return err
 			}
 			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.events()}
@@ -83,14 +83,14 @@ there is something else in DIR.`,
 			if err := s.end(r, err); err != nil {
 				return err
 			}
-			if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
+			if err := s.summarize(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if !g.json() && !g.logs.quiet {
+			if g.forPeople() {
 				printSwitch(cmd.OutOrStdout(), r, "")
 			}
 			if r.Already && skipCode {
-				return errAlready
+				return ending.ErrAlready
 			}
 			return nil
 		},

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 
@@ -66,44 +67,10 @@ func run(args []string) int {
 	defer cancel(nil)
 	standard := &ui.Console{File: os.Stderr}
 	stopOnSignal(cancel, standard)
-	g := &globals{console: standard, cores: runtime.GOMAXPROCS(0)}
+	g := &globals{program: program{console: standard}, cores: runtime.GOMAXPROCS(0)}
 	cmd, err := execute(ctx, g, args)
-	err = g.showing(err)
-	code := exitDone
-	if err != nil {
-		code = endCode(ctx, err)
-	}
-	switch {
-	case err == nil:
-	case code > exitSignal:
-		standard.Say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
-	case code != exitAlready:
-		standard.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
-	}
-	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
-		standard.Say(slog.LevelError, "failed to write the result", told.Error())
-		if code == exitDone {
-			code = exitCode(told)
-		}
-	}
-	return code
+	return g.end(ctx, os.Stdout, cmd, err)
 }
-
-// endCode is the exit code of a command that ended with an error: that of the signal by which it was stopped, if it was.
-func endCode(ctx context.Context, err error) int {
-	if s, ok := errors.AsType[signalled](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
-		return exitSignal + int(s.sig)
-	}
-	return exitCode(err)
-}
-
-// signalled is why a command was stopped.
-type signalled struct{ sig syscall.Signal }
-
-func (s signalled) Error() string { return s.sig.String() }
-
-// Is makes a stop by a signal a cancellation.
-func (s signalled) Is(target error) bool { return target == context.Canceled }
 
 // stopOnSignal listens, and cancels at the first SIGINT or SIGTERM; the second
 // ends the process at once.
@@ -114,7 +81,7 @@ func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 		sig, _ := (<-c).(syscall.Signal)
 		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // those of pausing stay caught: by default they kill
 		standard.Say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second signal ends the process at once", sig))
-		cancel(signalled{sig})
+		cancel(ending.Signal(sig))
 	}()
 }
 

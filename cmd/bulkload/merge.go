@@ -87,9 +87,8 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	o.subject = subject{command: "build", spec: p.Job, out: o.out, env: env}
-	s := g.begin(cmd, env.Log, p.Job)
-	if err := o.observe(cmd, s); err != nil {
+	s, err := g.begin(cmd, env.Log, subject{command: "build", spec: p.Job, out: o.out, env: env}, &o.watchFlags)
+	if err != nil {
 		return err
 	}
 	work := o.workOptions(s.events())
@@ -104,15 +103,15 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if made.Manifests == nil {
-		if !g.json() && !g.logs.quiet {
+		if g.forPeople() {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: merge %s; %d merges are missing before the files can be loaded: %s\n", of, len(made.Missing), made.MissingText())
 		}
 		return err
 	}
-	if !g.logs.quiet && !g.json() {
+	if g.forPeople() {
 		for i, t := range job.Targets() {
 			printFiles(cmd.OutOrStdout(), made.Manifests[i], below(o.out, t.Dir))
 		}
 	}
-	return g.summarize(cmd.OutOrStdout(), r)
+	return s.summarize(cmd.OutOrStdout())
 }

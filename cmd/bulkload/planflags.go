@@ -79,7 +79,7 @@ func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, o
 	if o.suggest == 0 || g.json() {
 		return g.print(out, object, func(w io.Writer) { text(w, out) })
 	}
-	if !g.logs.quiet {
+	if g.forPeople() {
 		text(cmd.ErrOrStderr(), cmd.ErrOrStderr())
 	}
 	printSuggested(out, e)

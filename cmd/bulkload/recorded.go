@@ -28,10 +28,11 @@ func (s *session) recorded() checkpoint.Command {
 	if found := settings.Of(s.cmd); found.Dated {
 		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // not the yesterday of another day
 	}
+	restart, _ := s.cmd.Flags().GetBool("restart")
 	switch {
-	case len(streams.Places(s.spec.Inputs)) > 0:
+	case len(streams.Places(s.about.spec.Inputs)) > 0:
 		c.Unfit = "reads a stream"
-	case valueOf(s.cmd, "restart") == "true":
+	case restart:
 		c.Unfit = "has --restart, which discards what is done"
 	}
 	return c

@@ -26,11 +26,11 @@ func TestRecorded(t *testing.T) {
 	testcheck.Must(t, err)
 	defer silent.Close()
 	record := func(inputs []string, args ...string) *session {
-		g := &globals{args: args, console: &ui.Console{File: silent}}
+		g := &globals{program: program{args: args, console: &ui.Console{File: silent}}}
 		root := newRootCmd(g)
 		root.SetArgs(args)
 		root.SetErr(io.Discard)
-		s := &session{args: args, spec: spec.Spec{Inputs: inputs}}
+		s := &session{program: &g.program, about: subject{spec: spec.Spec{Inputs: inputs}}}
 		for _, c := range root.Commands() {
 			if c.Name() == "run" {
 				c.RunE = func(cmd *cobra.Command, _ []string) error { s.cmd = cmd; return nil }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/test/reference"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,8 +25,8 @@ var (
 
 func referenceExits() []reference.Exit {
 	var exits []reference.Exit
-	for _, s := range exitTable {
-		exits = append(exits, reference.Exit{Code: s.code, Meaning: s.meaning, Next: s.next})
+	for _, s := range ending.Exits() {
+		exits = append(exits, reference.Exit{Code: s.Code, Meaning: s.Meaning, Next: s.Next})
 	}
 	return exits
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
@@ -30,8 +31,7 @@ type rekeyOptions struct {
 	planFlags
 	choiceFlags
 	engineFlags
-	result   resultFlags
-	progress progressFlags
+	watchFlags
 
 	request        rekey.Request
 	from, to       string
@@ -99,8 +99,7 @@ command without --plan and --out loads their files, and verifies the table. With
 	o.limitFlags.add(f)
 	o.limitFlags.addLoad(f)
 	o.engineFlags.add(f)
-	o.result.add(f)
-	o.progress.add(f)
+	o.watchFlags.addResult(f)
 	settings.Bind(f, settings.To{"staging": &o.staging, "keep-staging": &o.keep, "max-files": &o.maxFiles, "load-mode": &o.way})
 	addState(f, &o.state.Dir)
 	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode})
@@ -173,16 +172,9 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}
-	s := g.begin(cmd, env.Log, spec.Spec{Table: o.to, Key: o.request.Key})
-	if err := o.result.observe(s); err != nil {
-		return err
-	}
-	p, err := o.progress.observer(s)
+	s, err := g.begin(cmd, env.Log, subject{command: "rekey", spec: spec.Spec{Table: o.to, Key: o.request.Key}, env: env}, &o.watchFlags)
 	if err != nil {
 		return err
-	}
-	if p != nil {
-		s.observers = append(s.observers, p)
 	}
 	work := o.workOptions(s.events())
 	defer o.hold(cmd.Context(), env, &work)()
@@ -190,11 +182,11 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := s.end(r, err); err != nil {
 		return err
 	}
-	if !g.json() && !g.logs.quiet {
+	if g.forPeople() {
 		printRekey(cmd.OutOrStdout(), r, o.request)
 	}
 	if r.Already && o.skipCode {
-		return errAlready
+		return ending.ErrAlready
 	}
 	return nil
 }
@@ -206,7 +198,7 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 	}
 	work := o.workOptions(logEvents(env.Log))
 	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, PlanTo: o.out})
-	if err != nil || g.json() || g.logs.quiet {
+	if err != nil || !g.forPeople() {
 		return err
 	}
 	if r.Already {

@@ -12,14 +12,12 @@ import (
 	"time"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // reportFlags say where a job's report goes.
@@ -28,17 +26,8 @@ type reportFlags struct {
 	records bool
 }
 
-func (r *reportFlags) add(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"report": &r.file})
-}
-
-// addRecords registers that of a command that sets records aside.
-func (r *reportFlags) addRecords(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"report-records": &r.records})
-}
-
 // observe begins to gather what the report says.
-func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
+func (r *reportFlags) observe(s *session) error {
 	if r.file == "off" {
 		return nil
 	}
@@ -49,7 +38,7 @@ func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %s is not a directory", filepath.Dir(r.file)), "report"))
 		}
 	}
-	w := &reporter{session: s, cmd: cmd, flags: *r, regions: map[int]report.Region{}, part: map[int]report.Region{}, stop: make(chan struct{})}
+	w := &reporter{session: s, flags: *r, regions: map[int]report.Region{}, part: map[int]report.Region{}, stop: make(chan struct{})}
 	w.done.Go(w.loop)
 	s.observers = append(s.observers, w)
 	return nil
@@ -66,7 +55,6 @@ const (
 // reporter gathers what a job does, and writes its report at the end.
 type reporter struct {
 	session *session
-	cmd     *cobra.Command
 	flags   reportFlags
 	stop    chan struct{}
 	done    sync.WaitGroup
@@ -183,16 +171,16 @@ func noteText(msg string, kv []any) string {
 
 // end writes the report. One that is busy is another process's to report; the state of one that was done before keeps
 // the report of the run that did it.
-func (w *reporter) end(o outcome) error {
+func (w *reporter) end(o ending.Outcome) error {
 	close(w.stop)
 	w.done.Wait()
-	if o.code == fail.Busy.ExitCode() {
+	if o.Code == fail.Busy.ExitCode() {
 		return nil
 	}
 	w.mark()
 	dir := ""
-	if o.result != nil && !o.result.Already {
-		dir = o.result.Job
+	if o.Result != nil && !o.Result.Already {
+		dir = o.Result.Job
 	}
 	var names []string
 	if w.flags.file != "" {
@@ -200,7 +188,7 @@ func (w *reporter) end(o outcome) error {
 	}
 	if dir != "" && checkpoint.IsOurs(dir) {
 		names = append(names, filepath.Join(dir, "report.html"))
-		if n := o.result.Attempt; n > 0 {
+		if n := o.Result.Attempt; n > 0 {
 			names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))
 		}
 	}
@@ -225,9 +213,9 @@ func (w *reporter) end(o outcome) error {
 	}
 	writing.Wait()
 	if i := slices.Index(errs, nil); i >= 0 {
-		w.session.report = names[i]
+		o.Object.Report = names[i]
 		if abs, err := filepath.Abs(names[i]); err == nil {
-			w.session.report = abs
+			o.Object.Report = abs
 		}
 	}
 	return errors.Join(errs...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
@@ -74,7 +75,7 @@ func TestRegionList(t *testing.T) {
 
 // TestReportOfParts adds up what several directories have written, and lists those that this run had to do with.
 func TestReportOfParts(t *testing.T) {
-	s := &session{spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}}
+	s := &session{about: subject{spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}}}
 	w := &reporter{session: s, regions: map[int]report.Region{}, part: map[int]report.Region{}}
 	for part := range 3 {
 		all := progress.Tee(s.tracker.Events(), w.events())
@@ -121,7 +122,7 @@ func TestReportOfParts(t *testing.T) {
 // TestCountsOfAFailedRun shows what a run has read that did not come to its end, and has begun with another phase.
 func TestCountsOfAFailedRun(t *testing.T) {
 	w := &reporter{session: &session{}, regions: map[int]report.Region{}, part: map[int]report.Region{}}
-	o := outcome{progress: progress.Progress{Phases: []progress.PhaseProgress{
+	o := ending.Outcome{Progress: progress.Progress{Phases: []progress.PhaseProgress{
 		{Name: "check", Done: progress.Amount{Bytes: 100}}, {Name: "read", Done: progress.Amount{Rows: 10}}, {Name: "write", Done: progress.Amount{Rows: 4}}}}}
 	var r report.Report
 	if w.addCounts(&r, o); r.Counts == nil || r.Counts.Records != 10 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
@@ -24,18 +25,17 @@ import (
 )
 
 // report puts together what is known.
-func (w *reporter) report(o outcome) *report.Report {
+func (w *reporter) report(o ending.Outcome) *report.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ended := w.session.result()
-	ended.end(w.cmd, o.err, o.code)
-	r := &report.Report{Command: ended.Command, Status: ended.Status, ExitCode: ended.ExitCode, Error: ended.Error, Advice: advice(o.code, ended.Job != ""),
+	ended := o.Object
+	r := &report.Report{Command: ended.Command, Status: ended.Status, ExitCode: ended.ExitCode, Error: ended.Error, Advice: advice(o.Code, ended.Job != ""),
 		Table: ended.Table, Job: ended.Job, JobID: ended.JobID, Attempt: ended.Attempt, Version: ended.Version, Host: ended.Host, PID: ended.PID,
-		Began: o.began, Ended: o.ended, Key: cmp.Or(w.start.Key, w.session.spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
+		Began: o.Began, Ended: o.Ended, Key: cmp.Or(w.start.Key, w.session.about.spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
 		Samples: w.samples, Rejected: ended.Rejected, WithRecords: w.flags.records,
-		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: reportSettings(w.cmd)}
-	if o.result != nil && len(o.result.Parts) > 0 {
-		w.addParts(r, o.result.Parts)
+		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: reportSettings(w.session.cmd)}
+	if o.Result != nil && len(o.Result.Parts) > 0 {
+		w.addParts(r, o.Result.Parts)
 	} else {
 		w.addInputs(r)
 		addPhases(r, o)
@@ -43,8 +43,8 @@ func (w *reporter) report(o outcome) *report.Report {
 	w.addCounts(r, o)
 	w.addState(r, o)
 	w.addRejects(r, o)
-	if r.RejectFile != "" && len(r.Parts) > 0 && o.result.Manifest != nil {
-		r.RejectFile = o.result.Parts.Files(r.RejectFile, func(p result.Part) string { return p.RejectFile })
+	if r.RejectFile != "" && len(r.Parts) > 0 && o.Result.Manifest != nil {
+		r.RejectFile = o.Result.Parts.Files(r.RejectFile, func(p result.Part) string { return p.RejectFile })
 	}
 	return r
 }
@@ -57,7 +57,7 @@ func (w *reporter) addInputs(r *report.Report) {
 		r.Inputs = append(r.Inputs, report.Input{Path: f.Path, Bytes: f.Bytes})
 	}
 	if len(r.Inputs) == 0 && r.InputFiles == 0 {
-		for _, name := range w.session.spec.Inputs { // it did not come as far as to look at them
+		for _, name := range w.session.about.spec.Inputs { // it did not come as far as to look at them
 			r.Inputs = append(r.Inputs, report.Input{Path: name})
 		}
 		r.InputFiles = len(r.Inputs)
@@ -91,13 +91,13 @@ func differing(list []progress.FileColumns) (first []report.Differing, more int)
 	return first, progress.CountFiles(list[len(first):])
 }
 
-func addPhases(r *report.Report, o outcome) {
-	for _, p := range o.progress.Phases {
+func addPhases(r *report.Report, o ending.Outcome) {
+	for _, p := range o.Progress.Phases {
 		phase := report.Phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
 		r.Phases = append(r.Phases, phase)
 	}
 	// The tracker closes the last phase at the end, whatever the end was.
-	if n := len(r.Phases); n > 0 && o.err != nil {
+	if n := len(r.Phases); n > 0 && o.Err != nil {
 		r.Phases[n-1].Ended = time.Time{}
 	}
 }
@@ -106,12 +106,12 @@ func addPhases(r *report.Report, o outcome) {
 // before all others. The inputs are as they were given.
 func (w *reporter) addParts(r *report.Report, parts result.Parts) {
 	r.PartsText, r.Timestamp = parts.Text(), 0 // each has its own
-	for _, name := range w.session.spec.Inputs[:min(len(w.session.spec.Inputs), mostInputs)] {
+	for _, name := range w.session.about.spec.Inputs[:min(len(w.session.about.spec.Inputs), mostInputs)] {
 		r.Inputs = append(r.Inputs, report.Input{Path: name})
 	}
 	under := "" // what all paths begin with
-	if len(w.session.spec.Inputs) == 1 {
-		under = strings.TrimSuffix(w.session.spec.Inputs[0], "/") + "/"
+	if len(w.session.about.spec.Inputs) == 1 {
+		under = strings.TrimSuffix(w.session.about.spec.Inputs[0], "/") + "/"
 	}
 	for _, p := range parts {
 		r.InputFiles += p.Files
@@ -135,22 +135,22 @@ func (w *reporter) addParts(r *report.Report, parts result.Parts) {
 }
 
 // addCounts says what was read and written, of a run that failed as far as it came.
-func (w *reporter) addCounts(r *report.Report, o outcome) {
+func (w *reporter) addCounts(r *report.Report, o ending.Outcome) {
 	var m *manifest.Manifest
-	if o.result != nil {
-		m = o.result.Manifest
-		r.Verify = o.result.Verify.Text()
-		if o.result.Replace != nil {
-			r.Replaced = o.result.Replace.String()
+	if o.Result != nil {
+		m = o.Result.Manifest
+		r.Verify = o.Result.Verify.Text()
+		if o.Result.Replace != nil {
+			r.Replaced = o.Result.Replace.String()
 		}
-		if f := o.result.Fresh; f != nil {
+		if f := o.Result.Fresh; f != nil {
 			r.Replaced = f.String()
 		}
-		r.Tasks = reportTasks(o.result.YARN)
-		if o.result.Regions > 0 {
-			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}
+		r.Tasks = reportTasks(o.Result.YARN)
+		if o.Result.Regions > 0 {
+			r.Load = &report.Load{Regions: o.Result.Regions, Took: o.Result.LoadTime}
 		}
-		for _, t := range o.result.Tables {
+		for _, t := range o.Result.Tables {
 			x := report.Table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: t.Verify.Text()}
 			if t.Manifest != nil {
 				x.Rows, x.Cells, x.Filtered, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.Filtered, t.Manifest.HFiles, t.Manifest.Bytes
@@ -158,7 +158,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 			r.Tables = append(r.Tables, x)
 		}
 	}
-	for _, f := range o.result.Findings() {
+	for _, f := range o.Result.Findings() {
 		r.Expected = append(r.Expected, report.Expectation{Column: f.Column, Name: f.Expectation, Found: f.Found, Status: f.Status, Warn: f.Severity == expectation.Warn, Bad: f.Bad()})
 	}
 	w.endPart()
@@ -174,7 +174,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 				addFile(regions, f.Region, f.Rows, f.Bytes)
 			}
 		}
-	} else if p := o.progress; sampleOf(p).Read > 0 {
+	} else if p := o.Progress; sampleOf(p).Read > 0 {
 		r.Counts = &report.Counts{Records: sampleOf(p).Read, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
 	}
 	var files []manifest.File
@@ -182,8 +182,8 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 		files = m.Files
 	}
 	r.Regions = regionList(regions, max(w.start.Regions, len(w.start.Splits)+1), w.start.Splits, files)
-	if r.Load != nil && o.progress.Phases != nil {
-		for _, p := range o.progress.Phases {
+	if r.Load != nil && o.Progress.Phases != nil {
+		for _, p := range o.Progress.Phases {
 			if p.Name == "load" {
 				r.Load.Files += int(p.Done.Files)
 			}
@@ -219,7 +219,7 @@ func regionList(regions map[int]report.Region, n int, splits [][]byte, files []m
 }
 
 // addState says what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
-func (w *reporter) addState(r *report.Report, o outcome) {
+func (w *reporter) addState(r *report.Report, o ending.Outcome) {
 	if r.Job == "" {
 		return
 	}
@@ -243,19 +243,11 @@ func (w *reporter) addState(r *report.Report, o outcome) {
 		r.Load.Servers = servers(s.Taken)
 	}
 	for _, a := range s.Attempts {
-		if a.Attempt == r.Attempt && (o.result == nil || !o.result.Already) {
+		if a.Attempt == r.Attempt && (o.Result == nil || !o.Result.Already) {
 			continue
 		}
-		r.Attempts = append(r.Attempts, report.Attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: errorText(textError(settings.Spoken(a.Error)))})
+		r.Attempts = append(r.Attempts, report.Attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: ending.Bounded(settings.Spoken(a.Error))})
 	}
-}
-
-// textError makes a text an error again, empty none.
-func textError(text string) error {
-	if text == "" {
-		return nil
-	}
-	return fmt.Errorf("%s", text)
 }
 
 // servers counts regions and files by server.
@@ -278,9 +270,9 @@ func servers(taken []checkpoint.Taken) []report.Server {
 }
 
 // addRejects reads the first bad records, also of a run that failed and has written them.
-func (w *reporter) addRejects(r *report.Report, o outcome) {
+func (w *reporter) addRejects(r *report.Report, o ending.Outcome) {
 	name := r.RejectFile
-	if failed, ok := errors.AsType[*fail.RejectsError](o.err); ok && name == "" {
+	if failed, ok := errors.AsType[*fail.RejectsError](o.Err); ok && name == "" {
 		name = failed.File
 		if abs, err := filepath.Abs(name); err == nil {
 			name = abs
@@ -312,7 +304,7 @@ func advice(code int, state bool) string {
 	if state {
 		again += ": it resumes the job"
 	}
-	if code > exitSignal {
+	if ending.Stopped(code) {
 		return again + "."
 	}
 	kind, failed := fail.KindOfExit(code)

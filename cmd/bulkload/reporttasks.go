@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 
-	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/ui"
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
 )
@@ -44,16 +40,4 @@ func reportTasks(y *result.YARN) *report.Tasks {
 	}
 	first := min(len(all), firstTasks)
 	return &report.Tasks{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
-}
-
-// writeTasks writes all tasks of a job on YARN into its state directory.
-func writeTasks(dir string, y *result.YARN) error {
-	if y == nil {
-		return nil
-	}
-	b, err := json.MarshalIndent(y, "", " ")
-	if err != nil {
-		return err
-	}
-	return durable.Replace(filepath.Join(dir, checkpoint.TasksName), append(b, '\n'))
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/result"
 )
 
@@ -30,17 +27,5 @@ func TestTasksOfAResult(t *testing.T) {
 	r := reportTasks(y)
 	if r.First[0].Name != "map 7" || !r.First[0].Straggler || r.First[1].Name != "reduce 499" || len(r.First)+len(r.Rest)+r.More != 2000 || !strings.Contains(r.Text, "1 attempt failed") {
 		t.Errorf("%+v and %d tasks, %d more", r.First, len(r.Rest), r.More)
-	}
-	dir := t.TempDir()
-	if err := writeTasks(dir, y); err != nil {
-		t.Fatal(err)
-	}
-	var all result.YARN
-	text, err := os.ReadFile(filepath.Join(dir, checkpoint.TasksName))
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil || len(all.Tasks) != 2000 || all.Tasks[7] != y.Tasks[7] {
-		t.Errorf("%v: %d tasks", err, len(all.Tasks))
 	}
 }

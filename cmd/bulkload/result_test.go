@@ -14,7 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
@@ -61,7 +63,7 @@ func TestSchemaHasKinds(t *testing.T) {
 		}
 	}
 	testcheck.Must(t, json.Unmarshal(b, &schema))
-	want := []string{stoppedWord}
+	want := []string{"stopped"}
 	for _, k := range fail.Kinds() {
 		want = append(want, k.String())
 	}
@@ -169,18 +171,6 @@ func TestAsksJSON(t *testing.T) {
 	}
 }
 
-// TestErrorText keeps a result small, whatever an error says.
-func TestErrorText(t *testing.T) {
-	for _, s := range []string{strings.Repeat("ä", 5000), strings.Repeat("\xffa", 4000), strings.Repeat("x", 3999) + "日本"} {
-		if got := errorText(errors.New(s)); len(got) > mostError+4 || !strings.HasSuffix(got, "…") || strings.ContainsRune(strings.TrimSuffix(got, " …"), '\x00') {
-			t.Errorf("%d bytes: …%q", len(got), got[len(got)-10:])
-		}
-	}
-	if errorText(nil) != "" || errorText(errAlready) != "" {
-		t.Error("no error has a text")
-	}
-}
-
 // TestTellFailure puts a failure into an object that was printed, and after what is none.
 func TestTellFailure(t *testing.T) {
 	for held, want := range map[string]string{
@@ -190,13 +180,13 @@ func TestTellFailure(t *testing.T) {
 		`[1,2]`:                       "[1,2]\n" + `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
 	} {
 		var out bytes.Buffer
-		g := &globals{output: "json"}
+		g := &globals{program: program{output: "json"}}
 		if held != "" {
-			if err := g.hold(&out, json.RawMessage(held)); err != nil {
+			if err := g.print(&out, json.RawMessage(held), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := g.tell(&out, nil, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
+		if err := g.tell(&out, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
 		}
 	}
@@ -211,14 +201,15 @@ func TestResultOfEveryKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.SetContext(t.Context())
-		s := g.begin(cmd, slog.New(slog.DiscardHandler), spec.Spec{Table: "test:t"})
+		s, err := g.begin(cmd, slog.New(slog.DiscardHandler), subject{spec: spec.Spec{Table: "test:t"}}, &watchFlags{resultOnly: true, progress: "off"})
+		testcheck.Must(t, err)
 		e := s.events()
 		e.OnStart(progress.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
 		e.OnPhase("load")
 		e.OnWarn("look at this")
 		failure := &fail.Error{Kind: kind, Err: errors.New("it failed")}
 		_ = s.end(&result.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
-		r := g.result(cmd, failure, exitCode(failure))
+		r := g.object(cmd, failure, ending.CodeOf(t.Context(), failure))
 		line, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +223,7 @@ func TestResultOfEveryKind(t *testing.T) {
 // TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
 func TestStateWriterWarnsOnce(t *testing.T) {
 	var log bytes.Buffer
-	s := &session{log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &session{program: &program{}, log: slog.New(slog.NewTextHandler(&log, nil))}
 	dir := t.TempDir()
 	lock, err := journal.TryLock(dir)
 	if err != nil {
@@ -243,14 +234,32 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})
-	w := &stateWriter{session: s, log: s.log}
+	w := &stateWriter{session: s}
 	for range 3 {
 		w.tell()
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings: %s", n, log.String())
 	}
-	if err := w.end(outcome{}); err != nil {
+	if err := w.end(ending.Outcome{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestWriteTasks: the file has all tasks of a job on YARN.
+func TestWriteTasks(t *testing.T) {
+	y := &result.YARN{Tasks: make([]result.Task, 2000)}
+	y.Tasks[7] = result.Task{Kind: "map", Number: 7, Wall: time.Second}
+	dir := t.TempDir()
+	if err := writeTasks(dir, y); err != nil {
+		t.Fatal(err)
+	}
+	var all result.YARN
+	text, err := os.ReadFile(filepath.Join(dir, checkpoint.TasksName))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil || len(all.Tasks) != 2000 || all.Tasks[7] != y.Tasks[7] {
+		t.Errorf("%v: %d tasks", err, len(all.Tasks))
 	}
 }

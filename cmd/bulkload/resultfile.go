@@ -5,27 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
-
-	"github.com/spf13/pflag"
+	"bulkload/internal/model/result"
 )
 
 // resultFlags say where a job's result goes besides standard output.
 type resultFlags struct{ file string }
-
-func (r *resultFlags) add(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"result-file": &r.file})
-}
 
 // observe removes the file of an earlier run, which a killed one must not be taken for, and keeps the state directory current.
 func (r *resultFlags) observe(s *session) error {
@@ -34,7 +29,7 @@ func (r *resultFlags) observe(s *session) error {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
 		}
 	}
-	s.observers = append(s.observers, &stateWriter{session: s, log: s.log})
+	s.observers = append(s.observers, &stateWriter{session: s})
 	return nil
 }
 
@@ -53,14 +48,10 @@ func removeOld(name string) error {
 	return nil
 }
 
-// liveEvery is how often a job says in its state directory how far it is.
-const liveEvery = 2 * time.Second
-
 // stateWriter keeps a job's state directory current, for status: how far the job is while it runs, and what it came to. A
 // job without a state directory has nothing to report. Of a run of several jobs it is the one under way.
 type stateWriter struct {
 	session *session
-	log     *slog.Logger
 
 	mu     sync.Mutex
 	stop   chan struct{}      // nil before the job has begun, or waits to begin
@@ -74,7 +65,7 @@ func (w *stateWriter) events() progress.Events {
 	return progress.Events{OnOpen: func(s progress.Start) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		s.Table = w.session.spec.Table
+		s.Table = w.session.about.spec.Table
 		w.opened = &progress.Progress{Schema: 1, Began: time.Now().UTC(), Start: s}
 	}, OnStart: func(s progress.Start) {
 		w.mu.Lock()
@@ -101,13 +92,14 @@ func (w *stateWriter) events() progress.Events {
 // begin begins to write.
 func (w *stateWriter) begin() {
 	if w.stop == nil {
-		w.stop = make(chan struct{})
-		w.done.Go(func() { w.loop(w.stop) })
+		stop := make(chan struct{}) // the field may be nil again when the loop begins
+		w.stop = stop
+		w.done.Go(func() { w.loop(stop) })
 	}
 }
 
 func (w *stateWriter) loop(stop <-chan struct{}) {
-	tick := time.NewTicker(liveEvery)
+	tick := time.NewTicker(checkpoint.LiveEvery)
 	defer tick.Stop()
 	for {
 		w.tell()
@@ -133,22 +125,22 @@ func (w *stateWriter) tell() {
 	if opened == nil && p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
-	live := checkpoint.NewLive(p, version)
-	live.Command, live.Log, live.Paused = commandName(w.session.cmd), jobAttrsOf(w.log).tail.last(), paused
+	live := checkpoint.NewLive(p, w.session.version)
+	live.Command, live.Log, live.Paused = ending.CommandName(w.session.cmd), jobAttrsOf(w.session.log).tail.last(), paused
 	w.failed(live.Write(p.Start.Job))
 }
 
 func (w *stateWriter) failed(err error) {
 	if err != nil {
 		w.warn.Do(func() {
-			w.log.Warn("bulkload status will not show this run: no file can be written to its state directory", "error", err)
+			w.session.log.Warn("bulkload status will not show this run: no file can be written to its state directory", "error", err)
 		})
 	}
 }
 
 // end writes what the job came to, but for one that is another process's, and one that was done before: there the state
 // reports the run that did it.
-func (w *stateWriter) end(o outcome) error {
+func (w *stateWriter) end(o ending.Outcome) error {
 	w.mu.Lock()
 	stop := w.stop
 	w.stop = nil
@@ -158,18 +150,28 @@ func (w *stateWriter) end(o outcome) error {
 		w.done.Wait()
 		w.tell()
 	}
-	r := o.result
+	r := o.Result
 	if r == nil || r.Job == "" || r.Already || !checkpoint.IsOurs(r.Job) {
 		return nil
 	}
 	if err := writeTasks(r.Job, r.YARN); err != nil {
 		return err
 	}
-	result := w.session.result()
-	result.end(w.session.cmd, o.err, o.code)
-	b, err := json.Marshal(result)
+	b, err := json.Marshal(o.Object)
 	if err != nil {
 		return err
 	}
 	return durable.Replace(filepath.Join(r.Job, checkpoint.EndingName), append(b, '\n'))
+}
+
+// writeTasks writes all tasks of a job on YARN into its state directory.
+func writeTasks(dir string, y *result.YARN) error {
+	if y == nil {
+		return nil
+	}
+	b, err := json.MarshalIndent(y, "", " ")
+	if err != nil {
+		return err
+	}
+	return durable.Replace(filepath.Join(dir, checkpoint.TasksName), append(b, '\n'))
 }

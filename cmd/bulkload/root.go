@@ -3,13 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/setting"
 
@@ -19,56 +16,29 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	console  *ui.Console // never nil
-	logs     logFlags
-	log      *slog.Logger // see logger
-	args     []string     // of the program
-	output   string
-	showData bool
+	program
 	cores    int // that the Go runtime began with; 0: it is left as it is
 	profile  profileFlags
-	ending   // what the command's result is made of
 	settings settings.Flags
 }
 
-// logger writes to standard error; standard output is for results.
-func (g *globals) logger() *slog.Logger {
-	if g.log == nil {
-		g.log = g.logs.newLogger(g.console, inJournal(g.console.File, os.Getenv("JOURNAL_STREAM")))
-		if g.logs.format == "json" {
-			g.console.SpeakBy(g.log)
-		}
-	}
-	return g.log
-}
-
-func (g *globals) json() bool { return g.output == "json" }
-
 func newRootCmd(g *globals) *cobra.Command {
+	g.version = version
 	root := &cobra.Command{
 		Use:   "bulkload",
 		Short: "Fill HBase tables from exports, without Spark or MapReduce",
 		Long: `bulkload reads exports (CSV, 0x01/0x10 dumps, Parquet), makes row keys, sorts the
 rows by the table's regions in fixed memory, writes one HFile for each region as
 HBase itself would, uploads them to HDFS, loads them and verifies what is visible.`,
-		Version:       thisBuild().String(),
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settings.Command(cmd, func() *slog.Logger {
-				g.logs.calmBy(cmd, g.console)
-				return g.logger()
-			}); err != nil {
-				return fail.Usage(err)
-			}
-			return g.logs.check()
-		},
+		Version:           thisBuild().String(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.prepare(cmd) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
-	settings.Bind(f, settings.To{"output": &g.output, "show-data": &g.showData})
-	g.logs.add(f)
+	g.program.add(f)
 	g.profile.add(f)
 	g.settings.Add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newMergeCmd(g), newPlanCmd(g), newInspectCmd(g), newCheckCmd(g), newLoadCmd(g), newUndoCmd(g), newDiffCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newRekeyCmd(g), newScanCmd(g), newExportCmd(g), newCompareCmd(g), newServeCmd(g), newConsoleCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newDemoCmd(g), newCompletionCmd(), newTaskCmd(g))

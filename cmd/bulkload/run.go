@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -123,11 +124,9 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	o.subject = subject{command: "run", spec: spec.Spec(), into: o.into, env: env}
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	o.subject.spec = spec.Spec()
 	for i, dir := range o.also {
 		if o.also[i], err = filepath.Abs(dir); err != nil {
 			return fail.Usage(err)
@@ -138,8 +137,8 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.state.Version = version
-	s := g.begin(cmd, env.Log, spec.Spec())
-	if err := o.observe(cmd, s); err != nil {
+	s, err := g.begin(cmd, env.Log, subject{command: "run", spec: spec.Spec(), into: o.into, env: env}, &o.watchFlags)
+	if err != nil {
 		return err
 	}
 	work := o.workOptions(s.events())
@@ -151,16 +150,16 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
 		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, KeepSnapshots: o.keepSnapshots, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Also: o.also, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
-		return errors.Join(err, partsSoFar(cmd, g, r))
+		return errors.Join(err, s.summarize(cmd.OutOrStdout()))
 	}
-	if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
+	if err := s.summarize(cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	if !g.json() && !g.logs.quiet {
+	if g.forPeople() {
 		printSwitch(cmd.OutOrStdout(), r, o.jobFile)
 	}
 	if r.Already && o.skipCode {
-		return errAlready
+		return ending.ErrAlready
 	}
 	return nil
 }

@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
-	"bulkload/internal/cli/ui"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -22,43 +22,31 @@ type observer interface {
 	events() progress.Events
 	// end is called once, when the job has ended. What goes wrong with reporting a job does not change how it
 	// ended: the error is logged as a warning.
-	end(o outcome) error
-}
-
-// outcome is how a command ended.
-type outcome struct {
-	result   *result.Result // nil if nothing is known
-	err      error
-	code     int // the exit code
-	began    time.Time
-	ended    time.Time
-	progress progress.Progress
+	end(o ending.Outcome) error
 }
 
 // session is one command's work on a job, with its observers.
 type session struct {
+	*program
 	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
-	args      []string  // of the program
-	spec      spec.Spec // as far as the command has one
+	about     subject
 	log       *slog.Logger
-	console   *ui.Console
-	quiet     bool
 	tracker   progress.Tracker
 	phases    phaseLog
 	observers []observer
 	began     time.Time
-	outcome   *outcome // nil until the end
-	showing   func(error) error
-	report    string // where the report is, once it is written
+	outcome   *ending.Outcome // nil until the end
 }
 
-// begin starts a session, which the command's result will report.
-func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec spec.Spec) *session {
-	jobAttrsOf(log).events().OnStart(progress.Start{Table: spec.Table})
-	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, args: g.args, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
-	g.session.phases = phaseLog{log: log, tracker: &g.session.tracker}
-	return g.session
+// begin starts a session, which the command's result will report, with the observers that its flags ask for. An error is about a flag, and
+// nothing has been done.
+func (p *program) begin(cmd *cobra.Command, log *slog.Logger, about subject, w *watchFlags) (*session, error) {
+	jobAttrsOf(log).events().OnStart(progress.Start{Table: about.spec.Table})
+	s := &session{program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
+	s.phases = phaseLog{log: log, tracker: &s.tracker}
+	p.session = s
+	return s, w.observe(s)
 }
 
 // events go to the log, the tracker and all observers.
@@ -81,19 +69,17 @@ func (s *session) end(r *result.Result, err error) error {
 		}
 		known.NotMet, r = e.Counts, &known
 	}
-	err = settings.SpokenError(err)
-	if s.showing != nil {
-		err = s.showing(err)
-	}
+	err = s.showing(settings.SpokenError(err))
 	if r != nil {
 		for i := range r.Parts {
 			r.Parts[i].Error = settings.Spoken(r.Parts[i].Error)
 		}
 	}
-	o := outcome{result: r, err: err, began: s.began, ended: time.Now(), progress: s.tracker.Progress()}
+	o := ending.Outcome{Result: r, Err: err, Began: s.began, Ended: time.Now(), Progress: s.tracker.Progress()}
 	if err != nil {
-		o.code = endCode(s.ctx, err)
+		o.Code = ending.CodeOf(s.ctx, err)
 	}
+	o.Describe(s.cmd, s.version, s.about.spec.Table)
 	s.outcome = &o
 	s.phases.tell() // of the last
 	var failed []error
@@ -104,4 +90,12 @@ func (s *session) end(r *result.Result, err error) error {
 		s.log.Warn("failed to publish the job result", "error", told)
 	}
 	return err
+}
+
+// summarize prints what people learn of a job at its end, if results are for people.
+func (s *session) summarize(w io.Writer) error {
+	if !s.forPeople() {
+		return nil
+	}
+	return s.outcome.Print(w)
 }

@@ -41,9 +41,8 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	o.subject = subject{command: "build", spec: p.Job, out: o.out, env: env}
-	s := g.begin(cmd, env.Log, p.Job)
-	if err := o.observe(cmd, s); err != nil {
+	s, err := g.begin(cmd, env.Log, subject{command: "build", spec: p.Job, out: o.out, env: env}, &o.watchFlags)
+	if err != nil {
 		return err
 	}
 	work := o.workOptions(s.events())
@@ -61,7 +60,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if err := s.end(r, err); err != nil {
 		return err
 	}
-	if g.json() || g.logs.quiet {
+	if !g.forPeople() {
 		return nil
 	}
 	filtered := ""

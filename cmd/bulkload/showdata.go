@@ -36,8 +36,8 @@ func (e *shownError) Error() string {
 }
 
 // showing puts the data into an error's message, if --show-data asks for it.
-func (g *globals) showing(err error) error {
-	if _, done := errors.AsType[*shownError](err); done || !g.showData || err == nil {
+func (p *program) showing(err error) error {
+	if _, done := errors.AsType[*shownError](err); done || !p.showData || err == nil {
 		return err
 	}
 	var data []string

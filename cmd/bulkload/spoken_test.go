@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/pipeline/preflight"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
@@ -38,14 +39,14 @@ func TestSettingsOfLibraries(t *testing.T) {
 // outcomes keeps the end of a session.
 type outcomes struct {
 	warned []string
-	last   outcome
+	last   ending.Outcome
 }
 
 func (o *outcomes) events() progress.Events {
 	return progress.Events{OnWarn: func(msg string, kv ...any) { o.warned = append(o.warned, noteText(msg, kv)) }}
 }
 
-func (o *outcomes) end(end outcome) error { o.last = end; return nil }
+func (o *outcomes) end(end ending.Outcome) error { o.last = end; return nil }
 
 // TestOperatorsReadFlags: wherever a job's errors and hints are shown, logged or kept by a command, they name flags.
 func TestOperatorsReadFlags(t *testing.T) {
@@ -58,7 +59,8 @@ func TestOperatorsReadFlags(t *testing.T) {
 	cmd.SetContext(t.Context())
 	for _, format := range []string{"text", "json"} {
 		logged.Reset()
-		s := g.begin(cmd, (&logFlags{level: "info", format: format}).newLogger(&logged, false), spec.Spec{})
+		s, err := g.begin(cmd, (&logFlags{level: "info", format: format}).newLogger(&logged, false), subject{}, &watchFlags{resultOnly: true, progress: "off"})
+		testcheck.Must(t, err)
 		o := &outcomes{}
 		s.observers = append(s.observers, o)
 		failure := fail.Errorf(fail.Config, "no room (give more %s)", setting.Memory)
@@ -72,15 +74,15 @@ func TestOperatorsReadFlags(t *testing.T) {
 				t.Errorf("%q is not in the %s log: %s", want, format, logged.String())
 			}
 		}
-		err := s.end(&result.Result{Parts: []result.Part{{Error: failure.Error()}}}, errors.Join(failure))
-		for what, got := range map[string]string{"error": err.Error(), "of observers": o.last.err.Error(), "of the result": g.result(cmd, err, fail.Config.ExitCode()).Error,
-			"of a part": o.last.result.Parts[0].Error, "of an event": endEvent(lineage.Event{}, "run", progress.Amount{}, o.last).Run.Facets.Error.Message} {
+		err = s.end(&result.Result{Parts: []result.Part{{Error: failure.Error()}}}, errors.Join(failure))
+		for what, got := range map[string]string{"error": err.Error(), "of observers": o.last.Err.Error(), "of the result": g.object(cmd, err, fail.Config.ExitCode()).Error,
+			"of a part": o.last.Result.Parts[0].Error, "of an event": endEvent(lineage.Event{}, "run", progress.Amount{}, o.last).Run.Facets.Error.Message} {
 			if got != "no room (give more --memory)" {
 				t.Errorf("the error %s is %q", what, got)
 			}
 		}
-		if exitCode(err) != fail.Config.ExitCode() {
-			t.Errorf("exit code %d", exitCode(err))
+		if ending.CodeOf(t.Context(), err) != fail.Config.ExitCode() {
+			t.Errorf("exit code %d", ending.CodeOf(t.Context(), err))
 		}
 		spoken, err := json.Marshal(spokenChecks([]preflight.Check{check}))
 		if err != nil || string(spoken) != `[{"name":"spill","severity":"warning","message":"--spill-limit allows less","hint":"give --spill-dir"}]` {

@@ -86,7 +86,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
 			return err
 		}
-		if err := retry.Sleep(cmd.Context(), liveEvery); err != nil {
+		if err := retry.Sleep(cmd.Context(), checkpoint.LiveEvery); err != nil {
 			return err
 		}
 		if err := checkpoint.Refresh(cmd.Context(), env, dir); err != nil {

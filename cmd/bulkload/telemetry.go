@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -25,8 +24,6 @@ type telemetryFlags struct {
 	stalledAfter time.Duration
 	lineage      string
 	lineageJob   string
-
-	subject subject // which the command gives before it observes
 }
 
 func (t *telemetryFlags) add(f *pflag.FlagSet) {
@@ -36,9 +33,9 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 	})
 }
 
-// observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun.
-func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
-	labels, err := metrics.ParseLabels(t.subject.table(), t.metricLabels)
+// observe adds the observers that the flags ask for.
+func (t *telemetryFlags) observe(s *session) error {
+	labels, err := metrics.ParseLabels(s.about.table(), t.metricLabels)
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label"))
 	}
@@ -47,7 +44,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file"))
 		}
-		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, t.subject, all.input})
+		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, s, all.input})
 	}
 	if t.metricsPush != "" {
 		target, err := deliver.ParseTarget(t.metricsPush)
@@ -57,7 +54,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		if err != nil {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-push: %w", err), "metrics-push"))
 		}
-		all.parts = append(all.parts, metricsPush{target, labels, t.subject, all.input})
+		all.parts = append(all.parts, metricsPush{target, labels, s, all.input})
 	}
 	sink, err := lineage.Open(t.lineage, os.Getenv)
 	if err != nil && t.lineage != "" {
@@ -73,8 +70,8 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		all.parts = append(all.parts, l)
 	}
 	if sink != nil {
-		begin, end := nominal(cmd)
-		all.parts = append(all.parts, newLineageObserver(sink, t.subject.command, all.input, describeRun(s.log, t.subject, t.lineageJob, begin, end, os.Getenv)))
+		begin, end := nominal(s.cmd)
+		all.parts = append(all.parts, newLineageObserver(sink, s.about.command, all.input, describeRun(s.log, s.about, t.lineageJob, begin, end, os.Getenv)))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)

@@ -21,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
@@ -28,6 +29,7 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
 
 	"github.com/google/uuid"
@@ -128,7 +130,7 @@ func TestLineageOfBuild(t *testing.T) {
 		t.Fatal("the second build went into the first one's directory")
 	}
 	stopped, cancel := context.WithCancelCause(t.Context())
-	cancel(signalled{syscall.SIGTERM})
+	cancel(ending.Signal(syscall.SIGTERM))
 	metrics := filepath.Join(t.TempDir(), "x.prom")
 	if _, err := execute(stopped, &globals{}, append(quiet(t), "--openlineage", file, "--input", exports, "--metrics-file", metrics)); err == nil {
 		t.Fatal("a build that was stopped ended well")
@@ -214,15 +216,15 @@ func TestLineageOfRun(t *testing.T) {
 		t.Errorf("the name %s became %s", name, again.Job.Name)
 	}
 	for _, tc := range []struct {
-		o    outcome
+		o    ending.Outcome
 		want string
 	}{
-		{outcome{err: errors.New("x"), code: fail.HDFS.ExitCode()}, "START FAIL"},
-		{outcome{err: errors.New("x"), code: fail.Busy.ExitCode()}, ""},
-		{outcome{result: &result.Result{Already: true}}, ""},
-		{outcome{err: errors.New("rows are gone"), code: fail.Verify.ExitCode(), result: &result.Result{Already: true}}, "START FAIL"},
-		{outcome{err: context.Canceled, code: exitSignal + 15}, "START ABORT"},
-		{outcome{result: &result.Result{}}, "START COMPLETE"},
+		{ending.Outcome{Err: errors.New("x"), Code: fail.HDFS.ExitCode()}, "START FAIL"},
+		{ending.Outcome{Err: errors.New("x"), Code: fail.Busy.ExitCode()}, ""},
+		{ending.Outcome{Result: &result.Result{Already: true}}, ""},
+		{ending.Outcome{Err: errors.New("rows are gone"), Code: fail.Verify.ExitCode(), Result: &result.Result{Already: true}}, "START FAIL"},
+		{ending.Outcome{Err: context.Canceled, Code: 143}, "START ABORT"},
+		{ending.Outcome{Result: &result.Result{}}, "START COMPLETE"},
 	} {
 		file := filepath.Join(t.TempDir(), "events.jsonl")
 		l := newLineageObserver(lineage.File(file), "run", &inputs{}, e)
@@ -260,7 +262,7 @@ func TestTelemetryUsage(t *testing.T) {
 	} {
 		args := quiet(t, "--input", exports, "--"+tc.flag, tc.value)
 		_, err := execute(t.Context(), &globals{}, args)
-		if err == nil || exitCode(err) != fail.Config.ExitCode() || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "--"+tc.flag) || strings.Contains(err.Error(), "s3cret") {
+		if err == nil || ending.CodeOf(t.Context(), err) != fail.Config.ExitCode() || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "--"+tc.flag) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("--%s %s: error %v", tc.flag, tc.value, err)
 		}
 		if _, err := os.Stat(args[5]); !errors.Is(err, fs.ErrNotExist) {
@@ -273,14 +275,11 @@ func TestTelemetryUsage(t *testing.T) {
 func TestListens(t *testing.T) {
 	cmd := newRootCmd(&globals{})
 	cmd.SetContext(t.Context())
-	s := (&globals{}).begin(cmd, slog.New(slog.DiscardHandler), spec.Spec{})
-	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute,
-		subject: subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &cluster.Env{Conf: &hdfsio.Conf{}}}}
 	t.Setenv("OPENLINEAGE_URL", "")
-	if err := flags.observe(newRootCmd(&globals{}), s); err != nil {
-		t.Fatal(err)
-	}
-	l := s.observers[0].(together).parts[0].(*listener)
+	s, err := (&program{}).begin(cmd, slog.New(slog.DiscardHandler), subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &cluster.Env{Conf: &hdfsio.Conf{}}},
+		&watchFlags{report: reportFlags{file: "off"}, progress: "off", telemetryFlags: telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}})
+	testcheck.Must(t, err)
+	l := s.observers[1].(together).parts[0].(*listener)
 	l.moved.Store(0)
 	e := s.events()
 	status := func() int {
@@ -328,7 +327,7 @@ func TestStopTells(t *testing.T) {
 					time.AfterFunc(tc.stop, cancel)
 				}
 				begun := time.Now()
-				if err := (together{ctx, []teller{patient{}}, &inputs{}}).end(outcome{}); err == nil {
+				if err := (together{ctx, []teller{patient{}}, &inputs{}}).end(ending.Outcome{}); err == nil {
 					t.Error("no request was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {
@@ -344,7 +343,7 @@ type patient struct{}
 
 func (patient) events() progress.Events { return progress.Events{} }
 
-func (patient) tell(ctx context.Context, _ outcome) error {
+func (patient) tell(ctx context.Context, _ ending.Outcome) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/model/progress"
 )
 
@@ -20,7 +21,7 @@ const (
 // teller is an observer whose end may take time, which a context bounds.
 type teller interface {
 	events() progress.Events
-	tell(ctx context.Context, o outcome) error
+	tell(ctx context.Context, o ending.Outcome) error
 }
 
 // together is observers that report at the same time, so that one that waits for an answer does not keep the others.
@@ -38,7 +39,7 @@ func (t together) events() progress.Events {
 	return progress.Tee(all...)
 }
 
-func (t together) end(o outcome) error {
+func (t together) end(o ending.Outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), tellingTime)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedTellingTime, cancel) })()

@@ -1,46 +1,78 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/progress"
+
 	"github.com/spf13/pflag"
 )
 
-// watchFlags say where a job reports to, besides the log. They are those of run, build, merge and load.
+// watchFlags say where a job reports to, besides the log.
 type watchFlags struct {
-	result resultFlags
+	resultFlags
 	report reportFlags
 	telemetryFlags
-	progress progressFlags
+	progress string // how it is shown
+
+	resultOnly bool
 }
 
+// add registers the flags of a command that reads records.
 func (w *watchFlags) add(f *pflag.FlagSet) {
 	w.addLoad(f)
-	w.report.addRecords(f)
+	settings.Bind(f, settings.To{"report-records": &w.report.records})
 }
 
-// addLoad registers those of a command that reads no records.
+// addLoad registers those of a command that reads none.
 func (w *watchFlags) addLoad(f *pflag.FlagSet) {
-	w.result.add(f)
-	w.report.add(f)
+	w.addResult(f)
+	w.resultOnly = false
+	settings.Bind(f, settings.To{"report": &w.report.file})
 	w.telemetryFlags.add(f)
-	w.progress.add(f)
 }
 
-// observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done. A live view
+// addResult registers those of a command that has a result and a view, and reports nowhere else.
+func (w *watchFlags) addResult(f *pflag.FlagSet) {
+	w.resultOnly = true
+	settings.Bind(f, settings.To{"result-file": &w.file, "progress": &w.progress})
+}
+
+// observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun. A live view
 // comes last: it ends when the others have said all.
-func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
-	if err := w.report.observe(cmd, s); err != nil {
+func (w *watchFlags) observe(s *session) error {
+	if !w.resultOnly {
+		if err := w.report.observe(s); err != nil {
+			return err
+		}
+	}
+	if err := w.resultFlags.observe(s); err != nil { // after the report, whose place it says
 		return err
 	}
-	if err := w.result.observe(s); err != nil { // after the report, whose place it says
-		return err
+	if !w.resultOnly {
+		if err := w.telemetryFlags.observe(s); err != nil {
+			return err
+		}
 	}
-	if err := w.telemetryFlags.observe(cmd, s); err != nil {
-		return err
+	switch {
+	case w.progress == "off" || s.logs.quiet:
+	case w.progress != "lines" && ui.CanDraw(s.console.File): // which can move its cursor
+		v := ui.NewLive(&s.tracker, s.console)
+		s.observers = append(s.observers, shown(func(o ending.Outcome) { v.End(o.Err != nil) }))
+	default:
+		lines := ui.NewLines(&s.tracker, s.log)
+		s.observers = append(s.observers, shown(func(ending.Outcome) { lines.End() }))
 	}
-	p, err := w.progress.observer(s)
-	if p != nil {
-		s.observers = append(s.observers, p)
-	}
-	return err
+	return nil
+}
+
+// shown ends a view of the session's progress, which looks at the tracker itself.
+type shown func(ending.Outcome)
+
+func (shown) events() progress.Events { return progress.Events{} }
+
+func (v shown) end(o ending.Outcome) error {
+	v(o)
+	return nil
 }

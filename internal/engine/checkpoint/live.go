@@ -38,6 +38,9 @@ type Live struct {
 	Log         []string          `json:"log,omitempty"` // the last lines of its log
 }
 
+// LiveEvery is how often a job says in its state directory how far it is.
+const LiveEvery = 2 * time.Second
+
 // NewLive is what a progress says of the process that makes it.
 func NewLive(p progress.Progress, version string) Live {
 	host, _ := os.Hostname()

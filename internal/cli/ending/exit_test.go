@@ -1,4 +1,4 @@
-package main
+package ending
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func TestExitCode(t *testing.T) {
 		fail.HDFS: 6, fail.Load: 7, fail.Verify: 8, fail.State: 9, fail.Busy: 75}
 	for _, kind := range fail.Kinds() {
 		err := fmt.Errorf("step: %w", &fail.Error{Kind: kind, Err: errors.New("it broke")})
-		if got := exitCode(err); got != want[kind] {
+		if got := CodeOf(t.Context(), err); got != want[kind] {
 			t.Errorf("kind %d ends with %d, want %d", kind, got, want[kind])
 		}
 	}
@@ -30,11 +30,11 @@ func TestExitCode(t *testing.T) {
 	}{
 		{fail.Usage(errors.New("no flag")), 2},
 		{fail.Usage(fail.Errorf(fail.Input, "no file")), 2},
-		{fmt.Errorf("run: %w", errAlready), 99},
+		{fmt.Errorf("run: %w", ErrAlready), 99},
 		{context.Canceled, 1},
 		{errors.New("no kind"), 1},
 	} {
-		if got := exitCode(c.err); got != c.want {
+		if got := CodeOf(t.Context(), c.err); got != c.want {
 			t.Errorf("%v ends with %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -56,11 +56,11 @@ func TestRetry(t *testing.T) {
 		"charts/bulkload/templates/_pod.tpl": "values: [" + strings.Join(never, ", ") + "]\n",
 		"examples/systemd/bulkload@.service": "RestartPreventExitStatus=" + strings.Join(never, " ") + "\n",
 	} {
-		if b, err := os.ReadFile("../../" + file); err != nil || !strings.Contains(string(b), text) {
+		if b, err := os.ReadFile("../../../" + file); err != nil || !strings.Contains(string(b), text) {
 			t.Errorf("%s lacks %q: %v", file, text, err)
 		}
 	}
-	b, err := os.ReadFile("../../docs/orchestration.md")
+	b, err := os.ReadFile("../../../docs/orchestration.md")
 	testcheck.Must(t, err)
 	for _, k := range fail.Kinds() {
 		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %d \| [^|]* \| (yes|later|no) \|`, k.ExitCode())).FindSubmatch(b)
@@ -70,16 +70,16 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestExitTable: codes rise, and each row says what it means and what to do.
-func TestExitTable(t *testing.T) {
+// TestExits: codes rise, and each row says what it means and what to do.
+func TestExits(t *testing.T) {
 	last := -1
-	for _, s := range exitTable {
-		if s.code <= last {
-			t.Errorf("%d stands behind %d", s.code, last)
+	for _, s := range Exits() {
+		if s.Code <= last {
+			t.Errorf("%d stands behind %d", s.Code, last)
 		}
-		last = s.code
-		if s.meaning == "" || s.next == "" {
-			t.Errorf("%d has no meaning, or says not what to do", s.code)
+		last = s.Code
+		if s.Meaning == "" || s.Next == "" {
+			t.Errorf("%d has no meaning, or says not what to do", s.Code)
 		}
 	}
 }

@@ -1,6 +1,7 @@
-package main
+package ending
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,27 +14,31 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// summarize prints the line by which people learn what a job came to. With --output json the result is reported at the end.
-func (g *globals) summarize(w io.Writer, r *result.Result) error {
-	if g.json() || g.logs.quiet {
+// Print says what the job came to: of one that failed what became of its parts and clusters, else in one line what was done.
+func (o *Outcome) Print(w io.Writer) error {
+	if o.Result == nil {
 		return nil
 	}
-	if len(r.Parts) > 0 {
-		printParts(w, r.Parts)
+	if len(o.Result.Parts) > 0 {
+		printParts(w, o.Result.Parts)
 	}
-	printClusters(w, r.Clusters)
-	_, err := fmt.Fprintln(w, summary(r, g.session))
+	printClusters(w, o.Result.Clusters)
+	if o.Err != nil {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, o.summary())
 	return err
 }
 
-func summary(r *result.Result, s *session) string {
+func (o *Outcome) summary() string {
+	r := o.Result
 	var b strings.Builder
 	took := r.Elapsed
 	if r.Already {
 		b.WriteString("the job was done before: nothing to do (--restart loads it again); it was: ")
 	} else {
 		b.WriteString("done: ")
-		took = s.outcome.ended.Sub(s.outcome.began)
+		took = o.Ended.Sub(o.Began)
 	}
 	if r.Table != "" {
 		fmt.Fprintf(&b, "table %s, ", r.Table)
@@ -45,7 +50,7 @@ func summary(r *result.Result, s *session) string {
 		}
 		fmt.Fprintf(&b, "%s (%s) in %s of %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
 	} else {
-		fmt.Fprintf(&b, "%s of %s", setting.Count(s.outcome.progress.Start.Files, "file"), ui.Bytes(s.outcome.progress.Start.Bytes))
+		fmt.Fprintf(&b, "%s of %s", setting.Count(o.Progress.Start.Files, "file"), ui.Bytes(o.Progress.Start.Bytes))
 	}
 	if r.Regions > 0 {
 		fmt.Fprintf(&b, " loaded into %s", setting.Count(r.Regions, "region"))
@@ -95,7 +100,7 @@ func summary(r *result.Result, s *session) string {
 			b.WriteString(v.Masked.Text())
 		}
 	}
-	b.WriteString(differingText(s.outcome.progress.Start))
+	b.WriteString(differingText(o.Progress.Start))
 	if m != nil && m.Rejected > 0 {
 		fmt.Fprintf(&b, "; %s set aside in %s", setting.Count(m.Rejected, "bad record"), r.Parts.Files(m.RejectFile, func(p result.Part) string { return p.RejectFile }))
 	}
@@ -149,4 +154,38 @@ func differingText(s progress.Start) string {
 		text += fmt.Sprintf("; %d of %s have columns that were passed over", n, setting.Count(s.Files, "file"))
 	}
 	return text
+}
+
+// inFiles is the same within a sentence, empty if there is no file.
+func inFiles(r *result.Result, first string, of func(result.Part) string) string {
+	if first == "" {
+		return ""
+	}
+	return ", in " + r.Parts.Files(first, of)
+}
+
+// printParts says what became of the parts that this run had to do with.
+func printParts(w io.Writer, parts result.Parts) {
+	for _, p := range parts {
+		switch p.Status {
+		case result.PartDone:
+			fmt.Fprintf(w, "%s: %s read, %s (%s) in %s, %s, in %s\n", p.Input, setting.Count(p.Records, "record"), setting.Count(p.Rows, "row"), setting.Count(p.Cells, "cell"), setting.Count(p.HFiles, "HFile"),
+				ui.Bytes(p.Written), p.Elapsed.Round(time.Millisecond))
+		case result.PartFailed, result.PartBusy, result.PartStopped:
+			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
+		}
+	}
+	fmt.Fprintln(w, parts.Text())
+}
+
+// printClusters says what became of the load into each cluster.
+func printClusters(w io.Writer, clusters []result.Cluster) {
+	for _, c := range clusters {
+		name := cmp.Or(c.Conf, "the command's own")
+		if c.Status != result.PartDone {
+			fmt.Fprintf(w, "cluster %s: %s\n", name, c.Status.Text())
+			continue
+		}
+		fmt.Fprintf(w, "cluster %s: done in %s%s\n", name, c.Elapsed.Round(time.Millisecond), replaceText(c.Replace))
+	}
 }

@@ -1,0 +1,3 @@
+// Package ending has how a command ended: its exit code ([CodeOf]), the object that programs read of a job ([Object]), and the
+// summary that people read ([Outcome.Print]). Observers of a job get an [Outcome].
+package ending

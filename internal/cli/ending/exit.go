@@ -1,0 +1,96 @@
+package ending
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"syscall"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/result"
+)
+
+// Exit codes of commands that have not failed. Failures have that of their kind.
+const (
+	done     = 0
+	already  = 99
+	bySignal = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
+)
+
+// Exit is one row of the table of exit codes.
+type Exit struct {
+	Code    int
+	Meaning string
+	Next    string // what its caller does then
+}
+
+// Exits is the one list of exit codes: help exit-codes, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
+func Exits() []Exit {
+	list := []Exit{
+		{done, "done", "nothing"},
+		{already, "nothing to do, the job was done before (with --skip-exit-code)", "nothing"},
+		{bySignal + 2, "stopped by SIGINT", "the same command resumes the job"},
+		{bySignal + 15, "stopped by SIGTERM", "the same command resumes the job"},
+	}
+	for _, k := range fail.Kinds() {
+		meaning, next := k.Meaning()
+		list = append(list, Exit{k.ExitCode(), settings.Spoken(meaning), next})
+	}
+	slices.SortFunc(list, func(a, b Exit) int { return a.Code - b.Code })
+	return list
+}
+
+// ErrAlready ends a run that had nothing to do.
+var ErrAlready = errors.New("the job was done before")
+
+// Signal is why a command was stopped.
+type Signal syscall.Signal
+
+func (s Signal) Error() string { return syscall.Signal(s).String() }
+
+// Is makes a stop by a signal a cancellation.
+func (s Signal) Is(target error) bool { return target == context.Canceled }
+
+// CodeOf is the exit code of a command that ended with an error: that of the signal by which it was stopped, if it was.
+func CodeOf(ctx context.Context, err error) int {
+	if s, ok := errors.AsType[Signal](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		return bySignal + int(s)
+	}
+	if errors.Is(err, ErrAlready) {
+		return already
+	}
+	return fail.KindOf(err).ExitCode()
+}
+
+// Stopped reports whether an exit code says that a signal stopped the command.
+func Stopped(code int) bool { return code > bySignal }
+
+// statusOf says in a word how a command ended.
+func statusOf(code int, r *result.Result) string {
+	switch {
+	case code == already, code == done && r != nil && r.Already:
+		return "already"
+	case code == done:
+		return "done"
+	case code == fail.Busy.ExitCode():
+		return "busy"
+	case Stopped(code):
+		return stopped
+	}
+	return "failed"
+}
+
+// stopped is what results have in place of a kind when a signal stopped the command.
+const stopped = "stopped"
+
+// kindOfCode is the word for what an exit code stands for, empty if that is not a failure.
+func kindOfCode(code int) string {
+	if Stopped(code) {
+		return stopped
+	}
+	if k, ok := fail.KindOfExit(code); ok {
+		return k.String()
+	}
+	return ""
+}
