@@ -18,9 +18,9 @@ type metricsFile struct {
 	input   *inputs
 }
 
-func (m metricsFile) events() progress.Events { return progress.Events{} }
+func (m metricsFile) Events() progress.Events { return progress.Events{} }
 
-func (m metricsFile) tell(_ context.Context, o ending.Outcome) error {
+func (m metricsFile) Tell(_ context.Context, o ending.Outcome) error {
 	return metrics.WriteFile(m.name, m.session.lastRun(m.input.amount(), o), m.labels)
 }
 
@@ -32,9 +32,9 @@ type metricsPush struct {
 	input   *inputs
 }
 
-func (m metricsPush) events() progress.Events { return progress.Events{} }
+func (m metricsPush) Events() progress.Events { return progress.Events{} }
 
-func (m metricsPush) tell(ctx context.Context, o ending.Outcome) error {
+func (m metricsPush) Tell(ctx context.Context, o ending.Outcome) error {
 	return metrics.Push(ctx, m.to, deliver.Tries, m.session.lastRun(m.input.amount(), o), m.labels)
 }
 

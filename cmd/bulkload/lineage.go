@@ -30,7 +30,7 @@ func newLineageObserver(sink lineage.Sink, command string, input *inputs, base l
 	return &lineageObserver{emitter: lineage.NewEmitter(sink), sink: sink, command: command, input: input, base: base}
 }
 
-func (l *lineageObserver) events() progress.Events {
+func (l *lineageObserver) Events() progress.Events {
 	var done atomic.Bool // by an earlier run: what follows only looks
 	return progress.Events{
 		OnStart: func(s progress.Start) {
@@ -54,7 +54,7 @@ func (l *lineageObserver) begin(at time.Time) {
 	})
 }
 
-func (l *lineageObserver) tell(ctx context.Context, o ending.Outcome) error {
+func (l *lineageObserver) Tell(ctx context.Context, o ending.Outcome) error {
 	if already := o.Result != nil && o.Result.Already; !(already && o.Err == nil) && o.Code != fail.Busy.ExitCode() {
 		l.begin(o.Began) // a run that failed before its work began
 		l.emitter.Emit(endEvent(l.base, l.command, l.input.amount(), o))

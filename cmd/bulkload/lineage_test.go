@@ -83,7 +83,7 @@ func TestOpenLineageClient(t *testing.T) {
 		{Err: context.Canceled, Code: 143},
 	} {
 		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(slog.New(slog.DiscardHandler), w, "nightly", time.Now(), time.Now(), os.Getenv))
-		if err := l.tell(t.Context(), o); err != nil {
+		if err := l.Tell(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,8 +41,8 @@ func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) 
 	return w, err
 }
 
-// events note the time of all that is work; notes and warnings are not, since a retry warns without end.
-func (l *listener) events() progress.Events {
+// Events note the time of all that is work; notes and warnings are not, since a retry warns without end.
+func (l *listener) Events() progress.Events {
 	move := func() { l.moved.Store(time.Now().UnixNano()) }
 	return progress.Events{
 		OnStart:   func(progress.Start) { move() },
@@ -59,7 +59,7 @@ func (l *listener) events() progress.Events {
 	}
 }
 
-func (l *listener) tell(ctx context.Context, _ ending.Outcome) error {
+func (l *listener) Tell(ctx context.Context, _ ending.Outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, closingTime)
 	defer cancel()
 	return l.server.Close(ctx)

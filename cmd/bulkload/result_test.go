@@ -241,7 +241,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings: %s", n, log.String())
 	}
-	if err := w.end(ending.Outcome{}); err != nil {
+	if err := w.End(ending.Outcome{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -61,7 +61,7 @@ type stateWriter struct {
 	warn   sync.Once
 }
 
-func (w *stateWriter) events() progress.Events {
+func (w *stateWriter) Events() progress.Events {
 	return progress.Events{OnOpen: func(s progress.Start) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -138,9 +138,9 @@ func (w *stateWriter) failed(err error) {
 	}
 }
 
-// end writes what the job came to, but for one that is another process's, and one that was done before: there the state
+// End writes what the job came to, but for one that is another process's, and one that was done before: there the state
 // reports the run that did it.
-func (w *stateWriter) end(o ending.Outcome) error {
+func (w *stateWriter) End(o ending.Outcome) error {
 	w.mu.Lock()
 	stop := w.stop
 	w.stop = nil

@@ -18,11 +18,11 @@ import (
 
 // observer learns what a command does, besides the caller that waits for its result.
 type observer interface {
-	// events are called while the job works; see [progress.Events].
-	events() progress.Events
-	// end is called once, when the job has ended. What goes wrong with reporting a job does not change how it
+	// Events are called while the job works; see [progress.Events].
+	Events() progress.Events
+	// End is called once, when the job has ended. What goes wrong with reporting a job does not change how it
 	// ended: the error is logged as a warning.
-	end(o ending.Outcome) error
+	End(o ending.Outcome) error
 }
 
 // session is one command's work on a job, with its observers.
@@ -54,7 +54,7 @@ func (s *session) events() progress.Events {
 	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.tell() }} // of a part
 	all := []progress.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
-		all = append(all, o.events())
+		all = append(all, o.Events())
 	}
 	return progress.Tee(append(all, logEvents(s.log))...)
 }
@@ -84,7 +84,7 @@ func (s *session) end(r *result.Result, err error) error {
 	s.phases.tell() // of the last
 	var failed []error
 	for _, w := range s.observers {
-		failed = append(failed, w.end(o))
+		failed = append(failed, w.End(o))
 	}
 	if told := errors.Join(failed...); told != nil {
 		s.log.Warn("failed to publish the job result", "error", told)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -42,11 +43,16 @@ type outcomes struct {
 	last   ending.Outcome
 }
 
-func (o *outcomes) events() progress.Events {
-	return progress.Events{OnWarn: func(msg string, kv ...any) { o.warned = append(o.warned, noteText(msg, kv)) }}
+func (o *outcomes) Events() progress.Events {
+	return progress.Events{OnWarn: func(msg string, kv ...any) {
+		for i := 1; i < len(kv); i += 2 {
+			msg += fmt.Sprintf(" %v=%v", kv[i-1], settings.SpokenValue(kv[i]))
+		}
+		o.warned = append(o.warned, msg)
+	}}
 }
 
-func (o *outcomes) end(end ending.Outcome) error { o.last = end; return nil }
+func (o *outcomes) End(end ending.Outcome) error { o.last = end; return nil }
 
 // TestOperatorsReadFlags: wherever a job's errors and hints are shown, logged or kept by a command, they name flags.
 func TestOperatorsReadFlags(t *testing.T) {

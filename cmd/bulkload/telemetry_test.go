@@ -228,7 +228,7 @@ func TestLineageOfRun(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "events.jsonl")
 		l := newLineageObserver(lineage.File(file), "run", &inputs{}, e)
-		if err := l.tell(t.Context(), tc.o); err != nil {
+		if err := l.Tell(t.Context(), tc.o); err != nil {
 			t.Fatal(err)
 		}
 		var types []string
@@ -277,7 +277,7 @@ func TestListens(t *testing.T) {
 	cmd.SetContext(t.Context())
 	t.Setenv("OPENLINEAGE_URL", "")
 	s, err := (&program{}).begin(cmd, slog.New(slog.DiscardHandler), subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &cluster.Env{Conf: &hdfsio.Conf{}}},
-		&watchFlags{report: reportFlags{file: "off"}, progress: "off", telemetryFlags: telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}})
+		&watchFlags{report: "off", progress: "off", telemetryFlags: telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}})
 	testcheck.Must(t, err)
 	l := s.observers[1].(together).parts[0].(*listener)
 	l.moved.Store(0)
@@ -327,7 +327,7 @@ func TestStopTells(t *testing.T) {
 					time.AfterFunc(tc.stop, cancel)
 				}
 				begun := time.Now()
-				if err := (together{ctx, []teller{patient{}}, &inputs{}}).end(ending.Outcome{}); err == nil {
+				if err := (together{ctx, []teller{patient{}}, &inputs{}}).End(ending.Outcome{}); err == nil {
 					t.Error("no request was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {
@@ -341,9 +341,9 @@ func TestStopTells(t *testing.T) {
 // patient waits for an answer that does not come.
 type patient struct{}
 
-func (patient) events() progress.Events { return progress.Events{} }
+func (patient) Events() progress.Events { return progress.Events{} }
 
-func (patient) tell(ctx context.Context, _ ending.Outcome) error {
+func (patient) Tell(ctx context.Context, _ ending.Outcome) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -20,8 +20,8 @@ const (
 
 // teller is an observer whose end may take time, which a context bounds.
 type teller interface {
-	events() progress.Events
-	tell(ctx context.Context, o ending.Outcome) error
+	Events() progress.Events
+	Tell(ctx context.Context, o ending.Outcome) error
 }
 
 // together is observers that report at the same time, so that one that waits for an answer does not keep the others.
@@ -31,22 +31,22 @@ type together struct {
 	input *inputs
 }
 
-func (t together) events() progress.Events {
+func (t together) Events() progress.Events {
 	all := []progress.Events{t.input.events()}
 	for _, p := range t.parts {
-		all = append(all, p.events())
+		all = append(all, p.Events())
 	}
 	return progress.Tee(all...)
 }
 
-func (t together) end(o ending.Outcome) error {
+func (t together) End(o ending.Outcome) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), tellingTime)
 	defer cancel()
 	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedTellingTime, cancel) })()
 	errs := make([]error, len(t.parts))
 	var wait sync.WaitGroup
 	for i, p := range t.parts {
-		wait.Go(func() { errs[i] = p.tell(ctx, o) })
+		wait.Go(func() { errs[i] = p.Tell(ctx, o) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)

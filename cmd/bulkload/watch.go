@@ -2,6 +2,7 @@ package main
 
 import (
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/progress"
@@ -12,7 +13,8 @@ import (
 // watchFlags say where a job reports to, besides the log.
 type watchFlags struct {
 	resultFlags
-	report reportFlags
+	report  string // off: none
+	records bool   // the report shows bad records
 	telemetryFlags
 	progress string // how it is shown
 
@@ -22,14 +24,14 @@ type watchFlags struct {
 // add registers the flags of a command that reads records.
 func (w *watchFlags) add(f *pflag.FlagSet) {
 	w.addLoad(f)
-	settings.Bind(f, settings.To{"report-records": &w.report.records})
+	settings.Bind(f, settings.To{"report-records": &w.records})
 }
 
 // addLoad registers those of a command that reads none.
 func (w *watchFlags) addLoad(f *pflag.FlagSet) {
 	w.addResult(f)
 	w.resultOnly = false
-	settings.Bind(f, settings.To{"report": &w.report.file})
+	settings.Bind(f, settings.To{"report": &w.report})
 	w.telemetryFlags.add(f)
 }
 
@@ -42,10 +44,12 @@ func (w *watchFlags) addResult(f *pflag.FlagSet) {
 // observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun. A live view
 // comes last: it ends when the others have said all.
 func (w *watchFlags) observe(s *session) error {
-	if !w.resultOnly {
-		if err := w.report.observe(s); err != nil {
+	if !w.resultOnly && w.report != "off" {
+		r, err := report.Gather(report.Options{Cmd: s.cmd, Spec: s.about.spec, Tracker: &s.tracker, File: w.report, Records: w.records})
+		if err != nil {
 			return err
 		}
+		s.observers = append(s.observers, r)
 	}
 	if err := w.resultFlags.observe(s); err != nil { // after the report, whose place it says
 		return err
@@ -70,9 +74,9 @@ func (w *watchFlags) observe(s *session) error {
 // shown ends a view of the session's progress, which looks at the tracker itself.
 type shown func(ending.Outcome)
 
-func (shown) events() progress.Events { return progress.Events{} }
+func (shown) Events() progress.Events { return progress.Events{} }
 
-func (v shown) end(o ending.Outcome) error {
+func (v shown) End(o ending.Outcome) error {
 	v(o)
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package report draws what a job did as one HTML file that needs nothing
-// else: no script, no font, no picture from elsewhere. It is a record to be
+// Package report gathers what a job does while it runs ([Gather]), and draws it
+// at the end as one HTML file that needs nothing else: no script, no font, no picture from elsewhere. It is a record to be
 // kept with a job and sent by mail.
 //
 // A [Report] is plain data, in whatever order the chapters are; Write makes

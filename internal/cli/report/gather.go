@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -13,35 +13,40 @@ import (
 
 	"bulkload/internal/base/durable"
 	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+
+	"github.com/spf13/cobra"
 )
 
-// reportFlags say where a job's report goes.
-type reportFlags struct {
-	file    string
-	records bool
+// Options say what a report is about and where it goes, besides the state directory of the job.
+type Options struct {
+	Cmd     *cobra.Command
+	Spec    spec.Spec
+	Tracker *progress.Tracker
+	File    string // empty: nowhere
+	Records bool   // bad records are shown
 }
 
-// observe begins to gather what the report says.
-func (r *reportFlags) observe(s *session) error {
-	if r.file == "off" {
-		return nil
-	}
-	if r.file != "" {
-		if info, err := os.Stat(filepath.Dir(r.file)); err != nil {
-			return fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %w", err), "report"))
+// Gather begins to gather what a report says. A file for which there is no directory is the caller's mistake.
+func Gather(o Options) (*Reporter, error) {
+	if o.File != "" {
+		if info, err := os.Stat(filepath.Dir(o.File)); err != nil {
+			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %w", err), "report"))
 		} else if !info.IsDir() {
-			return fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %s is not a directory", filepath.Dir(r.file)), "report"))
+			return nil, fail.Usage(settings.AboutFlags(fmt.Errorf("--report: %s is not a directory", filepath.Dir(o.File)), "report"))
 		}
 	}
-	w := &reporter{session: s, flags: *r, regions: map[int]report.Region{}, part: map[int]report.Region{}, stop: make(chan struct{})}
+	w := newReporter(o)
 	w.done.Go(w.loop)
-	s.observers = append(s.observers, w)
-	return nil
+	return w, nil
+}
+
+func newReporter(o Options) *Reporter {
+	return &Reporter{options: o, regions: map[int]Region{}, part: map[int]Region{}, stop: make(chan struct{})}
 }
 
 // Bounds of what a report holds.
@@ -50,30 +55,30 @@ const (
 	mostWarnings = 100
 	mostInputs   = 50
 	mostParts    = 500
+	mostWays     = 10
 )
 
-// reporter gathers what a job does, and writes its report at the end.
-type reporter struct {
-	session *session
-	flags   reportFlags
+// Reporter gathers what a job does, and writes its report at the end.
+type Reporter struct {
+	options Options
 	stop    chan struct{}
 	done    sync.WaitGroup
 
 	mu         sync.Mutex
 	start      progress.Start
-	regions    map[int]report.Region // of files written now, those of the part under way left out
-	part       map[int]report.Region // of that one: all there is, if the job was not split
+	regions    map[int]Region // of files written now, those of the part under way left out
+	part       map[int]Region // of that one: all there is, if the job was not split
 	warnings   []string
 	moreWarned int
-	samples    []report.Sample
+	samples    []Sample
 }
 
 // loop takes a sample each second; of a long job, less often.
-func (w *reporter) loop() {
+func (w *Reporter) loop() {
 	every := time.Second
 	for {
 		w.mu.Lock()
-		thinned, by := report.Thin(append(w.samples, w.sample()), mostSamples)
+		thinned, by := Thin(append(w.samples, w.sample()), mostSamples)
 		w.samples, every = thinned, every*by
 		w.mu.Unlock()
 		t := time.NewTimer(every)
@@ -87,10 +92,10 @@ func (w *reporter) loop() {
 }
 
 // sample is how far the job is now.
-func (w *reporter) sample() report.Sample { return sampleOf(w.session.tracker.Progress()) }
+func (w *Reporter) sample() Sample { return sampleOf(w.options.Tracker.Progress()) }
 
-func sampleOf(p progress.Progress) report.Sample {
-	s := report.Sample{At: p.At, Output: p.Written}
+func sampleOf(p progress.Progress) Sample {
+	s := Sample{At: p.At, Output: p.Written}
 	for _, phase := range p.Phases {
 		switch phase.Name {
 		case "read":
@@ -105,7 +110,7 @@ func sampleOf(p progress.Progress) report.Sample {
 }
 
 // mark takes a sample where the rates change, so that a short job has some.
-func (w *reporter) mark() {
+func (w *Reporter) mark() {
 	const least = 50 * time.Millisecond
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +120,8 @@ func (w *reporter) mark() {
 	}
 }
 
-func (w *reporter) events() progress.Events {
+// Events are what it learns of the job.
+func (w *Reporter) Events() progress.Events {
 	return progress.Events{
 		OnStart: func(s progress.Start) {
 			w.mu.Lock()
@@ -142,16 +148,16 @@ func (w *reporter) events() progress.Events {
 }
 
 // endPart adds what a part has written to what all have. The lock is held.
-func (w *reporter) endPart() {
+func (w *Reporter) endPart() {
 	for i, p := range w.part {
 		r := w.regions[i]
-		w.regions[i] = report.Region{Rows: r.Rows + p.Rows, Bytes: r.Bytes + p.Bytes, Files: r.Files + p.Files}
+		w.regions[i] = Region{Rows: r.Rows + p.Rows, Bytes: r.Bytes + p.Bytes, Files: r.Files + p.Files}
 	}
 	clear(w.part)
 }
 
 // addFile counts a file for its region. The rows of a region are those of one family: each has them all, or fewer.
-func addFile(regions map[int]report.Region, region int, rows, bytes int64) {
+func addFile(regions map[int]Region, region int, rows, bytes int64) {
 	r := regions[region]
 	r.Rows = max(r.Rows, rows)
 	r.Bytes += bytes
@@ -169,9 +175,9 @@ func noteText(msg string, kv []any) string {
 	return b.String()
 }
 
-// end writes the report. One that is busy is another process's to report; the state of one that was done before keeps
+// End writes the report. One that is busy is another process's to report; the state of one that was done before keeps
 // the report of the run that did it.
-func (w *reporter) end(o ending.Outcome) error {
+func (w *Reporter) End(o ending.Outcome) error {
 	close(w.stop)
 	w.done.Wait()
 	if o.Code == fail.Busy.ExitCode() {
@@ -183,8 +189,8 @@ func (w *reporter) end(o ending.Outcome) error {
 		dir = o.Result.Job
 	}
 	var names []string
-	if w.flags.file != "" {
-		names = append(names, w.flags.file)
+	if w.options.File != "" {
+		names = append(names, w.options.File)
 	}
 	if dir != "" && checkpoint.IsOurs(dir) {
 		names = append(names, filepath.Join(dir, "report.html"))
@@ -207,7 +213,7 @@ func (w *reporter) end(o ending.Outcome) error {
 				errs[i] = fmt.Errorf("report: %w", err)
 			}
 		})
-		if name == w.flags.file {
+		if name == w.options.File {
 			writing.Wait() // it may be one of the others by another name
 		}
 	}

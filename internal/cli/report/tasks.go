@@ -1,10 +1,9 @@
-package main
+package report
 
 import (
 	"fmt"
 	"strings"
 
-	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/setting"
@@ -16,8 +15,8 @@ const (
 	mostTasks  = 1000
 )
 
-// reportTasks lists the tasks of a job on YARN: stragglers first, then others, each from the slowest on.
-func reportTasks(y *result.YARN) *report.Tasks {
+// tasksOf lists the tasks of a job on YARN: stragglers first, then others, each from the slowest on.
+func tasksOf(y *result.YARN) *Tasks {
 	if y == nil {
 		return nil
 	}
@@ -33,11 +32,11 @@ func reportTasks(y *result.YARN) *report.Tasks {
 		fmt.Fprintf(&text, ", %d took twice as long as half of their kind", y.Stragglers)
 	}
 	tasks := y.Slowest(mostTasks)
-	all := make([]report.Task, 0, len(tasks))
+	all := make([]Task, 0, len(tasks))
 	for _, t := range tasks {
-		all = append(all, report.Task{Name: fmt.Sprintf("%s %d", t.Kind, t.Number), Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
+		all = append(all, Task{Name: fmt.Sprintf("%s %d", t.Kind, t.Number), Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
 			Rejected: t.Rejected, Shuffled: t.Shuffled, Took: t.Wall, Straggler: t.Straggler})
 	}
 	first := min(len(all), firstTasks)
-	return &report.Tasks{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
+	return &Tasks{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/report"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
@@ -41,7 +40,7 @@ func TestReadRejects(t *testing.T) {
 	if err != nil || all != 32 || len(list) != mostRejects {
 		t.Fatalf("%d of %d, %v", len(list), all, err)
 	}
-	if want := (report.Reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is no number`}); list[0] != want {
+	if want := (Reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is no number`}); list[0] != want {
 		t.Errorf("%+v", list[0])
 	}
 	list, _, err = readRejects(name, true)
@@ -55,13 +54,13 @@ func TestReadRejects(t *testing.T) {
 
 // TestRegionList keeps regions without files, and names those of unknown split points by their first rows.
 func TestRegionList(t *testing.T) {
-	written := map[int]report.Region{}
+	written := map[int]Region{}
 	files := []manifest.File{{Region: 0, FirstRow: rowkey.Key("a"), Rows: 2, Bytes: 5}, {Region: 2, FirstRow: rowkey.Key("m\x00"), Rows: 3, Bytes: 7}, {Region: 2, FirstRow: rowkey.Key("n"), Family: "g", Rows: 2, Bytes: 1}}
 	for _, f := range files {
 		addFile(written, f.Region, f.Rows, f.Bytes)
 	}
 	list := regionList(written, 4, [][]byte{[]byte("f"), []byte("k"), {0xff}}, files)
-	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (report.Region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xFF` {
+	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (Region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xFF` {
 		t.Errorf("%+v", list)
 	}
 	list = regionList(written, 1, nil, files)
@@ -75,10 +74,9 @@ func TestRegionList(t *testing.T) {
 
 // TestReportOfParts adds up what several directories have written, and lists those that this run had to do with.
 func TestReportOfParts(t *testing.T) {
-	s := &session{about: subject{spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}}}
-	w := &reporter{session: s, regions: map[int]report.Region{}, part: map[int]report.Region{}}
+	w := newReporter(Options{Spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}, Tracker: &progress.Tracker{}})
 	for part := range 3 {
-		all := progress.Tee(s.tracker.Events(), w.events())
+		all := progress.Tee(w.options.Tracker.Events(), w.Events())
 		all.OnStart(progress.Start{Part: part + 1, Parts: 5})
 		all.OnPhase("read")
 		all.OnRows(10, 100)
@@ -90,26 +88,26 @@ func TestReportOfParts(t *testing.T) {
 		}
 	}
 	w.endPart()
-	if got := w.regions[1]; got != (report.Region{Rows: 21, Bytes: 30, Files: 6}) {
+	if got := w.regions[1]; got != (Region{Rows: 21, Bytes: 30, Files: 6}) {
 		t.Errorf("region: %+v", got)
 	}
 	began := time.Unix(1e9, 0)
 	parts := []result.Part{{Input: "hdfs:///exports/a", Status: result.PartAlready, Files: 2, Bytes: 5, Rows: 1000, Written: 1000},
 		{Input: "hdfs:///exports/b", Status: result.PartDone, Began: began, Elapsed: time.Second, Files: 1, Bytes: 7, Rows: 3, Written: 9, Rejected: 2},
 		{Input: "hdfs:///exports/c", Status: result.PartFailed, Began: began, Elapsed: time.Second, Files: 1, Bytes: 8}, {Input: "hdfs:///exports/d", Status: result.PartLeft, Files: 1}}
-	var r report.Report
+	var r Report
 	w.addParts(&r, parts)
 	if want := "4 directories: 1 done, 1 done before, 1 failed, 1 pending"; r.PartsText != want || r.InputFiles != 5 || r.InputBytes != 20 {
 		t.Errorf("%+v", r)
 	}
-	want := []report.Part{{Input: "c", Status: "failed", Began: began}, {Input: "b", Status: "done", Began: began, Ended: began.Add(time.Second), Rows: 3, Bytes: 9, Rejected: 2}}
+	want := []Part{{Input: "c", Status: "failed", Began: began}, {Input: "b", Status: "done", Began: began, Ended: began.Add(time.Second), Rows: 3, Bytes: 9, Rejected: 2}}
 	if !slices.Equal(r.Parts, want) {
 		t.Errorf("%+v", r.Parts)
 	}
 	if rows, input, written := result.Parts(parts).Done(); rows != 3 || input != 7 || written != 9 {
 		t.Errorf("done now: %d rows, %d of %d bytes", rows, written, input)
 	}
-	r = report.Report{}
+	r = Report{}
 	for range mostParts + 20 {
 		parts = append(parts, parts[1])
 	}
@@ -121,10 +119,10 @@ func TestReportOfParts(t *testing.T) {
 
 // TestCountsOfAFailedRun shows what a run has read that did not come to its end, and has begun with another phase.
 func TestCountsOfAFailedRun(t *testing.T) {
-	w := &reporter{session: &session{}, regions: map[int]report.Region{}, part: map[int]report.Region{}}
+	w := newReporter(Options{})
 	o := ending.Outcome{Progress: progress.Progress{Phases: []progress.PhaseProgress{
 		{Name: "check", Done: progress.Amount{Bytes: 100}}, {Name: "read", Done: progress.Amount{Rows: 10}}, {Name: "write", Done: progress.Amount{Rows: 4}}}}}
-	var r report.Report
+	var r Report
 	if w.addCounts(&r, o); r.Counts == nil || r.Counts.Records != 10 {
 		t.Errorf("%+v", r.Counts)
 	}

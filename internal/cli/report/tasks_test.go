@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func TestTasksOfAResult(t *testing.T) {
 	if err != nil || len(b) > 4<<10 || len(y.Tasks) != 2000 {
 		t.Errorf("%v: a summary of %d bytes of %d tasks", err, len(b), len(y.Tasks))
 	}
-	r := reportTasks(y)
+	r := tasksOf(y)
 	if r.First[0].Name != "map 7" || !r.First[0].Straggler || r.First[1].Name != "reduce 499" || len(r.First)+len(r.Rest)+r.More != 2000 || !strings.Contains(r.Text, "1 attempt failed") {
 		t.Errorf("%+v and %d tasks, %d more", r.First, len(r.Rest), r.More)
 	}
