@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
@@ -106,7 +107,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, subject{command: "build", spec: js.Spec(), out: o.out, env: env}, &o.watchFlags)
+	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: js.Spec(), Out: o.out, Env: env}, &o.watchFlags)
 	if err != nil {
 		return err
 	}

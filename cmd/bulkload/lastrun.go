@@ -41,7 +41,7 @@ func (m metricsPush) Tell(ctx context.Context, o ending.Outcome) error {
 // lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
 // the same day night after night must not look healthy.
 func (s *session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
-	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.command != "build", Build: s.build()}
+	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.build()}
 	switch {
 	case o.Err != nil:
 	case o.Result != nil && o.Result.Already:

@@ -1,19 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"log/slog"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
-	"testing"
-	"time"
-
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/hbase/cluster"
@@ -23,6 +10,16 @@ import (
 	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/hdfsio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
 )
 
 // pythonEnv names a Python that has openlineage-python, specEnv OpenLineage's own schemas, which are optional.
@@ -31,34 +28,6 @@ const (
 	specEnv   = "BULKLOAD_TEST_OPENLINEAGE_SPEC"
 )
 
-// TestLineageOfTables: events name each table that a job fills, the new one where it takes the place of another, and what it got.
-func TestLineageOfTables(t *testing.T) {
-	conf := &hdfsio.Conf{}
-	conf.Set("hbase.zookeeper.quorum", "zk1", "test")
-	one := func(rows int64) *manifest.Manifest {
-		return &manifest.Manifest{Family: "f", Columns: []string{"id"}, Digest: manifest.Digest{Rows: rows}}
-	}
-	for _, c := range []struct {
-		into string
-		want []string
-	}{{"", []string{"ns:t", "default:u", "ns:v"}}, {"new", []string{"default:new", "default:u", "ns:v"}}} {
-		w := subject{command: "run", env: &cluster.Env{Conf: conf}, into: c.into, spec: spec.Spec{Table: "ns:t", Key: "id", Inputs: []string{"hdfs:///x"},
-			Tables: []spec.TableSpec{{Table: "u", Key: "id"}, {Table: "ns:v", Key: "id", Index: "i"}}}}
-		e := describeRun(slog.New(slog.DiscardHandler), w, "", time.Time{}, time.Time{}, func(string) string { return "" })
-		e = withAmounts(e, "run", progress.Amount{}, ending.Outcome{Result: &result.Result{Manifest: one(5), Tables: []result.Table{{Manifest: one(4)}, {Manifest: one(3)}}}})
-		var names []string
-		for i, d := range e.Outputs {
-			names = append(names, d.Name)
-			if d.OutputFacets == nil || *d.OutputFacets.Statistics != *producer().Amount(lineage.OutputDef, int64(5-i), 0, 0) {
-				t.Errorf("output %s has %+v", d.Name, d.OutputFacets)
-			}
-		}
-		if !slices.Equal(names, c.want) {
-			t.Errorf("outputs %q, want %q", names, c.want)
-		}
-	}
-}
-
 // TestOpenLineageClient has OpenLineage's own client read every kind of event, with every facet.
 func TestOpenLineageClient(t *testing.T) {
 	python := os.Getenv(pythonEnv)
@@ -66,7 +35,7 @@ func TestOpenLineageClient(t *testing.T) {
 		t.Skip("needs OpenLineage's client: make test-metrics")
 	}
 	file := filepath.Join(t.TempDir(), "events.jsonl")
-	args := quiet(t, "--openlineage", file, "--input", exports)
+	args := quiet(t, "--openlineage", file, "--input", exports, "--date", "2026-03-01")
 	t.Setenv("OPENLINEAGE_PARENT_ID", "https://airflow/prod/load.check/01941f29-7c00-7087-8940-40e508b213bb")
 	t.Setenv("OPENLINEAGE_ROOT_PARENT_ID", "prod/load/01941f29-7c00-7087-8940-40e508b213bc")
 	if _, err := execute(t.Context(), &globals{}, args); err != nil {
@@ -75,14 +44,15 @@ func TestOpenLineageClient(t *testing.T) {
 	conf := &hdfsio.Conf{}
 	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
-	w := subject{command: "run", env: &cluster.Env{Conf: conf}, spec: spec.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
+	w := lineage.Subject{Command: "run", Env: &cluster.Env{Conf: conf}, Spec: spec.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
 	manifest := &manifest.Manifest{Family: "f", Columns: []string{"id", "name"}, Records: 3, HFiles: 1, Bytes: 100}
 	for _, o := range []ending.Outcome{
 		{Result: &result.Result{Manifest: manifest}},
 		{Err: errors.New("HDFS is gone"), Code: fail.HDFS.ExitCode()},
 		{Err: context.Canceled, Code: 143},
 	} {
-		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(slog.New(slog.DiscardHandler), w, "nightly", time.Now(), time.Now(), os.Getenv))
+		l := lineage.Observe(lineage.File(file), lineage.Options{Cmd: newRootCmd(&globals{}), Log: slog.New(slog.DiscardHandler), About: w, Job: "nightly", Version: version,
+			Input: func() progress.Amount { return progress.Amount{} }})
 		if err := l.Tell(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -71,7 +72,7 @@ there is something else in DIR.`,
 				return errors.Join(err, env.Close())
 			}
 			defer env.Close()
-			s, err := g.begin(cmd, env.Log, subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, into: fresh.into, env: env}, watch)
+			s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "load", Spec: spec.Spec{Table: table, Inputs: args}, Into: fresh.into, Env: env}, watch)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -87,7 +88,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, subject{command: "build", spec: p.Job, out: o.out, env: env}, &o.watchFlags)
+	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: p.Job, Out: o.out, Env: env}, &o.watchFlags)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/pipeline/estimate"
 	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen/rowkey"
 
 	"pgregory.net/rapid"
@@ -142,5 +143,14 @@ func TestBar(t *testing.T) {
 		if got := bar(c.part, 4); got != c.want {
 			t.Errorf("%v is %q, not %q", c.part, got, c.want)
 		}
+	}
+}
+
+// TestNamesHBase: a cluster without ZooKeeper is named by the servers of its registry.
+func TestNamesHBase(t *testing.T) {
+	registry := &hdfsio.Conf{}
+	registry.Set("hbase.client.bootstrap.servers", "rs2:16020,rs1:16020", "test")
+	if !namesHBase(registry) || namesHBase(&hdfsio.Conf{}) {
+		t.Error("a cluster without ZooKeeper is not known, or one without anything is")
 	}
 }

@@ -149,7 +149,7 @@ func (p *program) object(cmd *cobra.Command, err error, code int) *ending.Object
 	o := &ending.Outcome{Began: now, Ended: now}
 	table := ""
 	if s := p.session; s != nil {
-		o.Began, table = s.began, s.about.spec.Table
+		o.Began, table = s.began, s.about.Spec.Table
 		if s.outcome != nil {
 			o = s.outcome
 		}

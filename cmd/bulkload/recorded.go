@@ -30,7 +30,7 @@ func (s *session) recorded() checkpoint.Command {
 	}
 	restart, _ := s.cmd.Flags().GetBool("restart")
 	switch {
-	case len(streams.Places(s.about.spec.Inputs)) > 0:
+	case len(streams.Places(s.about.Spec.Inputs)) > 0:
 		c.Unfit = "reads a stream"
 	case restart:
 		c.Unfit = "has --restart, which discards what is done"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
@@ -30,7 +31,7 @@ func TestRecorded(t *testing.T) {
 		root := newRootCmd(g)
 		root.SetArgs(args)
 		root.SetErr(io.Discard)
-		s := &session{program: &g.program, about: subject{spec: spec.Spec{Inputs: inputs}}}
+		s := &session{program: &g.program, about: lineage.Subject{Spec: spec.Spec{Inputs: inputs}}}
 		for _, c := range root.Commands() {
 			if c.Name() == "run" {
 				c.RunE = func(cmd *cobra.Command, _ []string) error { s.cmd = cmd; return nil }

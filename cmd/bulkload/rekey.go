@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
@@ -172,7 +173,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, subject{command: "rekey", spec: spec.Spec{Table: o.to, Key: o.request.Key}, env: env}, &o.watchFlags)
+	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "rekey", Spec: spec.Spec{Table: o.to, Key: o.request.Key}, Env: env}, &o.watchFlags)
 	if err != nil {
 		return err
 	}

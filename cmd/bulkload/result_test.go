@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
@@ -201,7 +202,7 @@ func TestResultOfEveryKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.SetContext(t.Context())
-		s, err := g.begin(cmd, slog.New(slog.DiscardHandler), subject{spec: spec.Spec{Table: "test:t"}}, &watchFlags{resultOnly: true, progress: "off"})
+		s, err := g.begin(cmd, slog.New(slog.DiscardHandler), lineage.Subject{Spec: spec.Spec{Table: "test:t"}}, &watchFlags{resultOnly: true, progress: "off"})
 		testcheck.Must(t, err)
 		e := s.events()
 		e.OnStart(progress.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})

@@ -65,7 +65,7 @@ func (w *stateWriter) Events() progress.Events {
 	return progress.Events{OnOpen: func(s progress.Start) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		s.Table = w.session.about.spec.Table
+		s.Table = w.session.about.Spec.Table
 		w.opened = &progress.Progress{Schema: 1, Began: time.Now().UTC(), Start: s}
 	}, OnStart: func(s progress.Start) {
 		w.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -137,7 +138,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.state.Version = version
-	s, err := g.begin(cmd, env.Log, subject{command: "run", spec: spec.Spec(), into: o.into, env: env}, &o.watchFlags)
+	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "run", Spec: spec.Spec(), Into: o.into, Env: env}, &o.watchFlags)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/model/progress"
@@ -30,7 +31,7 @@ type session struct {
 	*program
 	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
-	about     subject
+	about     lineage.Subject
 	log       *slog.Logger
 	tracker   progress.Tracker
 	phases    phaseLog
@@ -41,8 +42,8 @@ type session struct {
 
 // begin starts a session, which the command's result will report, with the observers that its flags ask for. An error is about a flag, and
 // nothing has been done.
-func (p *program) begin(cmd *cobra.Command, log *slog.Logger, about subject, w *watchFlags) (*session, error) {
-	jobAttrsOf(log).events().OnStart(progress.Start{Table: about.spec.Table})
+func (p *program) begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subject, w *watchFlags) (*session, error) {
+	jobAttrsOf(log).events().OnStart(progress.Start{Table: about.Spec.Table})
 	s := &session{program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
 	s.phases = phaseLog{log: log, tracker: &s.tracker}
 	p.session = s
@@ -79,7 +80,7 @@ func (s *session) end(r *result.Result, err error) error {
 	if err != nil {
 		o.Code = ending.CodeOf(s.ctx, err)
 	}
-	o.Describe(s.cmd, s.version, s.about.spec.Table)
+	o.Describe(s.cmd, s.version, s.about.Spec.Table)
 	s.outcome = &o
 	s.phases.tell() // of the last
 	var failed []error

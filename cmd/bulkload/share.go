@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
@@ -41,7 +42,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, subject{command: "build", spec: p.Job, out: o.out, env: env}, &o.watchFlags)
+	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: p.Job, Out: o.out, Env: env}, &o.watchFlags)
 	if err != nil {
 		return err
 	}

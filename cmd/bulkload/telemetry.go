@@ -35,7 +35,7 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 
 // observe adds the observers that the flags ask for.
 func (t *telemetryFlags) observe(s *session) error {
-	labels, err := metrics.ParseLabels(s.about.table(), t.metricLabels)
+	labels, err := metrics.ParseLabels(s.about.Table(), t.metricLabels)
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label"))
 	}
@@ -70,8 +70,7 @@ func (t *telemetryFlags) observe(s *session) error {
 		all.parts = append(all.parts, l)
 	}
 	if sink != nil {
-		begin, end := nominal(s.cmd)
-		all.parts = append(all.parts, newLineageObserver(sink, s.about.command, all.input, describeRun(s.log, s.about, t.lineageJob, begin, end, os.Getenv)))
+		all.parts = append(all.parts, lineage.Observe(sink, lineage.Options{Cmd: s.cmd, Log: s.log, About: s.about, Job: t.lineageJob, Version: s.version, Input: all.input.amount}))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)

@@ -26,7 +26,6 @@ import (
 	"bulkload/internal/hbase/cluster"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
-	"bulkload/internal/model/result"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -183,66 +182,6 @@ func TestLineageOfBuild(t *testing.T) {
 	}
 }
 
-// TestLineageOfRun looks at what is reported of a table and of HDFS, without any.
-func TestLineageOfRun(t *testing.T) {
-	conf := &hdfsio.Conf{}
-	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
-	conf.Set("zookeeper.znode.parent", "/hbase-secure", "test")
-	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
-	quiet := slog.New(slog.DiscardHandler)
-	w := subject{command: "run", env: &cluster.Env{Conf: conf}, spec: spec.Spec{Table: "check",
-		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}
-	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	e := describeRun(quiet, w, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
-	var got []string
-	for _, d := range append(e.Inputs, e.Outputs...) {
-		got = append(got, d.Namespace+" "+d.Name)
-	}
-	want := "hdfs://nn:8020 /exports/2026-03-01, hdfs://other:9000 /x, hbase://zk1:2181,zk2:2181/hbase-secure default:check"
-	if strings.Join(got, ", ") != want {
-		t.Errorf("datasets %q", got)
-	}
-	registry := &hdfsio.Conf{}
-	registry.Set("hbase.client.bootstrap.servers", "rs2:16020,rs1:16020", "test")
-	if got := hbaseNamespace(registry); got != "hbase://rs1:16020,rs2:16020" || !namesHBase(registry) || namesHBase(&hdfsio.Conf{}) {
-		t.Errorf("the namespace of a cluster without ZooKeeper is %s", got)
-	}
-	if n := e.Run.Facets.NominalTime; n.Start != "2026-03-01T00:00:00.000Z" || n.End != "2026-03-02T00:00:00.000Z" {
-		t.Errorf("nominal time %+v", n)
-	}
-	name := e.Job.Name
-	w.spec.Inputs, w.spec.Key = nil, "salt( id ) + id"
-	if again := describeRun(quiet, w, "", time.Time{}, time.Time{}, func(string) string { return "" }); again.Job.Name != name {
-		t.Errorf("the name %s became %s", name, again.Job.Name)
-	}
-	for _, tc := range []struct {
-		o    ending.Outcome
-		want string
-	}{
-		{ending.Outcome{Err: errors.New("x"), Code: fail.HDFS.ExitCode()}, "START FAIL"},
-		{ending.Outcome{Err: errors.New("x"), Code: fail.Busy.ExitCode()}, ""},
-		{ending.Outcome{Result: &result.Result{Already: true}}, ""},
-		{ending.Outcome{Err: errors.New("rows are gone"), Code: fail.Verify.ExitCode(), Result: &result.Result{Already: true}}, "START FAIL"},
-		{ending.Outcome{Err: context.Canceled, Code: 143}, "START ABORT"},
-		{ending.Outcome{Result: &result.Result{}}, "START COMPLETE"},
-	} {
-		file := filepath.Join(t.TempDir(), "events.jsonl")
-		l := newLineageObserver(lineage.File(file), "run", &inputs{}, e)
-		if err := l.Tell(t.Context(), tc.o); err != nil {
-			t.Fatal(err)
-		}
-		var types []string
-		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			for _, e := range events(t, file) {
-				types = append(types, e.Type)
-			}
-		}
-		if got := strings.Join(types, " "); got != tc.want {
-			t.Errorf("%+v: events %q, want %q", tc.o, got, tc.want)
-		}
-	}
-}
-
 // TestTelemetryUsage has what is wrong with a flag refused before anything is done.
 func TestTelemetryUsage(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -276,7 +215,7 @@ func TestListens(t *testing.T) {
 	cmd := newRootCmd(&globals{})
 	cmd.SetContext(t.Context())
 	t.Setenv("OPENLINEAGE_URL", "")
-	s, err := (&program{}).begin(cmd, slog.New(slog.DiscardHandler), subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &cluster.Env{Conf: &hdfsio.Conf{}}},
+	s, err := (&program{}).begin(cmd, slog.New(slog.DiscardHandler), lineage.Subject{Command: "run", Spec: spec.Spec{Table: "test:check"}, Env: &cluster.Env{Conf: &hdfsio.Conf{}}},
 		&watchFlags{report: "off", progress: "off", telemetryFlags: telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}})
 	testcheck.Must(t, err)
 	l := s.observers[1].(together).parts[0].(*listener)

@@ -45,7 +45,7 @@ func (w *watchFlags) addResult(f *pflag.FlagSet) {
 // comes last: it ends when the others have said all.
 func (w *watchFlags) observe(s *session) error {
 	if !w.resultOnly && w.report != "off" {
-		r, err := report.Gather(report.Options{Cmd: s.cmd, Spec: s.about.spec, Tracker: &s.tracker, File: w.report, Records: w.records})
+		r, err := report.Gather(report.Options{Cmd: s.cmd, Spec: s.about.Spec, Tracker: &s.tracker, File: w.report, Records: w.records})
 		if err != nil {
 			return err
 		}

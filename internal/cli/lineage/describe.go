@@ -1,4 +1,4 @@
-package main
+package lineage
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/formats/expectation"
 	"bulkload/internal/hbase/cluster"
@@ -24,43 +23,43 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// describeRun is what all events of a run have. Begin and end are the time that the run is for; zero: not known.
-func describeRun(log *slog.Logger, w subject, name string, begin, end time.Time, env func(string) string) lineage.Event {
-	p := producer()
-	e := lineage.Event{Producer: p.URI(), Schema: lineage.Schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
+// describeRun is what all events of a run have. A name is the job's, empty for one of its subject; begin and end are the time that the
+// run is for; zero: not known.
+func describeRun(log *slog.Logger, p Producer, w Subject, name string, begin, end time.Time, env func(string) string) Event {
+	e := Event{Producer: p.URI(), Schema: Schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
 	var err error
-	if e.Run.ID, err = lineage.NewRunID(); err != nil {
+	if e.Run.ID, err = NewRunID(); err != nil {
 		log.Warn("no run id for OpenLineage", "error", err)
 	}
-	e.Run.Facets.Engine = &lineage.EngineFacet{Facet: p.Facet(lineage.EngineDef), Name: "bulkload", Version: version}
+	e.Run.Facets.Engine = &EngineFacet{Facet: p.Facet(EngineDef), Name: "bulkload", Version: string(p)}
 	if !begin.IsZero() {
-		e.Run.Facets.NominalTime = &lineage.NominalFacet{Facet: p.Facet(lineage.NominalDef), Start: lineage.Stamp(begin)}
+		e.Run.Facets.NominalTime = &NominalFacet{Facet: p.Facet(NominalDef), Start: Stamp(begin)}
 		if !end.IsZero() {
-			e.Run.Facets.NominalTime.End = lineage.Stamp(end)
+			e.Run.Facets.NominalTime.End = Stamp(end)
 		}
 	}
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
 		log.Warn("failed to record the parent run in OpenLineage events", "error", err)
 	}
-	e.Job = lineage.Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
-	e.Job.Facets.Type = &lineage.TypeFacet{Facet: p.Facet(lineage.TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
-	e.Job.Facets.Documentation = &lineage.DocumentationFacet{Facet: p.Facet(lineage.DocumentationDef), Description: documentation(w)}
+	e.Job = Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
+	e.Job.Facets.Type = &TypeFacet{Facet: p.Facet(TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
+	e.Job.Facets.Documentation = &DocumentationFacet{Facet: p.Facet(DocumentationDef), Description: documentation(w)}
 	return e
 }
 
 // parentRun is the run that OPENLINEAGE_PARENT_ID names, or nil.
-func parentRun(p lineage.Producer, env func(string) string) (*lineage.ParentFacet, error) {
+func parentRun(p Producer, env func(string) string) (*ParentFacet, error) {
 	id := env("OPENLINEAGE_PARENT_ID")
 	if id == "" {
 		return nil, nil
 	}
-	parent, err := lineage.ParseParent(id)
+	parent, err := ParseParent(id)
 	if err != nil {
 		return nil, fmt.Errorf("OPENLINEAGE_PARENT_ID: %w", err)
 	}
-	f := &lineage.ParentFacet{Facet: p.Facet(lineage.ParentDef), Run: parent.Run, Job: parent.Job}
+	f := &ParentFacet{Facet: p.Facet(ParentDef), Run: parent.Run, Job: parent.Job}
 	if id := env("OPENLINEAGE_ROOT_PARENT_ID"); id != "" {
-		root, err := lineage.ParseParent(id)
+		root, err := ParseParent(id)
 		if err != nil {
 			return f, fmt.Errorf("OPENLINEAGE_ROOT_PARENT_ID: %w", err)
 		}
@@ -70,13 +69,13 @@ func parentRun(p lineage.Producer, env func(string) string) (*lineage.ParentFace
 }
 
 // lineageName is the same for all runs of a table and a key: dates and inputs are not in it.
-func lineageName(w subject) string {
-	parts := []string{"bulkload", w.command}
-	if table := w.table(); table != "" {
+func lineageName(w Subject) string {
+	parts := []string{"bulkload", w.Command}
+	if table := w.Table(); table != "" {
 		parts = append(parts, table)
 	}
-	if w.spec.Key != "" {
-		key := w.spec.Key
+	if w.Spec.Key != "" {
+		key := w.Spec.Key
 		if expr, err := keygen.Parse(key); err == nil {
 			key = fmt.Sprint(expr)
 		}
@@ -85,26 +84,26 @@ func lineageName(w subject) string {
 	return strings.Join(parts, ".")
 }
 
-func documentation(w subject) string {
-	text := "Loads exports into the HBase table " + w.table() + ". Row key: " + w.spec.Key
-	switch w.command {
+func documentation(w Subject) string {
+	text := "Loads exports into the HBase table " + w.Table() + ". Row key: " + w.Spec.Key
+	switch w.Command {
 	case "build":
-		text = "Builds HFiles of exports. Row key: " + w.spec.Key
+		text = "Builds HFiles of exports. Row key: " + w.Spec.Key
 	case "load":
-		return "Loads HFiles into the HBase table " + w.table() + "."
+		return "Loads HFiles into the HBase table " + w.Table() + "."
 	}
-	if w.spec.Filter != "" {
-		text += ". Filter: " + w.spec.Filter
+	if w.Spec.Filter != "" {
+		text += ". Filter: " + w.Spec.Filter
 	}
 	return text
 }
 
 // inputDatasets are the inputs as they were given; of a pattern, the directory that it is looked for in.
-func inputDatasets(w subject) []lineage.Dataset {
-	list := []lineage.Dataset{}
-	for _, name := range w.spec.Inputs {
+func inputDatasets(w Subject) []Dataset {
+	list := []Dataset{}
+	for _, name := range w.Spec.Inputs {
 		if r, ok, err := tablesource.Parse(name); ok {
-			d := lineage.Dataset{Namespace: hbaseNamespace(w.env.Conf), Name: name}
+			d := Dataset{Namespace: hbaseNamespace(w.Env.Conf), Name: name}
 			if err == nil && r.Snapshot == "" {
 				d.Name = r.Table.Namespace + ":" + r.Table.Qualifier
 			}
@@ -115,7 +114,7 @@ func inputDatasets(w subject) []lineage.Dataset {
 			name = name[:strings.LastIndexByte(name[:i], '/')+1]
 			name = cmp.Or(name, ".")
 		}
-		if d, ok := pathDataset(w.env.Conf, name); ok && !slices.Contains(list, d) {
+		if d, ok := pathDataset(w.Env.Conf, name); ok && !slices.Contains(list, d) {
 			list = append(list, d)
 		}
 	}
@@ -123,16 +122,16 @@ func inputDatasets(w subject) []lineage.Dataset {
 }
 
 // outputDatasets are the tables, or a build's directory.
-func outputDatasets(w subject) []lineage.Dataset {
-	if w.command == "build" {
-		if d, ok := pathDataset(w.env.Conf, w.out); ok {
-			return []lineage.Dataset{d}
+func outputDatasets(w Subject) []Dataset {
+	if w.Command == "build" {
+		if d, ok := pathDataset(w.Env.Conf, w.Out); ok {
+			return []Dataset{d}
 		}
-		return []lineage.Dataset{}
+		return []Dataset{}
 	}
-	list := []lineage.Dataset{}
+	list := []Dataset{}
 	for _, name := range w.filled() {
-		list = append(list, lineage.Dataset{Namespace: hbaseNamespace(w.env.Conf), Name: name})
+		list = append(list, Dataset{Namespace: hbaseNamespace(w.Env.Conf), Name: name})
 	}
 	return list
 }
@@ -154,16 +153,16 @@ func hbaseNamespace(conf *hdfsio.Conf) string {
 	return namespace
 }
 
-func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
+func pathDataset(conf *hdfsio.Conf, name string) (Dataset, bool) {
 	if objectstore.IsName(name) {
 		p, err := objectstore.Parse(name)
-		return lineage.Dataset{Namespace: p.Root(), Name: strings.Trim(p.Path, "/")}, err == nil
+		return Dataset{Namespace: p.Root(), Name: strings.Trim(p.Path, "/")}, err == nil
 	}
 	l, err := conf.Resolve(name)
 	if err != nil {
-		return lineage.Dataset{}, false // the job says so
+		return Dataset{}, false // the job says so
 	}
-	d := lineage.Dataset{Namespace: "file", Name: l.Path}
+	d := Dataset{Namespace: "file", Name: l.Path}
 	if !l.Local() {
 		d.Namespace = l.Scheme + "://" + l.Authority
 	}
@@ -171,11 +170,11 @@ func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
 }
 
 // withAssertions adds to the inputs what was expected of their records. Of several inputs it is about all of them together.
-func withAssertions(e lineage.Event, o ending.Outcome) lineage.Event {
-	var list []lineage.Assertion
+func withAssertions(e Event, p Producer, o ending.Outcome) Event {
+	var list []Assertion
 	for _, f := range o.Result.Findings() {
 		if f.Status != expectation.Unchecked {
-			list = append(list, lineage.Assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
+			list = append(list, Assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
 		}
 	}
 	if list == nil {
@@ -183,32 +182,32 @@ func withAssertions(e lineage.Event, o ending.Outcome) lineage.Event {
 	}
 	e.Inputs = slices.Clone(e.Inputs)
 	for i := range e.Inputs {
-		facets := lineage.InputFacets{}
+		facets := InputFacets{}
 		if known := e.Inputs[i].InputFacets; known != nil {
 			facets = *known
 		}
-		facets.Assertions = &lineage.AssertionsFacet{Facet: producer().Facet(lineage.AssertionsDef), Assertions: list}
+		facets.Assertions = &AssertionsFacet{Facet: p.Facet(AssertionsDef), Assertions: list}
 		e.Inputs[i].InputFacets = &facets
 	}
 	return e
 }
 
 // withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
-func withAmounts(e lineage.Event, command string, input progress.Amount, o ending.Outcome) lineage.Event {
+func withAmounts(e Event, p Producer, command string, input progress.Amount, o ending.Outcome) Event {
 	if o.Result == nil || o.Result.Manifest == nil {
 		return e
 	}
-	m, p := o.Result.Manifest, producer()
+	m := o.Result.Manifest
 	rows, fields := m.Records, columnFields(m)
 	if command == "load" {
 		rows, fields = m.Digest.Rows, cellFields(m)
 	}
 	e.Inputs, e.Outputs = slices.Clone(e.Inputs), slices.Clone(e.Outputs)
 	if len(e.Inputs) == 1 {
-		e.Inputs[0].InputFacets = &lineage.InputFacets{Statistics: p.Amount(lineage.InputDef, rows, input.Bytes, input.Files)}
+		e.Inputs[0].InputFacets = &InputFacets{Statistics: p.Amount(InputDef, rows, input.Bytes, input.Files)}
 	}
 	for i := range e.Inputs {
-		e.Inputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: fields}
+		e.Inputs[i].Facets.Schema = &SchemaFacet{Facet: p.Facet(SchemaDef), Fields: fields}
 	}
 	written := []*manifest.Manifest{m}
 	for _, t := range o.Result.Tables {
@@ -218,25 +217,25 @@ func withAmounts(e lineage.Event, command string, input progress.Amount, o endin
 		if m == nil {
 			continue
 		}
-		e.Outputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: cellFields(m)}
-		e.Outputs[i].OutputFacets = &lineage.OutputFacets{Statistics: p.Amount(lineage.OutputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
+		e.Outputs[i].Facets.Schema = &SchemaFacet{Facet: p.Facet(SchemaDef), Fields: cellFields(m)}
+		e.Outputs[i].OutputFacets = &OutputFacets{Statistics: p.Amount(OutputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
 	}
 	return e
 }
 
-func columnFields(m *manifest.Manifest) []lineage.Field {
-	fields := []lineage.Field{}
+func columnFields(m *manifest.Manifest) []Field {
+	fields := []Field{}
 	for _, c := range m.Columns {
-		fields = append(fields, lineage.Field{Name: c})
+		fields = append(fields, Field{Name: c})
 	}
 	return fields
 }
 
 // cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
-func cellFields(m *manifest.Manifest) []lineage.Field {
-	fields := []lineage.Field{}
+func cellFields(m *manifest.Manifest) []Field {
+	fields := []Field{}
 	for _, c := range m.CellNames() {
-		fields = append(fields, lineage.Field{Name: c.Family + ":" + c.Qualifier})
+		fields = append(fields, Field{Name: c.Family + ":" + c.Qualifier})
 	}
 	return fields
 }

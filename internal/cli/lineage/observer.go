@@ -1,0 +1,112 @@
+package lineage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+
+	"github.com/spf13/cobra"
+)
+
+// Observer emits the events of a run: START when its work begins, and one of how it ended. A run that finds its job
+// done, or another process at work on it, did nothing with the data and has none.
+type Observer struct {
+	emitter  *Emitter
+	sink     Sink
+	producer Producer
+	command  string
+	input    func() progress.Amount
+	base     Event // what all events of the run have
+	start    sync.Once
+}
+
+// Options say what events of a run have in them.
+type Options struct {
+	Cmd     *cobra.Command
+	Log     *slog.Logger
+	About   Subject
+	Job     string                 // its name; empty: one of the subject
+	Version string                 // of the program
+	Input   func() progress.Amount // what was read, or is to be read
+}
+
+// Observe is the observer of a run. It starts a goroutine that ends with the last event.
+func Observe(sink Sink, o Options) *Observer {
+	begin, end := nominal(o.Cmd)
+	p := Producer(o.Version)
+	return newObserver(sink, p, o.About.Command, o.Input, describeRun(o.Log, p, o.About, o.Job, begin, end, os.Getenv))
+}
+
+func newObserver(sink Sink, p Producer, command string, input func() progress.Amount, base Event) *Observer {
+	return &Observer{emitter: NewEmitter(sink), sink: sink, producer: p, command: command, input: input, base: base}
+}
+
+// Events are what it learns of the job.
+func (l *Observer) Events() progress.Events {
+	var done atomic.Bool // by an earlier run: what follows only looks
+	return progress.Events{
+		OnStart: func(s progress.Start) {
+			if done.Store(s.Attempt == 0); s.Attempt > 0 {
+				l.begin(time.Now())
+			}
+		},
+		OnPhase: func(string) {
+			if !done.Load() {
+				l.begin(time.Now())
+			}
+		},
+	}
+}
+
+func (l *Observer) begin(at time.Time) {
+	l.start.Do(func() {
+		e := l.base
+		e.Type, e.Time = Start, Stamp(at)
+		l.emitter.Emit(e)
+	})
+}
+
+// Tell emits the last event, and waits for all.
+func (l *Observer) Tell(ctx context.Context, o ending.Outcome) error {
+	if already := o.Result != nil && o.Result.Already; !(already && o.Err == nil) && o.Code != fail.Busy.ExitCode() {
+		l.begin(o.Began) // a run that failed before its work began
+		l.emitter.Emit(l.endEvent(o))
+	}
+	if err := l.emitter.Close(ctx); err != nil {
+		return fmt.Errorf("OpenLineage to %s: %w", l.sink, err)
+	}
+	return nil
+}
+
+// endEvent says how a run ended, and of a successful one what it read and wrote.
+func (l *Observer) endEvent(o ending.Outcome) Event {
+	e := l.base
+	e.Time = Stamp(o.Ended)
+	switch {
+	case o.Err == nil:
+		e.Type = Complete
+		return withAssertions(withAmounts(e, l.producer, l.command, l.input(), o), l.producer, o)
+	case ending.Stopped(o.Code) || errors.Is(o.Err, context.Canceled):
+		e.Type = Abort
+	default:
+		e.Type = Fail
+	}
+	message := o.Err.Error()
+	if len(message) > maxErrorText {
+		message = message[:maxErrorText] + "…"
+	}
+	e.Run.Facets.Error = &ErrorFacet{Facet: l.producer.Facet(ErrorDef), Message: message, Language: "GO"}
+	return withAssertions(e, l.producer, o)
+}
+
+// maxErrorText bounds an error's message in an event, in bytes.
+const maxErrorText = 4 << 10

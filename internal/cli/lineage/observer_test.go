@@ -1,0 +1,118 @@
+package lineage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
+)
+
+// TestLineageOfTables: events name each table that a job fills, the new one where it takes the place of another, and what it got.
+func TestLineageOfTables(t *testing.T) {
+	conf := &hdfsio.Conf{}
+	conf.Set("hbase.zookeeper.quorum", "zk1", "test")
+	one := func(rows int64) *manifest.Manifest {
+		return &manifest.Manifest{Family: "f", Columns: []string{"id"}, Digest: manifest.Digest{Rows: rows}}
+	}
+	for _, c := range []struct {
+		into string
+		want []string
+	}{{"", []string{"ns:t", "default:u", "ns:v"}}, {"new", []string{"default:new", "default:u", "ns:v"}}} {
+		w := Subject{Command: "run", Env: &cluster.Env{Conf: conf}, Into: c.into, Spec: spec.Spec{Table: "ns:t", Key: "id", Inputs: []string{"hdfs:///x"},
+			Tables: []spec.TableSpec{{Table: "u", Key: "id"}, {Table: "ns:v", Key: "id", Index: "i"}}}}
+		e := describeRun(slog.New(slog.DiscardHandler), "dev", w, "", time.Time{}, time.Time{}, func(string) string { return "" })
+		e = withAmounts(e, "dev", "run", progress.Amount{}, ending.Outcome{Result: &result.Result{Manifest: one(5), Tables: []result.Table{{Manifest: one(4)}, {Manifest: one(3)}}}})
+		var names []string
+		for i, d := range e.Outputs {
+			names = append(names, d.Name)
+			if d.OutputFacets == nil || *d.OutputFacets.Statistics != *Producer("dev").Amount(OutputDef, int64(5-i), 0, 0) {
+				t.Errorf("output %s has %+v", d.Name, d.OutputFacets)
+			}
+		}
+		if !slices.Equal(names, c.want) {
+			t.Errorf("outputs %q, want %q", names, c.want)
+		}
+	}
+}
+
+// TestLineageOfRun looks at what is reported of a table and of HDFS, without any.
+func TestLineageOfRun(t *testing.T) {
+	conf := &hdfsio.Conf{}
+	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
+	conf.Set("zookeeper.znode.parent", "/hbase-secure", "test")
+	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
+	quiet := slog.New(slog.DiscardHandler)
+	w := Subject{Command: "run", Env: &cluster.Env{Conf: conf}, Spec: spec.Spec{Table: "check",
+		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	e := describeRun(quiet, "dev", w, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
+	var got []string
+	for _, d := range append(e.Inputs, e.Outputs...) {
+		got = append(got, d.Namespace+" "+d.Name)
+	}
+	want := "hdfs://nn:8020 /exports/2026-03-01, hdfs://other:9000 /x, hbase://zk1:2181,zk2:2181/hbase-secure default:check"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("datasets %q", got)
+	}
+	registry := &hdfsio.Conf{}
+	registry.Set("hbase.client.bootstrap.servers", "rs2:16020,rs1:16020", "test")
+	if got := hbaseNamespace(registry); got != "hbase://rs1:16020,rs2:16020" {
+		t.Errorf("the namespace of a cluster without ZooKeeper is %s", got)
+	}
+	if n := e.Run.Facets.NominalTime; n.Start != "2026-03-01T00:00:00.000Z" || n.End != "2026-03-02T00:00:00.000Z" {
+		t.Errorf("nominal time %+v", n)
+	}
+	name := e.Job.Name
+	w.Spec.Inputs, w.Spec.Key = nil, "salt( id ) + id"
+	if again := describeRun(quiet, "dev", w, "", time.Time{}, time.Time{}, func(string) string { return "" }); again.Job.Name != name {
+		t.Errorf("the name %s became %s", name, again.Job.Name)
+	}
+	for _, tc := range []struct {
+		o    ending.Outcome
+		want string
+	}{
+		{ending.Outcome{Err: errors.New("x"), Code: fail.HDFS.ExitCode()}, "START FAIL"},
+		{ending.Outcome{Err: errors.New("x"), Code: fail.Busy.ExitCode()}, ""},
+		{ending.Outcome{Result: &result.Result{Already: true}}, ""},
+		{ending.Outcome{Err: errors.New("rows are gone"), Code: fail.Verify.ExitCode(), Result: &result.Result{Already: true}}, "START FAIL"},
+		{ending.Outcome{Err: context.Canceled, Code: 143}, "START ABORT"},
+		{ending.Outcome{Result: &result.Result{}}, "START COMPLETE"},
+	} {
+		file := filepath.Join(t.TempDir(), "events.jsonl")
+		l := newObserver(File(file), "dev", "run", func() progress.Amount { return progress.Amount{} }, e)
+		if err := l.Tell(t.Context(), tc.o); err != nil {
+			t.Fatal(err)
+		}
+		var types []string
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			b, err := os.ReadFile(file)
+			testcheck.Must(t, err)
+			for line := range bytes.Lines(b) {
+				var e Event
+				testcheck.Must(t, json.Unmarshal(line, &e))
+				types = append(types, e.Type)
+			}
+		}
+		if got := strings.Join(types, " "); got != tc.want {
+			t.Errorf("%+v: events %q, want %q", tc.o, got, tc.want)
+		}
+	}
+}
