@@ -93,7 +93,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 		*table.Advice
 		Statement string `json:"statement"`
 	}{a, statement}
-	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &given, a, statement) })
+	return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &given, a, statement) })
 }
 
 // sizes finds how large the table is, and how it grows.

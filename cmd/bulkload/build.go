@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
@@ -32,7 +33,7 @@ type buildOptions struct {
 	workFlags
 	clusterFlags
 	limitFlags
-	watchFlags
+	session.Watch
 	out    string
 	splits string
 	tables []string // split points of further tables
@@ -63,7 +64,7 @@ that failed, or was killed, is built again by the same command.`,
 	o.addLeftOut(cmd.Flags())
 	o.clusterFlags.addReading(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
-	o.watchFlags.add(cmd.Flags())
+	o.Watch.Add(cmd.Flags())
 	settings.Bind(cmd.Flags(), settings.To{"out": &o.out, "splits": &o.splits, "table-splits": &o.tables, "plan": &o.plan, "share": &o.share})
 	return cmd
 }
@@ -107,11 +108,11 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: js.Spec(), Out: o.out, Env: env}, &o.watchFlags)
+	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: js.Spec(), Out: o.out, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.events())
+	work := o.workOptions(s.Events())
 	if work.RejectFile == "" && js.BadRecords != "" {
 		if work.RejectFile, err = o.rejects(env); err != nil {
 			return err
@@ -120,15 +121,15 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	defer o.hold(ctx, env, &work)()
 	m, err := build.Directories(ctx, env, js, shapes, o.out, work)
 	r := result.OfTables(js.Targets(), m)
-	if err := s.end(r, err); err != nil {
+	if err := s.End(r, err); err != nil {
 		return err
 	}
-	if g.forPeople() {
+	if g.ForPeople() {
 		for i, t := range js.Targets() {
 			printFiles(cmd.OutOrStdout(), m[i], below(o.out, t.Dir))
 		}
 	}
-	return s.summarize(cmd.OutOrStdout())
+	return s.Summarize(cmd.OutOrStdout())
 }
 
 // shapes are those of the job's targets: split points by the flags, settings by the job file.

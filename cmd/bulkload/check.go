@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
@@ -75,7 +76,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 			return err
 		}
 	}
-	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout, Grants: o.grants})
+	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(session.LogEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout, Grants: o.grants})
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.grants {
 		show = func(w io.Writer) { fmt.Fprintln(w, strings.Join(r.Grants, "\n")) }
 	}
-	if err := g.print(cmd.OutOrStdout(), r, show); err != nil || o.grants {
+	if err := g.Print(cmd.OutOrStdout(), r, show); err != nil || o.grants {
 		return err
 	}
 	if r.Errors > 0 {

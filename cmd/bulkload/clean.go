@@ -65,7 +65,7 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	r, err := clean(cmd.Context(), env, checkpoint.CleanOptions{State: state, Staging: o.staging, Job: o.id,
 		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
 	if r != nil {
-		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
+		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
 			return e
 		}
 	}

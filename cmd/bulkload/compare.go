@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
@@ -117,14 +118,14 @@ func (o *compareOptions) run(cmd *cobra.Command, g *globals, args []string) (err
 		return err
 	}
 	o.options.State.Version = version
-	o.options.WorkOptions = o.workOptions(logEvents(env.Log))
+	o.options.WorkOptions = o.workOptions(session.LogEvents(env.Log))
 	defer o.hold(cmd.Context(), env, &o.options.WorkOptions)()
 	r, err := compare.Run(cmd.Context(), o.request, o.options)
 	if err != nil {
 		return err
 	}
-	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
-		if g.forPeople() {
+	if err := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) {
+		if g.ForPeople() {
 			printComparison(w, r)
 		}
 	}); err != nil || r.Equal {

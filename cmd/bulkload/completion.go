@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
@@ -106,8 +107,8 @@ const completionTime = 3 * time.Second
 func completeTables(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
-	g := &globals{program: program{log: slog.New(slog.DiscardHandler)}}
-	_ = settings.Command(cmd, g.logger) // what the environment and files say; a wrong one does not matter here
+	g := &globals{Program: session.Program{Log: slog.New(slog.DiscardHandler)}}
+	_ = settings.Command(cmd, g.Logger) // what the environment and files say; a wrong one does not matter here
 	text := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {
 			return f.Value.String()

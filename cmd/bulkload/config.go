@@ -46,7 +46,7 @@ tokens are not shown. No cluster is asked, and inputs are not opened.`,
 				Schema   int                `json:"schema"`
 				Settings []settings.Setting `json:"settings"`
 			}{1, list}
-			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printSettings(w, list) })
+			return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { printSettings(w, list) })
 		},
 	}
 	cmd.Flags().AddFlagSet(newRunCmd(g).Flags())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bulkload/internal/cli/session"
 	"bulkload/internal/model/fail"
 	"bytes"
 	"errors"
@@ -127,7 +128,7 @@ func hfilesBelow(dir string) (files []string, err error) {
 // does shows a command of the program and runs it.
 func (d *demo) does(args ...string) error {
 	fmt.Fprintf(d.out, "\n$ bulkload %s\n", strings.Join(args, " "))
-	root := newRootCmd(&globals{program: program{console: d.g.console}, cores: d.g.cores})
+	root := newRootCmd(&globals{Program: session.Program{Console: d.g.Console}, cores: d.g.cores})
 	root.SetOut(d.out)
 	root.SetArgs(args)
 	return root.ExecuteContext(d.cmd.Context())

@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/jobs/undo"
 	"bulkload/internal/model/fail"
@@ -48,7 +49,7 @@ of each.
 }
 
 func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
-	if o.limit > 0 && !g.showData {
+	if o.limit > 0 && !g.ShowData {
 		return fail.Usage(settings.AboutFlags(errors.New("--limit prints row keys, which are data: give --show-data too"), "limit", "show-data"))
 	}
 	env, err := o.open(g)
@@ -60,11 +61,11 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s, err := undo.Diff(cmd.Context(), env, dir, undo.DiffOptions{Keys: o.limit, Events: logEvents(env.Log)})
+	s, err := undo.Diff(cmd.Context(), env, dir, undo.DiffOptions{Keys: o.limit, Events: session.LogEvents(env.Log)})
 	if err != nil {
 		return err
 	}
-	return g.print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
+	return g.Print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
 }
 
 // printDiff prints what a load has changed.

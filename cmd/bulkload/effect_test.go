@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/test/race"
 	"bulkload/internal/test/testcheck"
@@ -205,12 +207,12 @@ func resultOf(t *testing.T, args []string) string {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	testcheck.Must(t, err)
 	defer null.Close()
-	g := &globals{program: program{console: &ui.Console{File: null}}}
+	g := &globals{Program: session.Program{Console: &ui.Console{File: null}}}
 	root := newRootCmd(g)
 	root.SetArgs(args)
 	root.SetOut(&out)
 	root.SetErr(&bytes.Buffer{})
-	err = errors.Join(root.ExecuteContext(context.Background()), g.release())
+	err = errors.Join(root.ExecuteContext(context.Background()), g.Print(io.Discard, nil, func(io.Writer) {}))
 	fmt.Fprintf(&all, "%v\n%s", err, timeless(out.Bytes()))
 	testcheck.Must(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		_, known := effectInputs[name]

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
@@ -117,15 +118,15 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 		return err
 	}
 	o.state.Version = version
-	work := build.WorkOptions{Events: logEvents(env.Log)}
+	work := build.WorkOptions{Events: session.LogEvents(env.Log)}
 	defer o.hold(cmd.Context(), env, &work)()
 	m, err := export.Do(cmd.Context(), env, export.Request{From: ref, ReadBy: tablesource.ReadBy(o.readBy), To: o.to, Plan: plan},
 		export.JobOptions{State: o.state, Gate: work.Gate, Events: work.Events})
 	if err != nil {
 		return err
 	}
-	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) {
-		if g.forPeople() {
+	return g.Print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) {
+		if g.ForPeople() {
 			printExport(w, m, o.to, time.Since(start))
 		}
 	})

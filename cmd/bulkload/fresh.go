@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/hbase/cluster"
@@ -131,12 +132,12 @@ func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	d.LockWait, d.Events = o.state.LockWait, logEvents(env.Log)
+	d.LockWait, d.Events = o.state.LockWait, session.LogEvents(env.Log)
 	r, err := fresh.Drop(cmd.Context(), env, dir, d)
 	if err != nil {
 		return err
 	}
-	return g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
+	return g.Print(cmd.OutOrStdout(), r, func(w io.Writer) {
 		if r.Already {
 			fmt.Fprintf(w, "table %s was dropped at %s already; table %s is in its place\n", r.Table, r.At.Local().Format(time.DateTime), r.Fresh)
 			return

@@ -59,7 +59,7 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printMeta(w, v) })
+			return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) { printMeta(w, v) })
 		}),
 	}
 }

@@ -104,7 +104,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) err
 		}
 		wrote = o.write
 	}
-	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printInspection(w, r, wrote) }); err != nil {
+	if err := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printInspection(w, r, wrote) }); err != nil {
 		return err
 	}
 	return inspected(r)

@@ -148,7 +148,7 @@ func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env,
 			return err
 		}
 	}
-	return g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
+	return g.Print(cmd.OutOrStdout(), r, func(w io.Writer) {
 		printProfile(w, r.Profile)
 		if o.write != "" {
 			fmt.Fprintf(w, "expectations: %s (put them into the job file)\n", o.write)

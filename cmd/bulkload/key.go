@@ -46,10 +46,10 @@ first record holds their names. The language is that of docs/keys.md.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.recipes {
-				return g.print(cmd.OutOrStdout(), keygen.Recipes(), printRecipes)
+				return g.Print(cmd.OutOrStdout(), keygen.Recipes(), printRecipes)
 			}
 			if o.funcs {
-				return g.print(cmd.OutOrStdout(), keygen.Functions(), printFunctions)
+				return g.Print(cmd.OutOrStdout(), keygen.Functions(), printFunctions)
 			}
 			return o.run(cmd, g)
 		},
@@ -93,7 +93,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	w := &keyWriter{g: g, out: bufio.NewWriter(cmd.OutOrStdout()), m: m, explain: o.explain}
 	if !o.explain {
 		for _, text := range m.Report.Warnings {
-			g.logger().Warn("row key", "warning", text)
+			g.Logger().Warn("row key", "warning", text)
 		}
 	}
 	return errors.Join(w.all(in), w.out.Flush())
@@ -152,7 +152,7 @@ func (w *keyWriter) all(in *csv.Reader) error {
 }
 
 func (w *keyWriter) one(record [][]byte) error {
-	if !w.explain && !w.g.json() {
+	if !w.explain && !w.g.JSON() {
 		key, err := w.m.Key(record)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (w *keyWriter) one(record [][]byte) error {
 	if err != nil {
 		return err
 	}
-	if w.g.json() {
+	if w.g.JSON() {
 		return json.NewEncoder(w.out).Encode(x)
 	}
 	fmt.Fprintf(w.out, "\n%s\n", x.Key)
@@ -198,7 +198,7 @@ func bounds(r *cells.RegionOfKeys) string {
 // report prints what is known without a record.
 func (w *keyWriter) report() error {
 	r := w.m.Report
-	if w.g.json() {
+	if w.g.JSON() {
 		return json.NewEncoder(w.out).Encode(map[string]any{"schema": 1, "spec": w.m.Spec, "min_bytes": r.Min, "max_bytes": r.Max, "first_byte": r.First.String(),
 			"uniqueness": r.Uniqueness.String(), "shares": r.Shares, "warnings": r.Warnings})
 	}

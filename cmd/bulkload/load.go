@@ -6,6 +6,7 @@ import (
 	"bulkload/internal/base/abilities"
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -18,7 +19,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c, watch, limits, fresh := &clusterFlags{}, &watchFlags{}, &limitFlags{}, &freshFlags{}
+	c, watch, limits, fresh := &clusterFlags{}, &session.Watch{}, &limitFlags{}, &freshFlags{}
 	var table, verify, staging, way, phoenix, replicate, compact, snapshot string
 	var maxFiles, keepSnapshots int
 	var trust, skipCode, quiet bool
@@ -72,22 +73,22 @@ there is something else in DIR.`,
 				return errors.Join(err, env.Close())
 			}
 			defer env.Close()
-			s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "load", Spec: spec.Spec{Table: table, Inputs: args}, Into: fresh.into, Env: env}, watch)
+			s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "load", Spec: spec.Spec{Table: table, Inputs: args}, Into: fresh.into, Env: env}, watch)
 			if err != nil {
 				return err
 			}
-			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.events()}
+			asked, work := settings.JobSpec(cmd), build.WorkOptions{Events: s.Events()}
 			defer limits.hold(cmd.Context(), env, &work)()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Snapshot: snapshot, KeepSnapshots: keepSnapshots, TrustFiles: trust, CompactAfter: compact, Quiet: quiet, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events,
 				Replace: asked.Replace, MaxDeletes: asked.MaxDeletes, ReplaceRejected: asked.ReplaceRejected, Into: fresh.into, Splits: fresh.splitsOfFiles(env, args[0], points)})
-			if err := s.end(r, err); err != nil {
+			if err := s.End(r, err); err != nil {
 				return err
 			}
-			if err := s.summarize(cmd.OutOrStdout()); err != nil {
+			if err := s.Summarize(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if g.forPeople() {
+			if g.ForPeople() {
 				printSwitch(cmd.OutOrStdout(), r, "")
 			}
 			if r.Already && skipCode {
@@ -99,7 +100,7 @@ there is something else in DIR.`,
 	c.add(cmd.Flags())
 	limits.add(cmd.Flags())
 	limits.addLoad(cmd.Flags())
-	watch.addLoad(cmd.Flags())
+	watch.AddLoad(cmd.Flags())
 	settings.AddFields(cmd.Flags(), spec.OfReplaced)
 	fresh.add(cmd.Flags())
 	settings.Bind(cmd.Flags(), settings.To{"table": &table, "staging": &staging})

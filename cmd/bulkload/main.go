@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 
@@ -67,9 +68,9 @@ func run(args []string) int {
 	defer cancel(nil)
 	standard := &ui.Console{File: os.Stderr}
 	stopOnSignal(cancel, standard)
-	g := &globals{program: program{console: standard}, cores: runtime.GOMAXPROCS(0)}
+	g := &globals{Program: session.Program{Console: standard}, cores: runtime.GOMAXPROCS(0)}
 	cmd, err := execute(ctx, g, args)
-	return g.end(ctx, os.Stdout, cmd, err)
+	return g.End(ctx, os.Stdout, cmd, err)
 }
 
 // stopOnSignal listens, and cancels at the first SIGINT or SIGTERM; the second
@@ -87,12 +88,12 @@ func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 
 // execute runs the command that the arguments name, under the profiles that they ask for, and says which it was.
 func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command, err error) {
-	if g.console == nil {
-		g.console = &ui.Console{File: os.Stderr}
+	if g.Console == nil {
+		g.Console = &ui.Console{File: os.Stderr}
 	}
 	root := newRootCmd(g)
 	root.SetArgs(args)
-	g.args = args
+	g.Args = args
 	stop := func() error { return nil }
 	pre := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {

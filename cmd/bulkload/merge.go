@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/result"
@@ -17,7 +18,7 @@ type mergeOptions struct {
 	workFlags
 	clusterFlags
 	limitFlags
-	watchFlags
+	session.Watch
 	plan   string
 	shares string
 	out    string
@@ -49,7 +50,7 @@ the manifest. A merge that failed, or was killed, is made again by the same comm
 	o.workFlags.addMerge(f)
 	o.clusterFlags.addReading(f)
 	o.limitFlags.add(f)
-	o.watchFlags.add(f)
+	o.Watch.Add(f)
 	settings.Bind(f, settings.To{"plan": &o.plan, "shares": &o.shares, "out": &o.out, "share": &o.share})
 	return cmd
 }
@@ -88,11 +89,11 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: p.Job, Out: o.out, Env: env}, &o.watchFlags)
+	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: p.Job, Out: o.out, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.events())
+	work := o.workOptions(s.Events())
 	defer o.hold(ctx, env, &work)()
 	made, err := share.Merge(ctx, env, p, o.shares, o.out, of, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
@@ -100,19 +101,19 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 		r.SetManifests(job.Targets(), made.Manifests)
 		r.Share = &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
 	}
-	if err := s.end(r, err); err != nil {
+	if err := s.End(r, err); err != nil {
 		return err
 	}
 	if made.Manifests == nil {
-		if g.forPeople() {
+		if g.ForPeople() {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: merge %s; %d merges are missing before the files can be loaded: %s\n", of, len(made.Missing), made.MissingText())
 		}
 		return err
 	}
-	if g.forPeople() {
+	if g.ForPeople() {
 		for i, t := range job.Targets() {
 			printFiles(cmd.OutOrStdout(), made.Manifests[i], below(o.out, t.Dir))
 		}
 	}
-	return s.summarize(cmd.OutOrStdout())
+	return s.Summarize(cmd.OutOrStdout())
 }

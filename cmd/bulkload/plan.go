@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/hbase/cluster"
@@ -143,7 +144,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unmount(cmd.Context())) }()
-	w := o.options(o.workOptions(logEvents(env.Log)))
+	w := o.options(o.workOptions(session.LogEvents(env.Log)))
 	w.TableSplits = further
 	if auto {
 		now, _, err := estimate.Regions(cmd.Context(), env, spec, nil)

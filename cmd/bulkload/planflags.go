@@ -76,10 +76,10 @@ func (o *planFlags) show(cmd *cobra.Command, g *globals, e *estimate.Estimate, o
 		}
 	}
 	out := cmd.OutOrStdout()
-	if o.suggest == 0 || g.json() {
-		return g.print(out, object, func(w io.Writer) { text(w, out) })
+	if o.suggest == 0 || g.JSON() {
+		return g.Print(out, object, func(w io.Writer) { text(w, out) })
 	}
-	if g.forPeople() {
+	if g.ForPeople() {
 		text(cmd.ErrOrStderr(), cmd.ErrOrStderr())
 	}
 	printSuggested(out, e)

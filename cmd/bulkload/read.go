@@ -48,7 +48,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 }
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
-	if g.json() && r.format != "jsonl" {
+	if g.JSON() && r.format != "jsonl" {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--output json and --format %s exclude each other", r.format), "output", "format"))
 	}
 	if cmd.Flags().Changed("columns") {
@@ -89,7 +89,7 @@ func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q qu
 // report says how the answer came about: people on standard error, where
 // programs do not mistake it for rows.
 func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadStats) error {
-	if g.json() {
+	if g.JSON() {
 		b, err := json.Marshal(struct {
 			*query.ReadStats
 			Dial int64 `json:"find_cluster_micros"`

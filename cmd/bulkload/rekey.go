@@ -9,6 +9,7 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/engine/checkpoint"
@@ -32,7 +33,7 @@ type rekeyOptions struct {
 	planFlags
 	choiceFlags
 	engineFlags
-	watchFlags
+	session.Watch
 
 	request        rekey.Request
 	from, to       string
@@ -100,7 +101,7 @@ command without --plan and --out loads their files, and verifies the table. With
 	o.limitFlags.add(f)
 	o.limitFlags.addLoad(f)
 	o.engineFlags.add(f)
-	o.watchFlags.addResult(f)
+	o.Watch.AddResult(f)
 	settings.Bind(f, settings.To{"staging": &o.staging, "keep-staging": &o.keep, "max-files": &o.maxFiles, "load-mode": &o.way})
 	addState(f, &o.state.Dir)
 	settings.Bind(f, settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode})
@@ -162,7 +163,7 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		return o.writePlan(cmd, g, env)
 	}
 	if o.plan {
-		work := o.workOptions(logEvents(env.Log))
+		work := o.workOptions(session.LogEvents(env.Log))
 		work.Events.OnRows = logRows(env.Log)
 		e, err := rekey.Estimate(cmd.Context(), env, o.request, o.options(work))
 		if err != nil {
@@ -173,17 +174,17 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "rekey", Spec: spec.Spec{Table: o.to, Key: o.request.Key}, Env: env}, &o.watchFlags)
+	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "rekey", Spec: spec.Spec{Table: o.to, Key: o.request.Key}, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.events())
+	work := o.workOptions(s.Events())
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, Keep: o.keep, Stage: stage, MaxFiles: o.maxFiles, LoadConcurrency: o.calls, YARN: onYARN})
-	if err := s.end(r, err); err != nil {
+	if err := s.End(r, err); err != nil {
 		return err
 	}
-	if g.forPeople() {
+	if g.ForPeople() {
 		printRekey(cmd.OutOrStdout(), r, o.request)
 	}
 	if r.Already && o.skipCode {
@@ -197,9 +198,9 @@ func (o *rekeyOptions) writePlan(cmd *cobra.Command, g *globals, env *cluster.En
 	if o.state.Dir, err = checkpoint.StateDir(env, o.state.Dir); err != nil {
 		return err
 	}
-	work := o.workOptions(logEvents(env.Log))
+	work := o.workOptions(session.LogEvents(env.Log))
 	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, PlanTo: o.out})
-	if err != nil || !g.forPeople() {
+	if err != nil || !g.ForPeople() {
 		return err
 	}
 	if r.Already {

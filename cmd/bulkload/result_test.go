@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,16 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/lineage"
-	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/fail"
-	"bulkload/internal/model/progress"
-	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -160,107 +151,4 @@ func stopInPhase(t *testing.T, cmd *exec.Cmd, phase string, sig syscall.Signal) 
 		t.Fatalf("%v: %s", err, all.Bytes())
 	}
 	return out.Bytes()
-}
-
-// TestAsksJSON finds the flag in arguments that were not understood.
-func TestAsksJSON(t *testing.T) {
-	for args, want := range map[string]bool{"run --nope --output json": true, "run --output=json": true, "run --output json --output text": false,
-		"run -- --output json": false, "run --output": false, "": false} {
-		if got := asksJSON(strings.Fields(args)); got != want {
-			t.Errorf("%q: %t", args, got)
-		}
-	}
-}
-
-// TestTellFailure puts a failure into an object that was printed, and after what is none.
-func TestTellFailure(t *testing.T) {
-	for held, want := range map[string]string{
-		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
-		`{}`:                          `{"command":"","error":"no","error_kind":"check","exit_code":3,"status":"failed"}` + "\n",
-		`{"schema":2,"error":"mine"}`: `{"command":"","error":"mine","error_kind":"check","exit_code":3,"schema":2,"status":"failed"}` + "\n",
-		`[1,2]`:                       "[1,2]\n" + `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
-	} {
-		var out bytes.Buffer
-		g := &globals{program: program{output: "json"}}
-		if held != "" {
-			if err := g.print(&out, json.RawMessage(held), nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := g.tell(&out, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
-			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
-		}
-	}
-}
-
-// TestResultOfEveryKind holds the results of all kinds of failure to the schema, those too that no test provokes.
-func TestResultOfEveryKind(t *testing.T) {
-	for kind := fail.Unexpected; kind <= fail.Busy; kind++ {
-		g := &globals{}
-		cmd, _, err := newRootCmd(g).Find([]string{"run"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.SetContext(t.Context())
-		s, err := g.begin(cmd, slog.New(slog.DiscardHandler), lineage.Subject{Spec: spec.Spec{Table: "test:t"}}, &watchFlags{resultOnly: true, progress: "off"})
-		testcheck.Must(t, err)
-		e := s.events()
-		e.OnStart(progress.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
-		e.OnPhase("load")
-		e.OnWarn("look at this")
-		failure := &fail.Error{Kind: kind, Err: errors.New("it failed")}
-		_ = s.end(&result.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
-		r := g.object(cmd, failure, ending.CodeOf(t.Context(), failure))
-		line, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if fields, err := checkResult(line); err != nil || fields["attempt"] != 3.0 || fields["warnings"] != 1.0 || fields["error"] != "it failed" {
-			t.Errorf("kind %d: %v in %s", kind, err, line)
-		}
-	}
-}
-
-// TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
-func TestStateWriterWarnsOnce(t *testing.T) {
-	var log bytes.Buffer
-	s := &session{program: &program{}, log: slog.New(slog.NewTextHandler(&log, nil))}
-	dir := t.TempDir()
-	lock, err := journal.TryLock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Release()
-	if err := os.Mkdir(filepath.Join(dir, checkpoint.LiveName), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})
-	w := &stateWriter{session: s}
-	for range 3 {
-		w.tell()
-	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
-		t.Errorf("%d warnings: %s", n, log.String())
-	}
-	if err := w.End(ending.Outcome{}); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestWriteTasks: the file has all tasks of a job on YARN.
-func TestWriteTasks(t *testing.T) {
-	y := &result.YARN{Tasks: make([]result.Task, 2000)}
-	y.Tasks[7] = result.Task{Kind: "map", Number: 7, Wall: time.Second}
-	dir := t.TempDir()
-	if err := writeTasks(dir, y); err != nil {
-		t.Fatal(err)
-	}
-	var all result.YARN
-	text, err := os.ReadFile(filepath.Join(dir, checkpoint.TasksName))
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil || len(all.Tasks) != 2000 || all.Tasks[7] != y.Tasks[7] {
-		t.Errorf("%v: %d tasks", err, len(all.Tasks))
-	}
 }

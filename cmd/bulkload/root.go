@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/setting"
@@ -16,14 +17,14 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	program
+	session.Program
 	cores    int // that the Go runtime began with; 0: it is left as it is
 	profile  profileFlags
 	settings settings.Flags
 }
 
 func newRootCmd(g *globals) *cobra.Command {
-	g.version = version
+	g.Version = version
 	root := &cobra.Command{
 		Use:   "bulkload",
 		Short: "Fill HBase tables from exports, without Spark or MapReduce",
@@ -33,12 +34,12 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 		Version:           thisBuild().String(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.prepare(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.Prepare(cmd) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
-	g.program.add(f)
+	g.Program.Add(f)
 	g.profile.add(f)
 	g.settings.Add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newMergeCmd(g), newPlanCmd(g), newInspectCmd(g), newCheckCmd(g), newLoadCmd(g), newUndoCmd(g), newDiffCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newRekeyCmd(g), newScanCmd(g), newExportCmd(g), newCompareCmd(g), newServeCmd(g), newConsoleCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newDemoCmd(g), newCompletionCmd(), newTaskCmd(g))

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/jobs/job"
@@ -21,8 +22,7 @@ type runOptions struct {
 	workFlags
 	clusterFlags
 	limitFlags
-	splitFlags
-	watchFlags
+	session.Watch
 	engineFlags
 	freshFlags
 	staging       string
@@ -35,6 +35,7 @@ type runOptions struct {
 	compact       string // compactions that are asked for at the end
 	state         checkpoint.Options
 	skipCode      bool
+	splitBy       string   // directory: one job for each
 	also          []string // directories of the configurations of further clusters
 }
 
@@ -85,11 +86,10 @@ loading calls and hours below.`,
 	o.clusterFlags.addReading(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
 	o.limitFlags.addLoad(cmd.Flags())
-	o.splitFlags.add(cmd.Flags())
-	o.watchFlags.add(cmd.Flags())
+	o.Watch.Add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
 	o.freshFlags.add(cmd.Flags())
-	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "keep-snapshots": &o.keepSnapshots, "compact-after": &o.compact, "quiet-table": &o.quiet, "also": &o.also})
+	settings.Bind(cmd.Flags(), settings.To{"drop-old": &o.dropOld, "staging": &o.staging, "max-files": &o.maxFiles, "load-mode": &o.stage, "snapshot": &o.snapshot, "keep-snapshots": &o.keepSnapshots, "compact-after": &o.compact, "quiet-table": &o.quiet, "also": &o.also, "split-by": &o.splitBy})
 	addState(cmd.Flags(), &o.state.Dir)
 	settings.Bind(cmd.Flags(), settings.To{"job-id": &o.state.JobID, "lock-wait": &o.state.LockWait, "restart": &o.state.Restart, "skip-exit-code": &o.skipCode, "keep-staging": &o.keep})
 	return cmd
@@ -138,25 +138,27 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.state.Version = version
-	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "run", Spec: spec.Spec(), Into: o.into, Env: env}, &o.watchFlags)
+	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "run", Spec: spec.Spec(), Into: o.into, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.events())
+	work := o.workOptions(s.Events())
 	defer o.hold(cmd.Context(), env, &work)()
-	runJob := o.runner()
-	if len(o.also) > 0 && o.by != "directory" {
+	runJob := job.Run
+	if o.splitBy == "directory" {
+		runJob = job.RunParts
+	} else if len(o.also) > 0 {
 		runJob = job.RunOnClusters
 	}
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
 		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, KeepSnapshots: o.keepSnapshots, CompactAfter: o.compact, Quiet: o.quiet, State: o.state, JobFile: o.describedBy(), YARN: onYARN, Into: o.into, Also: o.also, Splits: o.splitsOf(env, spec, work, points)})
-	if err := s.end(r, err); err != nil {
-		return errors.Join(err, s.summarize(cmd.OutOrStdout()))
+	if err := s.End(r, err); err != nil {
+		return errors.Join(err, s.Summarize(cmd.OutOrStdout()))
 	}
-	if err := s.summarize(cmd.OutOrStdout()); err != nil {
+	if err := s.Summarize(cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	if g.forPeople() {
+	if g.ForPeople() {
 		printSwitch(cmd.OutOrStdout(), r, o.jobFile)
 	}
 	if r.Already && o.skipCode {

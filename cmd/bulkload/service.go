@@ -38,7 +38,7 @@ func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Opti
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen"))
 	}
 	defer l.Close()
-	options.Clients, options.Keytab, options.Limits, options.Version, options.Log = o.clients, o.keytab, o.limits, thisBuild().Version, g.logger()
+	options.Clients, options.Keytab, options.Limits, options.Version, options.Log = o.clients, o.keytab, o.limits, thisBuild().Version, g.Logger()
 	if options.Hosts, err = o.hosts(l.Addr()); err != nil {
 		return fail.Usage(settings.AboutFlags(err, "listen"))
 	}
@@ -64,16 +64,16 @@ func (o *serviceFlags) serve(ctx context.Context, g *globals, options serve.Opti
 		return fail.Usage(err)
 	}
 	if options.Admin != nil {
-		g.logger().Info("listening for health and metrics", "address", options.Admin.Addr().String())
+		g.Logger().Info("listening for health and metrics", "address", options.Admin.Addr().String())
 	}
-	g.logger().Info("listening", "address", l.Addr().String())
+	g.Logger().Info("listening", "address", l.Addr().String())
 	defer onHangup(ctx, func() {
 		if err := s.Reload(); err != nil {
-			g.logger().Error("job files, clients or certificates are invalid; the previous ones stay in use", "error", err)
+			g.Logger().Error("job files, clients or certificates are invalid; the previous ones stay in use", "error", err)
 		}
 		if audit != nil {
 			if err := audit.Reopen(); err != nil {
-				g.logger().Error("failed to reopen the audit log; the open file stays in use", "error", err)
+				g.Logger().Error("failed to reopen the audit log; the open file stays in use", "error", err)
 			}
 		}
 	})()

@@ -42,11 +42,11 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s, err := g.begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: p.Job, Out: o.out, Env: env}, &o.watchFlags)
+	s, err := g.Begin(cmd, env.Log, lineage.Subject{Command: "build", Spec: p.Job, Out: o.out, Env: env}, &o.Watch)
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(s.events())
+	work := o.workOptions(s.Events())
 	if work.RejectFile == "" && p.Job.BadRecords != "" {
 		if work.RejectFile, err = o.shareRejects(env, p.RejectName(of)); err != nil {
 			return err
@@ -58,10 +58,10 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if made != nil {
 		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Filtered: made.Filtered, Bytes: made.Bytes, RejectFile: made.RejectFile, FilteredFile: made.FilteredFile}
 	}
-	if err := s.end(r, err); err != nil {
+	if err := s.End(r, err); err != nil {
 		return err
 	}
-	if !g.forPeople() {
+	if !g.ForPeople() {
 		return nil
 	}
 	filtered := ""

@@ -78,12 +78,12 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 			s.Attempts, s.Result, s.Live, s.Log = nil, nil, nil, nil
 			speakState(s)
 		}
-		return g.print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
+		return g.Print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
 	}
 	s, err := checkpoint.Find(dir, o.job)
 	for o.watch && err == nil && s.State == checkpoint.JobRunning {
 		speakState(s)
-		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
+		if err := g.Print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
 			return err
 		}
 		if err := retry.Sleep(cmd.Context(), checkpoint.LiveEvery); err != nil {
@@ -98,7 +98,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	speakState(s)
-	return g.print(w, s, func(w io.Writer) { printJob(w, s, time.Now()) })
+	return g.Print(w, s, func(w io.Writer) { printJob(w, s, time.Now()) })
 }
 
 // speakState lets the errors in a job's state name settings as flags: the journal has them in the library's words.

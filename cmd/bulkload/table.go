@@ -38,7 +38,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 			for i, p := range points {
 				lines[i] = rowkey.String(p)
 			}
-			return g.print(cmd.OutOrStdout(), lines, func(w io.Writer) {
+			return g.Print(cmd.OutOrStdout(), lines, func(w io.Writer) {
 				for _, l := range lines {
 					fmt.Fprintln(w, l)
 				}
@@ -80,7 +80,7 @@ func newTableRegionsCmd(g *globals, c *clusterFlags) *cobra.Command {
 			for i, r := range regions {
 				lines[i] = regionLine{r.Encoded, rowkey.String(r.Start), rowkey.String(r.End), r.Server}
 			}
-			return g.print(cmd.OutOrStdout(), lines, func(w io.Writer) {
+			return g.Print(cmd.OutOrStdout(), lines, func(w io.Writer) {
 				for _, l := range lines {
 					fmt.Fprintf(w, "%s  [%s, %s)  %s\n", l.Region, l.Start, l.End, l.Server)
 				}

@@ -189,7 +189,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 		return o.print(cmd, g, spec)
 	}
 	v := map[string]any{"table": spec.Name.String(), "created": created, "regions": len(spec.SplitKeys) + 1}
-	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) {
+	return g.Print(cmd.OutOrStdout(), v, func(w io.Writer) {
 		if created {
 			fmt.Fprintf(w, "table %s created with %s\n", spec.Name, setting.Count(len(spec.SplitKeys)+1, "region"))
 		} else {
@@ -219,5 +219,5 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 
 func (o *createOptions) print(cmd *cobra.Command, g *globals, spec loader.TableSpec) error {
 	text := table.Statement(spec)
-	return g.print(cmd.OutOrStdout(), map[string]any{"table": spec.Name.String(), "statement": text}, func(w io.Writer) { fmt.Fprintln(w, text) })
+	return g.Print(cmd.OutOrStdout(), map[string]any{"table": spec.Name.String(), "statement": text}, func(w io.Writer) { fmt.Fprintln(w, text) })
 }

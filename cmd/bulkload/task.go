@@ -12,7 +12,7 @@ import (
 func newTaskCmd(g *globals) *cobra.Command {
 	cmd := &cobra.Command{Use: "task", Short: "Run a task of a job on YARN", Hidden: true}
 	process := func() mapreduce.Process {
-		return mapreduce.Process{Env: os.LookupEnv, Dir: ".", In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Log: g.logger()}
+		return mapreduce.Process{Env: os.LookupEnv, Dir: ".", In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Log: g.Logger()}
 	}
 	cmd.AddCommand(
 		&cobra.Command{Use: "map", Short: "Read a share of the input", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Map(cmd.Context()) }},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/internal/base/abilities"
+	"bulkload/internal/cli/session"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/jobs/undo"
@@ -90,12 +91,12 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	r, err := undo.Run(cmd.Context(), env, dir, undo.Options{DryRun: o.dryRun, By: o.by, Snapshot: o.snapshot, Into: o.into, Discard: o.discard, InsertOnly: o.insertOnly, Verify: o.verify, Staging: o.staging, Stage: stage,
-		LoadConcurrency: o.calls, LockWait: o.lockWait, Version: version, Events: logEvents(env.Log)})
+		LoadConcurrency: o.calls, LockWait: o.lockWait, Version: version, Events: session.LogEvents(env.Log)})
 	if r != nil {
 		for i, why := range r.Refused {
 			r.Refused[i] = settings.Spoken(why)
 		}
-		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printUndo(w, r, err) }); e != nil {
+		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printUndo(w, r, err) }); e != nil {
 			return e
 		}
 	}

@@ -86,7 +86,7 @@ and the platform. The flag --version prints the first line of it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := thisBuild()
-			return g.print(cmd.OutOrStdout(), b, b.print)
+			return g.Print(cmd.OutOrStdout(), b, b.print)
 		},
 	}
 }

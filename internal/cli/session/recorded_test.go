@@ -1,9 +1,7 @@
-package main
+package session
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -11,12 +9,26 @@ import (
 	"testing"
 
 	"bulkload/internal/cli/lineage"
+	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/testcheck"
 
 	"github.com/spf13/cobra"
 )
+
+// testCommand is a program of one command, run.
+func testCommand(p *Program, run func(*cobra.Command)) *cobra.Command {
+	root := &cobra.Command{Use: "bulkload", PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.Prepare(cmd) }}
+	p.Add(root.PersistentFlags())
+	(&settings.Flags{}).Add(root.PersistentFlags())
+	cmd := &cobra.Command{Use: "run", Run: func(cmd *cobra.Command, _ []string) { run(cmd) }}
+	settings.AddFields(cmd.Flags(), spec.OfTable, spec.OfRecords)
+	settings.Bind(cmd.Flags(), settings.To{"restart": new(bool), "job-id": new(string)})
+	(&Watch{}).Add(cmd.Flags())
+	root.AddCommand(cmd)
+	return root
+}
 
 // TestRecorded: a command is recorded with its settings and the day of its inputs, without credentials; one that a person has to start says why.
 func TestRecorded(t *testing.T) {
@@ -26,18 +38,12 @@ func TestRecorded(t *testing.T) {
 	silent, err := os.Open(os.DevNull)
 	testcheck.Must(t, err)
 	defer silent.Close()
-	record := func(inputs []string, args ...string) *session {
-		g := &globals{program: program{args: args, console: &ui.Console{File: silent}}}
-		root := newRootCmd(g)
+	record := func(inputs []string, args ...string) *Session {
+		p := &Program{Args: args, Console: &ui.Console{File: silent}}
+		s := &Session{Program: p, about: lineage.Subject{Spec: spec.Spec{Inputs: inputs}}}
+		root := testCommand(p, func(cmd *cobra.Command) { s.cmd = cmd })
 		root.SetArgs(args)
-		root.SetErr(io.Discard)
-		s := &session{program: &g.program, about: lineage.Subject{Spec: spec.Spec{Inputs: inputs}}}
-		for _, c := range root.Commands() {
-			if c.Name() == "run" {
-				c.RunE = func(cmd *cobra.Command, _ []string) error { s.cmd = cmd; return nil }
-			}
-		}
-		testcheck.Must(t, root.ExecuteContext(context.Background()))
+		testcheck.Must(t, root.ExecuteContext(t.Context()))
 		return s
 	}
 	args := []string{"run", "--table", "t", "--key", "id", "--columns", "id", "--input", `/in/{{ .Date "20060102" }}`, "--date", "2026-11-20"}

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 }
 
 // observe adds the observers that the flags ask for.
-func (t *telemetryFlags) observe(s *session) error {
+func (t *telemetryFlags) observe(s *Session) error {
 	labels, err := metrics.ParseLabels(s.about.Table(), t.metricLabels)
 	if err != nil {
 		return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label"))
@@ -70,7 +70,7 @@ func (t *telemetryFlags) observe(s *session) error {
 		all.parts = append(all.parts, l)
 	}
 	if sink != nil {
-		all.parts = append(all.parts, lineage.Observe(sink, lineage.Options{Cmd: s.cmd, Log: s.log, About: s.about, Job: t.lineageJob, Version: s.version, Input: all.input.amount}))
+		all.parts = append(all.parts, lineage.Observe(sink, lineage.Options{Cmd: s.cmd, Log: s.log, About: s.about, Job: t.lineageJob, Version: s.Version, Input: all.input.amount}))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -36,8 +36,8 @@ func (e *shownError) Error() string {
 }
 
 // showing puts the data into an error's message, if --show-data asks for it.
-func (p *program) showing(err error) error {
-	if _, done := errors.AsType[*shownError](err); done || !p.showData || err == nil {
+func (p *Program) showing(err error) error {
+	if _, done := errors.AsType[*shownError](err); done || !p.ShowData || err == nil {
 		return err
 	}
 	var data []string

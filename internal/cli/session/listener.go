@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type listener struct {
 func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
 
 // serve opens the server of a run under way.
-func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) {
+func (t *telemetryFlags) serve(s *Session, l metrics.Labels) (*listener, error) {
 	if _, _, err := net.SplitHostPort(t.listen); err != nil {
 		return nil, fmt.Errorf("%q is not a host:port", t.listen)
 	}

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"os"
@@ -15,8 +15,8 @@ import (
 var recordedEnv = []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME", "KRB5_CONFIG", "KRB5CCNAME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR", "TZ"}
 
 // recorded is the command as its job's directory keeps it, from which the console starts it again.
-func (s *session) recorded() checkpoint.Command {
-	c := checkpoint.Command{Schema: 1, Args: s.args, UID: os.Getuid(), Env: map[string]string{}}
+func (s *Session) recorded() checkpoint.Command {
+	c := checkpoint.Command{Schema: 1, Args: s.Args, UID: os.Getuid(), Env: map[string]string{}}
 	c.Host, _ = os.Hostname()
 	c.Dir, _ = os.Getwd()
 	for _, v := range os.Environ() {

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -26,9 +26,9 @@ type observer interface {
 	End(o ending.Outcome) error
 }
 
-// session is one command's work on a job, with its observers.
-type session struct {
-	*program
+// Session is one command's work on a job, with its observers.
+type Session struct {
+	*Program
 	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
 	about     lineage.Subject
@@ -40,28 +40,28 @@ type session struct {
 	outcome   *ending.Outcome // nil until the end
 }
 
-// begin starts a session, which the command's result will report, with the observers that its flags ask for. An error is about a flag, and
+// Begin starts a session, which the command's result will report, with the observers that its flags ask for. An error is about a flag, and
 // nothing has been done.
-func (p *program) begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subject, w *watchFlags) (*session, error) {
+func (p *Program) Begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subject, w *Watch) (*Session, error) {
 	jobAttrsOf(log).events().OnStart(progress.Start{Table: about.Spec.Table})
-	s := &session{program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
+	s := &Session{Program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
 	s.phases = phaseLog{log: log, tracker: &s.tracker}
 	p.session = s
 	return s, w.observe(s)
 }
 
-// events go to the log, the tracker and all observers.
-func (s *session) events() progress.Events {
+// Events go to the log, the tracker and all observers.
+func (s *Session) Events() progress.Events {
 	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.tell() }} // of a part
 	all := []progress.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.Events())
 	}
-	return progress.Tee(append(all, logEvents(s.log))...)
+	return progress.Tee(append(all, LogEvents(s.log))...)
 }
 
-// end reports to all observers how the job ended, and gives the error back.
-func (s *session) end(r *result.Result, err error) error {
+// End reports to all observers how the job ended, and gives the error back.
+func (s *Session) End(r *result.Result, err error) error {
 	s.tracker.End()
 	if e, ok := errors.AsType[*expectation.NotMet](err); ok && (r == nil || r.Manifest == nil || r.Manifest.Expect != e.Counts) {
 		known := result.Result{Schema: 1}
@@ -80,7 +80,7 @@ func (s *session) end(r *result.Result, err error) error {
 	if err != nil {
 		o.Code = ending.CodeOf(s.ctx, err)
 	}
-	o.Describe(s.cmd, s.version, s.about.Spec.Table)
+	o.Describe(s.cmd, s.Version, s.about.Spec.Table)
 	s.outcome = &o
 	s.phases.tell() // of the last
 	var failed []error
@@ -93,9 +93,9 @@ func (s *session) end(r *result.Result, err error) error {
 	return err
 }
 
-// summarize prints what people learn of a job at its end, if results are for people.
-func (s *session) summarize(w io.Writer) error {
-	if !s.forPeople() {
+// Summarize prints what people learn of a job at its end, if results are for people.
+func (s *Session) Summarize(w io.Writer) error {
+	if !s.ForPeople() {
 		return nil
 	}
 	return s.outcome.Print(w)

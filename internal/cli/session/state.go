@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ import (
 type resultFlags struct{ file string }
 
 // observe removes the file of an earlier run, which a killed one must not be taken for, and keeps the state directory current.
-func (r *resultFlags) observe(s *session) error {
+func (r *resultFlags) observe(s *Session) error {
 	if r.file != "" {
 		if err := removeOld(r.file); err != nil {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
@@ -51,7 +51,7 @@ func removeOld(name string) error {
 // stateWriter keeps a job's state directory current, for status: how far the job is while it runs, and what it came to. A
 // job without a state directory has nothing to report. Of a run of several jobs it is the one under way.
 type stateWriter struct {
-	session *session
+	session *Session
 
 	mu     sync.Mutex
 	stop   chan struct{}      // nil before the job has begun, or waits to begin
@@ -125,7 +125,7 @@ func (w *stateWriter) tell() {
 	if opened == nil && p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
-	live := checkpoint.NewLive(p, w.session.version)
+	live := checkpoint.NewLive(p, w.session.Version)
 	live.Command, live.Log, live.Paused = ending.CommandName(w.session.cmd), jobAttrsOf(w.session.log).tail.last(), paused
 	w.failed(live.Write(p.Start.Job))
 }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"bulkload/internal/cli/ending"
@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// watchFlags say where a job reports to, besides the log.
-type watchFlags struct {
+// Watch say where a job reports to, besides the log.
+type Watch struct {
 	resultFlags
 	report  string // off: none
 	records bool   // the report shows bad records
@@ -21,29 +21,29 @@ type watchFlags struct {
 	resultOnly bool
 }
 
-// add registers the flags of a command that reads records.
-func (w *watchFlags) add(f *pflag.FlagSet) {
-	w.addLoad(f)
+// Add registers the flags of a command that reads records.
+func (w *Watch) Add(f *pflag.FlagSet) {
+	w.AddLoad(f)
 	settings.Bind(f, settings.To{"report-records": &w.records})
 }
 
-// addLoad registers those of a command that reads none.
-func (w *watchFlags) addLoad(f *pflag.FlagSet) {
-	w.addResult(f)
+// AddLoad registers those of a command that reads none.
+func (w *Watch) AddLoad(f *pflag.FlagSet) {
+	w.AddResult(f)
 	w.resultOnly = false
 	settings.Bind(f, settings.To{"report": &w.report})
 	w.telemetryFlags.add(f)
 }
 
-// addResult registers those of a command that has a result and a view, and reports nowhere else.
-func (w *watchFlags) addResult(f *pflag.FlagSet) {
+// AddResult registers those of a command that has a result and a view, and reports nowhere else.
+func (w *Watch) AddResult(f *pflag.FlagSet) {
 	w.resultOnly = true
 	settings.Bind(f, settings.To{"result-file": &w.file, "progress": &w.progress})
 }
 
 // observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun. A live view
 // comes last: it ends when the others have said all.
-func (w *watchFlags) observe(s *session) error {
+func (w *Watch) observe(s *Session) error {
 	if !w.resultOnly && w.report != "off" {
 		r, err := report.Gather(report.Options{Cmd: s.cmd, Spec: s.about.Spec, Tracker: &s.tracker, File: w.report, Records: w.records})
 		if err != nil {
@@ -61,8 +61,8 @@ func (w *watchFlags) observe(s *session) error {
 	}
 	switch {
 	case w.progress == "off" || s.logs.quiet:
-	case w.progress != "lines" && ui.CanDraw(s.console.File): // which can move its cursor
-		v := ui.NewLive(&s.tracker, s.console)
+	case w.progress != "lines" && ui.CanDraw(s.Console.File): // which can move its cursor
+		v := ui.NewLive(&s.tracker, s.Console)
 		s.observers = append(s.observers, shown(func(o ending.Outcome) { v.End(o.Err != nil) }))
 	default:
 		lines := ui.NewLines(&s.tracker, s.log)

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -21,57 +21,58 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// program is what every command says, and how: its log, its results, and how it ended.
-type program struct {
-	console  *ui.Console // never nil
-	args     []string
-	version  string
-	showData bool // errors have the data that they are about
+// Program is what every command says, and how: its log, its results, and how it ended.
+type Program struct {
+	Console  *ui.Console  // never nil where something is said
+	Args     []string     // of the program
+	Version  string       // of the program
+	Log      *slog.Logger // nil: see Logger
+	ShowData bool         // errors have the data that they are about
 	output   string
 	logs     logFlags
-	log      *slog.Logger // see logger
-	session  *session     // of a command that works on a job
-	held     any          // the result of another
+	session  *Session // of a command that works on a job
+	held     any      // the result of another
 	holder   io.Writer
 }
 
-// add registers the flags.
-func (p *program) add(f *pflag.FlagSet) {
-	settings.Bind(f, settings.To{"output": &p.output, "show-data": &p.showData})
+// Add registers the flags.
+func (p *Program) Add(f *pflag.FlagSet) {
+	settings.Bind(f, settings.To{"output": &p.output, "show-data": &p.ShowData})
 	p.logs.add(f)
 }
 
-// prepare has a command's flags take their values, and opens the lop.
-func (p *program) prepare(cmd *cobra.Command) error {
+// Prepare has a command's flags take their values, and opens the log.
+func (p *Program) Prepare(cmd *cobra.Command) error {
 	if err := settings.Command(cmd, func() *slog.Logger {
-		p.logs.calmBy(cmd, p.console)
-		return p.logger()
+		p.logs.calmBy(cmd, p.Console)
+		return p.Logger()
 	}); err != nil {
 		return fail.Usage(err)
 	}
 	return p.logs.check()
 }
 
-// logger writes to standard error; standard output is for results.
-func (p *program) logger() *slog.Logger {
-	if p.log == nil {
-		p.log = p.logs.newLogger(p.console, inJournal(p.console.File, os.Getenv("JOURNAL_STREAM")))
+// Logger writes to standard error; standard output is for results.
+func (p *Program) Logger() *slog.Logger {
+	if p.Log == nil {
+		p.Log = p.logs.newLogger(p.Console, inJournal(p.Console.File, os.Getenv("JOURNAL_STREAM")))
 		if p.logs.format == "json" {
-			p.console.SpeakBy(p.log)
+			p.Console.SpeakBy(p.Log)
 		}
 	}
-	return p.log
+	return p.Log
 }
 
-func (p *program) json() bool { return p.output == "json" }
+// JSON reports whether results are printed as JSON.
+func (p *Program) JSON() bool { return p.output == "json" }
 
-// forPeople reports whether results are printed as people read them; with --quiet none is.
-func (p *program) forPeople() bool { return !p.json() && !p.logs.quiet }
+// ForPeople reports whether results are printed as people read them; with --quiet none is.
+func (p *Program) ForPeople() bool { return !p.JSON() && !p.logs.quiet }
 
-// print writes a result: as people read it, or as one line of JSON, which is kept until it is known how the command ended: should it
+// Print writes a result: as people read it, or as one line of JSON, which is kept until it is known how the command ended: should it
 // fail, it says so in it. One that was kept before is written.
-func (p *program) print(w io.Writer, v any, text func(io.Writer)) error {
-	if !p.json() {
+func (p *Program) Print(w io.Writer, v any, text func(io.Writer)) error {
+	if !p.JSON() {
 		text(w)
 		return nil
 	}
@@ -81,7 +82,7 @@ func (p *program) print(w io.Writer, v any, text func(io.Writer)) error {
 }
 
 // release writes the result that is held, as one line of JSON.
-func (p *program) release() error {
+func (p *Program) release() error {
 	v := p.held
 	if v == nil {
 		return nil
@@ -90,8 +91,8 @@ func (p *program) release() error {
 	return json.NewEncoder(p.holder).Encode(v)
 }
 
-// end says how a command ended, and returns the exit code; cmd is nil if none was found.
-func (p *program) end(ctx context.Context, w io.Writer, cmd *cobra.Command, err error) int {
+// End says how a command ended, and returns the exit code; cmd is nil if none was found.
+func (p *Program) End(ctx context.Context, w io.Writer, cmd *cobra.Command, err error) int {
 	err = p.showing(err)
 	code := 0
 	if err != nil {
@@ -100,12 +101,12 @@ func (p *program) end(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 	switch {
 	case err == nil:
 	case ending.Stopped(code):
-		p.console.Say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
+		p.Console.Say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
 	case !errors.Is(err, ending.ErrAlready):
-		p.console.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
+		p.Console.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
 	}
 	if told := p.tell(w, cmd, err, code); told != nil {
-		p.console.Say(slog.LevelError, "failed to write the result", told.Error())
+		p.Console.Say(slog.LevelError, "failed to write the result", told.Error())
 		if code == 0 {
 			code = ending.CodeOf(context.Background(), told)
 		}
@@ -115,8 +116,8 @@ func (p *program) end(ctx context.Context, w io.Writer, cmd *cobra.Command, err 
 
 // tell writes the last line, if it is to be JSON, and the file that --result-file names. It is called once, with what the
 // command ended with.
-func (p *program) tell(w io.Writer, cmd *cobra.Command, err error, code int) error {
-	object := p.json() || asksJSON(p.args)
+func (p *Program) tell(w io.Writer, cmd *cobra.Command, err error, code int) error {
+	object := p.JSON() || asksJSON(p.Args)
 	file, jobs := resultFile(cmd)
 	if !jobs || err == nil && p.session == nil {
 		if err == nil || !object {
@@ -144,7 +145,7 @@ func (p *program) tell(w io.Writer, cmd *cobra.Command, err error, code int) err
 }
 
 // object is how a command that works on a job ended, which may not have come as far as a session.
-func (p *program) object(cmd *cobra.Command, err error, code int) *ending.Object {
+func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object {
 	now := time.Now()
 	o := &ending.Outcome{Began: now, Ended: now}
 	table := ""
@@ -155,7 +156,7 @@ func (p *program) object(cmd *cobra.Command, err error, code int) *ending.Object
 		}
 	}
 	if o.Object == nil { // before there was work: a flag was wrong
-		o.Describe(cmd, p.version, table)
+		o.Describe(cmd, p.Version, table)
 	}
 	o.Object.End(err, code)
 	return o.Object
@@ -163,7 +164,7 @@ func (p *program) object(cmd *cobra.Command, err error, code int) *ending.Object
 
 // tellFailure puts the failure into the object that the command has made, or else writes one. What the object says itself
 // stays.
-func (p *program) tellFailure(w io.Writer, cmd *cobra.Command, err error, code int) error {
+func (p *Program) tellFailure(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	f := ending.NewFailure(cmd, err, code)
 	fields, e := fieldsOf(p.held)
 	if e != nil || p.held == nil { // not an object: a list, a text

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 type metricsFile struct {
 	name    string
 	labels  metrics.Labels
-	session *session
+	session *Session
 	input   *inputs
 }
 
@@ -28,7 +28,7 @@ func (m metricsFile) Tell(_ context.Context, o ending.Outcome) error {
 type metricsPush struct {
 	to      deliver.Target
 	labels  metrics.Labels
-	session *session
+	session *Session
 	input   *inputs
 }
 
@@ -40,7 +40,7 @@ func (m metricsPush) Tell(ctx context.Context, o ending.Outcome) error {
 
 // lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
 // the same day night after night must not look healthy.
-func (s *session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
+func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.build()}
 	switch {
 	case o.Err != nil:
@@ -53,8 +53,8 @@ func (s *session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 }
 
 // build is which program this is.
-func (p *program) build() metrics.Build {
-	b := metrics.Build{Version: p.version}
+func (p *Program) build() metrics.Build {
+	b := metrics.Build{Version: p.Version}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.Go = info.GoVersion
 		for _, s := range info.Settings {

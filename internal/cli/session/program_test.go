@@ -1,0 +1,83 @@
+package session
+
+import (
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// TestAsksJSON finds the flag in arguments that were not understood.
+func TestAsksJSON(t *testing.T) {
+	for args, want := range map[string]bool{"run --nope --output json": true, "run --output=json": true, "run --output json --output text": false,
+		"run -- --output json": false, "run --output": false, "": false} {
+		if got := asksJSON(strings.Fields(args)); got != want {
+			t.Errorf("%q: %t", args, got)
+		}
+	}
+}
+
+// TestTellFailure puts a failure into an object that was printed, and after what is none.
+func TestTellFailure(t *testing.T) {
+	for held, want := range map[string]string{
+		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+		`{}`:                          `{"command":"","error":"no","error_kind":"check","exit_code":3,"status":"failed"}` + "\n",
+		`{"schema":2,"error":"mine"}`: `{"command":"","error":"mine","error_kind":"check","exit_code":3,"schema":2,"status":"failed"}` + "\n",
+		`[1,2]`:                       "[1,2]\n" + `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+	} {
+		var out bytes.Buffer
+		p := &Program{output: "json"}
+		if held != "" {
+			if err := p.Print(&out, json.RawMessage(held), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.tell(&out, nil, errors.New("no"), fail.Check.ExitCode()); err != nil || out.String() != want {
+			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
+		}
+	}
+}
+
+// TestResultOfEveryKind holds the results of all kinds of failure to the schema, those too that no test provokes.
+func TestResultOfEveryKind(t *testing.T) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	schema, err := c.Compile("../../../docs/result.schema.json")
+	testcheck.Must(t, err)
+	for kind := fail.Unexpected; kind <= fail.Busy; kind++ {
+		p := &Program{Version: "dev"}
+		cmd, _, err := testCommand(p, nil).Find([]string{"run"})
+		testcheck.Must(t, err)
+		cmd.SetContext(t.Context())
+		s, err := p.Begin(cmd, slog.New(slog.DiscardHandler), lineage.Subject{Spec: spec.Spec{Table: "test:t"}}, &Watch{resultOnly: true, progress: "off"})
+		testcheck.Must(t, err)
+		e := s.Events()
+		e.OnStart(progress.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
+		e.OnPhase("load")
+		e.OnWarn("look at this")
+		failure := &fail.Error{Kind: kind, Err: errors.New("it failed")}
+		_ = s.End(&result.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
+		r := p.object(cmd, failure, ending.CodeOf(t.Context(), failure))
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		testcheck.Must(t, err)
+		if fields, _ := v.(map[string]any); schema.Validate(v) != nil || fmt.Sprint(fields["attempt"]) != "3" || fmt.Sprint(fields["warnings"]) != "1" || fields["error"] != "it failed" {
+			t.Errorf("kind %d: %v in %s", kind, schema.Validate(v), line)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package session
+
+import (
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
+func TestStateWriterWarnsOnce(t *testing.T) {
+	var log bytes.Buffer
+	s := &Session{Program: &Program{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	dir := t.TempDir()
+	lock, err := journal.TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	if err := os.Mkdir(filepath.Join(dir, checkpoint.LiveName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})
+	w := &stateWriter{session: s}
+	for range 3 {
+		w.tell()
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings: %s", n, log.String())
+	}
+	if err := w.End(ending.Outcome{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWriteTasks: the file has all tasks of a job on YARN.
+func TestWriteTasks(t *testing.T) {
+	y := &result.YARN{Tasks: make([]result.Task, 2000)}
+	y.Tasks[7] = result.Task{Kind: "map", Number: 7, Wall: time.Second}
+	dir := t.TempDir()
+	if err := writeTasks(dir, y); err != nil {
+		t.Fatal(err)
+	}
+	var all result.YARN
+	text, err := os.ReadFile(filepath.Join(dir, checkpoint.TasksName))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil || len(all.Tasks) != 2000 || all.Tasks[7] != y.Tasks[7] {
+		t.Errorf("%v: %d tasks", err, len(all.Tasks))
+	}
+}

@@ -1,0 +1,97 @@
+package session
+
+import (
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestListens has a job that is under way report itself, and the port free after it.
+func TestListens(t *testing.T) {
+	cmd := testCommand(&Program{}, nil)
+	cmd.SetContext(t.Context())
+	t.Setenv("OPENLINEAGE_URL", "")
+	s, err := (&Program{}).Begin(cmd, slog.New(slog.DiscardHandler), lineage.Subject{Command: "run", Spec: spec.Spec{Table: "test:check"}, Env: &cluster.Env{Conf: &hdfsio.Conf{}}},
+		&Watch{report: "off", progress: "off", telemetryFlags: telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}})
+	testcheck.Must(t, err)
+	l := s.observers[1].(together).parts[0].(*listener)
+	l.moved.Store(0)
+	e := s.Events()
+	status := func() int {
+		r, err := http.Get(fmt.Sprintf("http://%s/healthz", l.server.Addr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		_, _ = io.Copy(io.Discard, r.Body)
+		return r.StatusCode
+	}
+	e.OnWarn("a retry")
+	if got := status(); got != 503 {
+		t.Errorf("a job that only warns is healthy: %d", got)
+	}
+	e.OnRows(1, 1)
+	if got := status(); got != 200 {
+		t.Errorf("a job that reads is not healthy: %d", got)
+	}
+	if err := s.End(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	again, err := net.Listen("tcp", l.server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = again.Close()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestStopTells bounds what is reported after a stop, also one that comes while it is reported: the whole program has 15 s.
+func TestStopTells(t *testing.T) {
+	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
+		"never":  {-1, tellingTime},
+		"before": {0, stoppedTellingTime},
+		"during": {4 * time.Second, 4*time.Second + stoppedTellingTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.stop == 0 {
+					cancel()
+				} else if tc.stop > 0 {
+					time.AfterFunc(tc.stop, cancel)
+				}
+				begun := time.Now()
+				if err := (together{ctx, []teller{patient{}}, &inputs{}}).End(ending.Outcome{}); err == nil {
+					t.Error("no request was kept from waiting")
+				}
+				if got := time.Since(begun); got != tc.want {
+					t.Errorf("reported for %s, want %s", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// patient waits for an answer that does not come.
+type patient struct{}
+
+func (patient) Events() progress.Events { return progress.Events{} }
+
+func (patient) Tell(ctx context.Context, _ ending.Outcome) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
