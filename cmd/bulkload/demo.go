@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bulkload/internal/cli/session"
-	"bulkload/internal/model/fail"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"bulkload/internal/cli/session"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/cobra"
 )

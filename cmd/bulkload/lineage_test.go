@@ -1,15 +1,6 @@
 package main
 
 import (
-	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/lineage"
-	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/fail"
-	"bulkload/internal/model/manifest"
-	"bulkload/internal/model/progress"
-	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
-	"bulkload/pkg/hdfsio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -20,6 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/pkg/hdfsio"
 )
 
 // pythonEnv names a Python that has openlineage-python, specEnv OpenLineage's own schemas, which are optional.

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bulkload/internal/cli/settings"
-	"bulkload/internal/model/fail"
-
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
+
+	"bulkload/internal/cli/settings"
+	"bulkload/internal/model/fail"
 
 	"github.com/spf13/pflag"
 )

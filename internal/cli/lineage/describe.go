@@ -25,41 +25,41 @@ import (
 
 // describeRun is what all events of a run have. A name is the job's, empty for one of its subject; begin and end are the time that the
 // run is for; zero: not known.
-func describeRun(log *slog.Logger, p Producer, w Subject, name string, begin, end time.Time, env func(string) string) Event {
-	e := Event{Producer: p.URI(), Schema: Schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
+func describeRun(log *slog.Logger, p producer, w Subject, name string, begin, end time.Time, env func(string) string) Event {
+	e := Event{Producer: p.URI(), Schema: schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
 	var err error
-	if e.Run.ID, err = NewRunID(); err != nil {
+	if e.Run.ID, err = newRunID(); err != nil {
 		log.Warn("no run id for OpenLineage", "error", err)
 	}
-	e.Run.Facets.Engine = &EngineFacet{Facet: p.Facet(EngineDef), Name: "bulkload", Version: string(p)}
+	e.Run.Facets.Engine = &engineFacet{Facet: p.Facet(engineDef), Name: "bulkload", Version: string(p)}
 	if !begin.IsZero() {
-		e.Run.Facets.NominalTime = &NominalFacet{Facet: p.Facet(NominalDef), Start: Stamp(begin)}
+		e.Run.Facets.NominalTime = &nominalFacet{Facet: p.Facet(nominalDef), Start: stamp(begin)}
 		if !end.IsZero() {
-			e.Run.Facets.NominalTime.End = Stamp(end)
+			e.Run.Facets.NominalTime.End = stamp(end)
 		}
 	}
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
 		log.Warn("failed to record the parent run in OpenLineage events", "error", err)
 	}
-	e.Job = Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
-	e.Job.Facets.Type = &TypeFacet{Facet: p.Facet(TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
-	e.Job.Facets.Documentation = &DocumentationFacet{Facet: p.Facet(DocumentationDef), Description: documentation(w)}
+	e.Job = job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
+	e.Job.Facets.Type = &typeFacet{Facet: p.Facet(typeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
+	e.Job.Facets.Documentation = &documentationFacet{Facet: p.Facet(documentationDef), Description: documentation(w)}
 	return e
 }
 
 // parentRun is the run that OPENLINEAGE_PARENT_ID names, or nil.
-func parentRun(p Producer, env func(string) string) (*ParentFacet, error) {
+func parentRun(p producer, env func(string) string) (*parentFacet, error) {
 	id := env("OPENLINEAGE_PARENT_ID")
 	if id == "" {
 		return nil, nil
 	}
-	parent, err := ParseParent(id)
+	parent, err := parseParent(id)
 	if err != nil {
 		return nil, fmt.Errorf("OPENLINEAGE_PARENT_ID: %w", err)
 	}
-	f := &ParentFacet{Facet: p.Facet(ParentDef), Run: parent.Run, Job: parent.Job}
+	f := &parentFacet{Facet: p.Facet(parentDef), Run: parent.Run, Job: parent.Job}
 	if id := env("OPENLINEAGE_ROOT_PARENT_ID"); id != "" {
-		root, err := ParseParent(id)
+		root, err := parseParent(id)
 		if err != nil {
 			return f, fmt.Errorf("OPENLINEAGE_ROOT_PARENT_ID: %w", err)
 		}
@@ -99,11 +99,11 @@ func documentation(w Subject) string {
 }
 
 // inputDatasets are the inputs as they were given; of a pattern, the directory that it is looked for in.
-func inputDatasets(w Subject) []Dataset {
-	list := []Dataset{}
+func inputDatasets(w Subject) []dataset {
+	list := []dataset{}
 	for _, name := range w.Spec.Inputs {
 		if r, ok, err := tablesource.Parse(name); ok {
-			d := Dataset{Namespace: hbaseNamespace(w.Env.Conf), Name: name}
+			d := dataset{Namespace: hbaseNamespace(w.Env.Conf), Name: name}
 			if err == nil && r.Snapshot == "" {
 				d.Name = r.Table.Namespace + ":" + r.Table.Qualifier
 			}
@@ -122,16 +122,16 @@ func inputDatasets(w Subject) []Dataset {
 }
 
 // outputDatasets are the tables, or a build's directory.
-func outputDatasets(w Subject) []Dataset {
+func outputDatasets(w Subject) []dataset {
 	if w.Command == "build" {
 		if d, ok := pathDataset(w.Env.Conf, w.Out); ok {
-			return []Dataset{d}
+			return []dataset{d}
 		}
-		return []Dataset{}
+		return []dataset{}
 	}
-	list := []Dataset{}
+	list := []dataset{}
 	for _, name := range w.filled() {
-		list = append(list, Dataset{Namespace: hbaseNamespace(w.Env.Conf), Name: name})
+		list = append(list, dataset{Namespace: hbaseNamespace(w.Env.Conf), Name: name})
 	}
 	return list
 }
@@ -153,16 +153,16 @@ func hbaseNamespace(conf *hdfsio.Conf) string {
 	return namespace
 }
 
-func pathDataset(conf *hdfsio.Conf, name string) (Dataset, bool) {
+func pathDataset(conf *hdfsio.Conf, name string) (dataset, bool) {
 	if objectstore.IsName(name) {
 		p, err := objectstore.Parse(name)
-		return Dataset{Namespace: p.Root(), Name: strings.Trim(p.Path, "/")}, err == nil
+		return dataset{Namespace: p.Root(), Name: strings.Trim(p.Path, "/")}, err == nil
 	}
 	l, err := conf.Resolve(name)
 	if err != nil {
-		return Dataset{}, false // the job says so
+		return dataset{}, false // the job says so
 	}
-	d := Dataset{Namespace: "file", Name: l.Path}
+	d := dataset{Namespace: "file", Name: l.Path}
 	if !l.Local() {
 		d.Namespace = l.Scheme + "://" + l.Authority
 	}
@@ -170,11 +170,11 @@ func pathDataset(conf *hdfsio.Conf, name string) (Dataset, bool) {
 }
 
 // withAssertions adds to the inputs what was expected of their records. Of several inputs it is about all of them together.
-func withAssertions(e Event, p Producer, o ending.Outcome) Event {
-	var list []Assertion
+func withAssertions(e Event, p producer, o ending.Outcome) Event {
+	var list []assertion
 	for _, f := range o.Result.Findings() {
 		if f.Status != expectation.Unchecked {
-			list = append(list, Assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
+			list = append(list, assertion{Assertion: f.Expectation, Success: !f.Bad(), Column: f.Column})
 		}
 	}
 	if list == nil {
@@ -182,18 +182,18 @@ func withAssertions(e Event, p Producer, o ending.Outcome) Event {
 	}
 	e.Inputs = slices.Clone(e.Inputs)
 	for i := range e.Inputs {
-		facets := InputFacets{}
+		facets := inputFacets{}
 		if known := e.Inputs[i].InputFacets; known != nil {
 			facets = *known
 		}
-		facets.Assertions = &AssertionsFacet{Facet: p.Facet(AssertionsDef), Assertions: list}
+		facets.Assertions = &assertionsFacet{Facet: p.Facet(assertionsDef), Assertions: list}
 		e.Inputs[i].InputFacets = &facets
 	}
 	return e
 }
 
 // withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
-func withAmounts(e Event, p Producer, command string, input progress.Amount, o ending.Outcome) Event {
+func withAmounts(e Event, p producer, command string, input progress.Amount, o ending.Outcome) Event {
 	if o.Result == nil || o.Result.Manifest == nil {
 		return e
 	}
@@ -204,10 +204,10 @@ func withAmounts(e Event, p Producer, command string, input progress.Amount, o e
 	}
 	e.Inputs, e.Outputs = slices.Clone(e.Inputs), slices.Clone(e.Outputs)
 	if len(e.Inputs) == 1 {
-		e.Inputs[0].InputFacets = &InputFacets{Statistics: p.Amount(InputDef, rows, input.Bytes, input.Files)}
+		e.Inputs[0].InputFacets = &inputFacets{Statistics: p.Amount(inputDef, rows, input.Bytes, input.Files)}
 	}
 	for i := range e.Inputs {
-		e.Inputs[i].Facets.Schema = &SchemaFacet{Facet: p.Facet(SchemaDef), Fields: fields}
+		e.Inputs[i].Facets.Schema = &schemaFacet{Facet: p.Facet(schemaDef), Fields: fields}
 	}
 	written := []*manifest.Manifest{m}
 	for _, t := range o.Result.Tables {
@@ -217,25 +217,25 @@ func withAmounts(e Event, p Producer, command string, input progress.Amount, o e
 		if m == nil {
 			continue
 		}
-		e.Outputs[i].Facets.Schema = &SchemaFacet{Facet: p.Facet(SchemaDef), Fields: cellFields(m)}
-		e.Outputs[i].OutputFacets = &OutputFacets{Statistics: p.Amount(OutputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
+		e.Outputs[i].Facets.Schema = &schemaFacet{Facet: p.Facet(schemaDef), Fields: cellFields(m)}
+		e.Outputs[i].OutputFacets = &outputFacets{Statistics: p.Amount(outputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
 	}
 	return e
 }
 
-func columnFields(m *manifest.Manifest) []Field {
-	fields := []Field{}
+func columnFields(m *manifest.Manifest) []field {
+	fields := []field{}
 	for _, c := range m.Columns {
-		fields = append(fields, Field{Name: c})
+		fields = append(fields, field{Name: c})
 	}
 	return fields
 }
 
 // cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
-func cellFields(m *manifest.Manifest) []Field {
-	fields := []Field{}
+func cellFields(m *manifest.Manifest) []field {
+	fields := []field{}
 	for _, c := range m.CellNames() {
-		fields = append(fields, Field{Name: c.Family + ":" + c.Qualifier})
+		fields = append(fields, field{Name: c.Family + ":" + c.Qualifier})
 	}
 	return fields
 }

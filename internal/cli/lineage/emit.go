@@ -34,16 +34,16 @@ func (f File) Send(_ context.Context, line []byte, _ int) error {
 	return errors.Join(err, out.Close())
 }
 
-// Endpoint is a server that takes events by POST.
-type Endpoint struct {
+// httpSink is a server that takes events by POST.
+type httpSink struct {
 	Target deliver.Target
 	Key    string // API key; empty: none is sent
 }
 
-func (e Endpoint) String() string { return e.Target.String() }
+func (e httpSink) String() string { return e.Target.String() }
 
 // Send posts a line.
-func (e Endpoint) Send(ctx context.Context, line []byte, tries int) error {
+func (e httpSink) Send(ctx context.Context, line []byte, tries int) error {
 	client := deliver.Client()
 	defer client.CloseIdleConnections()
 	address := e.Target.String()
@@ -73,8 +73,8 @@ func (e Endpoint) Send(ctx context.Context, line []byte, tries int) error {
 	})
 }
 
-// Emitter delivers events in their order, in the background.
-type Emitter struct {
+// emitter delivers events in their order, in the background.
+type emitter struct {
 	queue  chan Event
 	done   chan error
 	cancel context.CancelFunc
@@ -83,16 +83,16 @@ type Emitter struct {
 // queued is how many events wait at most: a run has two.
 const queued = 8
 
-// NewEmitter starts an emitter. The caller closes it.
-func NewEmitter(sink Sink) *Emitter {
+// newEmitter starts an emitter. The caller closes it.
+func newEmitter(sink Sink) *emitter {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Emitter{queue: make(chan Event, queued), done: make(chan error, 1), cancel: cancel}
+	e := &emitter{queue: make(chan Event, queued), done: make(chan error, 1), cancel: cancel}
 	go func() { e.done <- deliverAll(ctx, sink, e.queue) }()
 	return e
 }
 
 // Emit hands an event over. It does not wait; an event that finds the queue full is lost.
-func (e *Emitter) Emit(ev Event) {
+func (e *emitter) Emit(ev Event) {
 	select {
 	case e.queue <- ev:
 	default:
@@ -100,7 +100,7 @@ func (e *Emitter) Emit(ev Event) {
 }
 
 // Close waits until all events are delivered, or until the context ends. No event may be emitted then.
-func (e *Emitter) Close(ctx context.Context) error {
+func (e *emitter) Close(ctx context.Context) error {
 	close(e.queue)
 	defer e.cancel()
 	select {

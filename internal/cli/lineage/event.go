@@ -6,49 +6,49 @@ import (
 	"time"
 )
 
-// Schema is the definition that events follow.
-const Schema = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+// schema is the definition that events follow.
+const schema = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 
 // Types of events.
 const (
-	Start    = "START"
-	Complete = "COMPLETE"
-	Fail     = "FAIL"
-	Abort    = "ABORT"
+	started   = "START"
+	completed = "COMPLETE"
+	failed    = "FAIL"
+	aborted   = "ABORT"
 )
 
 // Event is one word about a run.
 type Event struct {
 	Type     string    `json:"eventType"`
-	Time     string    `json:"eventTime"` // RFC 3339, see [Stamp]
-	Run      Run       `json:"run"`
-	Job      Job       `json:"job"`
-	Inputs   []Dataset `json:"inputs"`
-	Outputs  []Dataset `json:"outputs"`
+	Time     string    `json:"eventTime"` // RFC 3339, see stamp
+	Run      run       `json:"run"`
+	Job      job       `json:"job"`
+	Inputs   []dataset `json:"inputs"`
+	Outputs  []dataset `json:"outputs"`
 	Producer string    `json:"producer"`
 	Schema   string    `json:"schemaURL"`
 }
 
-// Run is one attempt at a job.
-type Run struct {
+// run is one attempt at a job.
+type run struct {
 	ID     string    `json:"runId"` // a UUID
-	Facets RunFacets `json:"facets"`
+	Facets runFacets `json:"facets"`
 }
 
-// Job is what runs are of. Its name is the same night after night.
-type Job struct {
+// job is what runs are of. Its name is the same night after night.
+type job struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
-	Facets    JobFacets `json:"facets"`
+	Facets    jobFacets `json:"facets"`
 }
 
-// Dataset is an input or an output.
-type Dataset struct {
+// dataset is an input or an output.
+type dataset struct {
 	Namespace    string        `json:"namespace"`
 	Name         string        `json:"name"`
-	Facets       DatasetFacets `json:"facets"`
-	InputFacets  *InputFacets  `json:"inputFacets,omitempty"`
-	OutputFacets *OutputFacets `json:"outputFacets,omitempty"`
+	Facets       datasetFacets `json:"facets"`
+	InputFacets  *inputFacets  `json:"inputFacets,omitempty"`
+	OutputFacets *outputFacets `json:"outputFacets,omitempty"`
 }
 
 // Facet is what all facets begin with.
@@ -57,124 +57,124 @@ type Facet struct {
 	Schema   string `json:"_schemaURL"`
 }
 
-// RunFacets are facts about a run.
-type RunFacets struct {
-	Engine      *EngineFacet  `json:"processing_engine,omitempty"`
-	NominalTime *NominalFacet `json:"nominalTime,omitempty"`
-	Parent      *ParentFacet  `json:"parent,omitempty"`
-	Error       *ErrorFacet   `json:"errorMessage,omitempty"`
+// runFacets are facts about a run.
+type runFacets struct {
+	Engine      *engineFacet  `json:"processing_engine,omitempty"`
+	NominalTime *nominalFacet `json:"nominalTime,omitempty"`
+	Parent      *parentFacet  `json:"parent,omitempty"`
+	Error       *errorFacet   `json:"errorMessage,omitempty"`
 }
 
-// EngineFacet is which program does the work.
-type EngineFacet struct {
+// engineFacet is which program does the work.
+type engineFacet struct {
 	Facet
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// NominalFacet is the time that a run is for, not that at which it works.
-type NominalFacet struct {
+// nominalFacet is the time that a run is for, not that at which it works.
+type nominalFacet struct {
 	Facet
 	Start string `json:"nominalStartTime"`
 	End   string `json:"nominalEndTime,omitempty"`
 }
 
-// ParentFacet is the run that started this one.
-type ParentFacet struct {
+// parentFacet is the run that started this one.
+type parentFacet struct {
 	Facet
-	Run  RunID      `json:"run"`
-	Job  JobID      `json:"job"`
-	Root *RootFacet `json:"root,omitempty"`
+	Run  runID      `json:"run"`
+	Job  jobID      `json:"job"`
+	Root *rootFacet `json:"root,omitempty"`
 }
 
-// RootFacet is the first of all runs that led to this one.
-type RootFacet struct {
-	Run RunID `json:"run"`
-	Job JobID `json:"job"`
+// rootFacet is the first of all runs that led to this one.
+type rootFacet struct {
+	Run runID `json:"run"`
+	Job jobID `json:"job"`
 }
 
-// RunID names a run.
-type RunID struct {
+// runID names a run.
+type runID struct {
 	ID string `json:"runId"`
 }
 
-// JobID names a job.
-type JobID struct {
+// jobID names a job.
+type jobID struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// ErrorFacet is why a run failed.
-type ErrorFacet struct {
+// errorFacet is why a run failed.
+type errorFacet struct {
 	Facet
 	Message  string `json:"message"`
 	Language string `json:"programmingLanguage"`
 }
 
-// JobFacets are facts about a job.
-type JobFacets struct {
-	Type          *TypeFacet          `json:"jobType,omitempty"`
-	Documentation *DocumentationFacet `json:"documentation,omitempty"`
+// jobFacets are facts about a job.
+type jobFacets struct {
+	Type          *typeFacet          `json:"jobType,omitempty"`
+	Documentation *documentationFacet `json:"documentation,omitempty"`
 }
 
-// TypeFacet is what kind of job it is.
-type TypeFacet struct {
+// typeFacet is what kind of job it is.
+type typeFacet struct {
 	Facet
 	Processing  string `json:"processingType"`
 	Integration string `json:"integration"`
 	Type        string `json:"jobType"`
 }
 
-// DocumentationFacet is a job in words.
-type DocumentationFacet struct {
+// documentationFacet is a job in words.
+type documentationFacet struct {
 	Facet
 	Description string `json:"description"`
 }
 
-// DatasetFacets are facts about a dataset, whatever a run does with it.
-type DatasetFacets struct {
-	Schema *SchemaFacet `json:"schema,omitempty"`
+// datasetFacets are facts about a dataset, whatever a run does with it.
+type datasetFacets struct {
+	Schema *schemaFacet `json:"schema,omitempty"`
 }
 
-// SchemaFacet is the columns of a dataset.
-type SchemaFacet struct {
+// schemaFacet is the columns of a dataset.
+type schemaFacet struct {
 	Facet
-	Fields []Field `json:"fields"`
+	Fields []field `json:"fields"`
 }
 
-// Field is a column.
-type Field struct {
+// field is a column.
+type field struct {
 	Name        string `json:"name"`
 	Type        string `json:"type,omitempty"`
 	Description string `json:"description,omitempty"`
 }
 
-// InputFacets are facts about what a run read of a dataset.
-type InputFacets struct {
-	Statistics *StatisticsFacet `json:"inputStatistics,omitempty"`
-	Assertions *AssertionsFacet `json:"dataQualityAssertions,omitempty"`
+// inputFacets are facts about what a run read of a dataset.
+type inputFacets struct {
+	Statistics *statisticsFacet `json:"inputStatistics,omitempty"`
+	Assertions *assertionsFacet `json:"dataQualityAssertions,omitempty"`
 }
 
-// AssertionsFacet is what was expected of a dataset.
-type AssertionsFacet struct {
+// assertionsFacet is what was expected of a dataset.
+type assertionsFacet struct {
 	Facet
-	Assertions []Assertion `json:"assertions"`
+	Assertions []assertion `json:"assertions"`
 }
 
-// Assertion is an expectation, and whether it is met.
-type Assertion struct {
+// assertion is an expectation, and whether it is met.
+type assertion struct {
 	Assertion string `json:"assertion"`
 	Success   bool   `json:"success"`
 	Column    string `json:"column,omitempty"` // empty: of the dataset as a whole
 }
 
-// OutputFacets are facts about what a run wrote to a dataset.
-type OutputFacets struct {
-	Statistics *StatisticsFacet `json:"outputStatistics,omitempty"`
+// outputFacets are facts about what a run wrote to a dataset.
+type outputFacets struct {
+	Statistics *statisticsFacet `json:"outputStatistics,omitempty"`
 }
 
-// StatisticsFacet is amounts.
-type StatisticsFacet struct {
+// statisticsFacet is amounts.
+type statisticsFacet struct {
 	Facet
 	Rows  int64 `json:"rowCount"`
 	Bytes int64 `json:"size"`
@@ -182,35 +182,35 @@ type StatisticsFacet struct {
 }
 
 // Amount makes statistics of a facet by its definition.
-func (p Producer) Amount(def string, rows, bytes, files int64) *StatisticsFacet {
-	return &StatisticsFacet{Facet: p.Facet(def), Rows: rows, Bytes: bytes, Files: files}
+func (p producer) Amount(def string, rows, bytes, files int64) *statisticsFacet {
+	return &statisticsFacet{Facet: p.Facet(def), Rows: rows, Bytes: bytes, Files: files}
 }
 
-// Stamp is a time as events have it.
-func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+// stamp is a time as events have it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Producer is the program's version; it makes the URI by which all facets name their producer.
-type Producer string
+// producer is the program's version; it makes the URI by which all facets name their producer.
+type producer string
 
 // URI names the program.
-func (p Producer) URI() string { return "urn:bulkload:" + url.PathEscape(string(p)) }
+func (p producer) URI() string { return "urn:bulkload:" + url.PathEscape(string(p)) }
 
 // Facets that this program sends, with the versions of their definitions.
 const (
-	EngineDef        = "1-1-1/ProcessingEngineRunFacet"
-	NominalDef       = "1-0-1/NominalTimeRunFacet"
-	ParentDef        = "1-2-0/ParentRunFacet"
-	ErrorDef         = "1-0-1/ErrorMessageRunFacet"
-	TypeDef          = "2-0-4/JobTypeJobFacet"
-	DocumentationDef = "1-1-0/DocumentationJobFacet"
-	SchemaDef        = "1-2-0/SchemaDatasetFacet"
-	InputDef         = "1-0-0/InputStatisticsInputDatasetFacet"
-	AssertionsDef    = "1-0-1/DataQualityAssertionsDatasetFacet"
-	OutputDef        = "1-0-2/OutputStatisticsOutputDatasetFacet"
+	engineDef        = "1-1-1/ProcessingEngineRunFacet"
+	nominalDef       = "1-0-1/NominalTimeRunFacet"
+	parentDef        = "1-2-0/ParentRunFacet"
+	errorDef         = "1-0-1/ErrorMessageRunFacet"
+	typeDef          = "2-0-4/JobTypeJobFacet"
+	documentationDef = "1-1-0/DocumentationJobFacet"
+	schemaDef        = "1-2-0/SchemaDatasetFacet"
+	inputDef         = "1-0-0/InputStatisticsInputDatasetFacet"
+	assertionsDef    = "1-0-1/DataQualityAssertionsDatasetFacet"
+	outputDef        = "1-0-2/OutputStatisticsOutputDatasetFacet"
 )
 
 // Facet is the head of a facet by its definition.
-func (p Producer) Facet(def string) Facet {
+func (p producer) Facet(def string) Facet {
 	_, name, _ := strings.Cut(def, "/")
 	return Facet{Producer: p.URI(), Schema: "https://openlineage.io/spec/facets/" + def + ".json#/$defs/" + name}
 }

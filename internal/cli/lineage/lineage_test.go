@@ -18,16 +18,16 @@ import (
 
 func TestParseParent(t *testing.T) {
 	const run = "01941f29-7c00-7087-8940-40e508b213bb"
-	for in, want := range map[string]RootFacet{
-		"default/dag.task/" + run:           {RunID{run}, JobID{"default", "dag.task"}},
-		"https://airflow/x/dag.task/" + run: {RunID{run}, JobID{"https://airflow/x", "dag.task"}},
+	for in, want := range map[string]rootFacet{
+		"default/dag.task/" + run:           {runID{run}, jobID{"default", "dag.task"}},
+		"https://airflow/x/dag.task/" + run: {runID{run}, jobID{"https://airflow/x", "dag.task"}},
 	} {
-		if got, err := ParseParent(in); err != nil || got != want {
+		if got, err := parseParent(in); err != nil || got != want {
 			t.Errorf("%s: %v, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"", "x", run, "/" + run, "dag.task/" + run, "/dag.task/" + run, "ns//" + run, "ns/dag.task/1"} {
-		if got, err := ParseParent(in); err == nil {
+		if got, err := parseParent(in); err == nil {
 			t.Errorf("%s: no error, but %v", in, got)
 		}
 	}
@@ -36,7 +36,7 @@ func TestParseParent(t *testing.T) {
 func FuzzParseParent(f *testing.F) {
 	f.Add("default/dag.task/01941f29-7c00-7087-8940-40e508b213bb")
 	f.Fuzz(func(t *testing.T, in string) {
-		if p, err := ParseParent(in); err == nil && p.Job.Namespace+"/"+p.Job.Name+"/"+p.Run.ID != in {
+		if p, err := parseParent(in); err == nil && p.Job.Namespace+"/"+p.Job.Name+"/"+p.Run.ID != in {
 			t.Errorf("%q became %v", in, p)
 		}
 	})
@@ -45,7 +45,7 @@ func FuzzParseParent(f *testing.F) {
 func TestRunID(t *testing.T) {
 	last := ""
 	for range 100 {
-		id, err := NewRunID()
+		id, err := newRunID()
 		if err != nil || uuid.MustParse(id).Version() != 7 || id <= last {
 			t.Fatalf("%q behind %q: %v", id, last, err)
 		}
@@ -89,9 +89,9 @@ func TestOpen(t *testing.T) {
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "events.jsonl")
 	for range 2 {
-		e := NewEmitter(File(name))
-		e.Emit(Event{Type: Start})
-		e.Emit(Event{Type: Complete})
+		e := newEmitter(File(name))
+		e.Emit(Event{Type: started})
+		e.Emit(Event{Type: completed})
 		if err := e.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -135,9 +135,9 @@ func TestEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := NewEmitter(sink)
-	e.Emit(Event{Type: Start})
-	e.Emit(Event{Type: Fail})
+	e := newEmitter(sink)
+	e.Emit(Event{Type: started})
+	e.Emit(Event{Type: failed})
 	if err := e.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -160,9 +160,9 @@ func TestCloseEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := NewEmitter(Endpoint{Target: target, Key: "s3cret"})
-	e.Emit(Event{Type: Start})
-	e.Emit(Event{Type: Abort})
+	e := newEmitter(httpSink{Target: target, Key: "s3cret"})
+	e.Emit(Event{Type: started})
+	e.Emit(Event{Type: aborted})
 	<-asked
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -20,9 +20,9 @@ import (
 // Observer emits the events of a run: START when its work begins, and one of how it ended. A run that finds its job
 // done, or another process at work on it, did nothing with the data and has none.
 type Observer struct {
-	emitter  *Emitter
+	emitter  *emitter
 	sink     Sink
-	producer Producer
+	producer producer
 	command  string
 	input    func() progress.Amount
 	base     Event // what all events of the run have
@@ -42,12 +42,12 @@ type Options struct {
 // Observe is the observer of a run. It starts a goroutine that ends with the last event.
 func Observe(sink Sink, o Options) *Observer {
 	begin, end := nominal(o.Cmd)
-	p := Producer(o.Version)
+	p := producer(o.Version)
 	return newObserver(sink, p, o.About.Command, o.Input, describeRun(o.Log, p, o.About, o.Job, begin, end, os.Getenv))
 }
 
-func newObserver(sink Sink, p Producer, command string, input func() progress.Amount, base Event) *Observer {
-	return &Observer{emitter: NewEmitter(sink), sink: sink, producer: p, command: command, input: input, base: base}
+func newObserver(sink Sink, p producer, command string, input func() progress.Amount, base Event) *Observer {
+	return &Observer{emitter: newEmitter(sink), sink: sink, producer: p, command: command, input: input, base: base}
 }
 
 // Events are what it learns of the job.
@@ -70,7 +70,7 @@ func (l *Observer) Events() progress.Events {
 func (l *Observer) begin(at time.Time) {
 	l.start.Do(func() {
 		e := l.base
-		e.Type, e.Time = Start, Stamp(at)
+		e.Type, e.Time = started, stamp(at)
 		l.emitter.Emit(e)
 	})
 }
@@ -90,21 +90,21 @@ func (l *Observer) Tell(ctx context.Context, o ending.Outcome) error {
 // endEvent says how a run ended, and of a successful one what it read and wrote.
 func (l *Observer) endEvent(o ending.Outcome) Event {
 	e := l.base
-	e.Time = Stamp(o.Ended)
+	e.Time = stamp(o.Ended)
 	switch {
 	case o.Err == nil:
-		e.Type = Complete
+		e.Type = completed
 		return withAssertions(withAmounts(e, l.producer, l.command, l.input(), o), l.producer, o)
 	case ending.Stopped(o.Code) || errors.Is(o.Err, context.Canceled):
-		e.Type = Abort
+		e.Type = aborted
 	default:
-		e.Type = Fail
+		e.Type = failed
 	}
 	message := o.Err.Error()
 	if len(message) > maxErrorText {
 		message = message[:maxErrorText] + "…"
 	}
-	e.Run.Facets.Error = &ErrorFacet{Facet: l.producer.Facet(ErrorDef), Message: message, Language: "GO"}
+	e.Run.Facets.Error = &errorFacet{Facet: l.producer.Facet(errorDef), Message: message, Language: "GO"}
 	return withAssertions(e, l.producer, o)
 }
 

@@ -30,7 +30,7 @@ func Open(to string, env func(string) string) (Sink, error) {
 		if path == "" {
 			path = endpoint
 		}
-		return Endpoint{target.Join(path), key}, nil
+		return httpSink{target.Join(path), key}, nil
 	}
 	if deliver.IsAddress(to) {
 		target, err := deliver.ParseTarget(to)
@@ -40,7 +40,7 @@ func Open(to string, env func(string) string) (Sink, error) {
 		if !target.HasPath() {
 			target = target.Join(endpoint)
 		}
-		return Endpoint{target, key}, nil
+		return httpSink{target, key}, nil
 	}
 	name := strings.TrimPrefix(to, "file://")
 	if scheme, _, ok := strings.Cut(name, "://"); ok {

@@ -78,7 +78,7 @@ func (w *Reporter) loop() {
 	every := time.Second
 	for {
 		w.mu.Lock()
-		thinned, by := Thin(append(w.samples, w.sample()), mostSamples)
+		thinned, by := thin(append(w.samples, w.sample()), mostSamples)
 		w.samples, every = thinned, every*by
 		w.mu.Unlock()
 		t := time.NewTimer(every)

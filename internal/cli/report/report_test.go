@@ -143,7 +143,7 @@ func TestThin(t *testing.T) {
 	var s []Sample
 	for i := range 10_000 {
 		s = append(s, Sample{Read: int64(i)})
-		s, _ = Thin(s, 600)
+		s, _ = thin(s, 600)
 		if len(s) > 600 || s[0].Read != 0 || s[len(s)-1].Read != int64(i) {
 			t.Fatalf("%d samples from %d to %d after %d", len(s), s[0].Read, s[len(s)-1].Read, i)
 		}

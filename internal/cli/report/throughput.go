@@ -155,9 +155,9 @@ func chartRows(r *Report, all []series, text func(float64) string) []chartRow {
 	return rows
 }
 
-// Thin drops every other sample but the last when there are more than most, so that a job of any length has a bounded
+// thin drops every other sample but the last when there are more than most, so that a job of any length has a bounded
 // number of them. It says by how much the time between samples has grown: 1 or 2.
-func Thin(samples []Sample, most int) ([]Sample, time.Duration) {
+func thin(samples []Sample, most int) ([]Sample, time.Duration) {
 	if len(samples) <= most {
 		return samples, 1
 	}

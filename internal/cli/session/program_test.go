@@ -1,13 +1,6 @@
 package session
 
 import (
-	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/lineage"
-	"bulkload/internal/model/fail"
-	"bulkload/internal/model/progress"
-	"bulkload/internal/model/result"
-	"bulkload/internal/model/spec"
-	"bulkload/internal/test/testcheck"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,6 +8,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )

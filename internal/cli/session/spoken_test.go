@@ -1,6 +1,12 @@
 package session
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/settings"
@@ -10,11 +16,6 @@ import (
 	"bulkload/internal/pipeline/preflight"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/setting"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-	"testing"
 )
 
 // outcomes keeps the end of a session.

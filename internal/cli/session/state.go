@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,24 +16,10 @@ import (
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/pipeline/streams"
 )
-
-// resultFlags say where a job's result goes besides standard output.
-type resultFlags struct{ file string }
-
-// observe removes the file of an earlier run, which a killed one must not be taken for, and keeps the state directory current.
-func (r *resultFlags) observe(s *Session) error {
-	if r.file != "" {
-		if err := removeOld(r.file); err != nil {
-			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
-		}
-	}
-	s.observers = append(s.observers, &stateWriter{session: s})
-	return nil
-}
 
 // removeOld says early that a file cannot be written, and takes an old one away.
 func removeOld(name string) error {
@@ -174,4 +162,32 @@ func writeTasks(dir string, y *result.YARN) error {
 		return err
 	}
 	return durable.Replace(filepath.Join(dir, checkpoint.TasksName), append(b, '\n'))
+}
+
+// recordedEnv are the variables that a recorded command has besides those of settings: where configuration and state are. Credentials
+// are not among them.
+var recordedEnv = []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME", "KRB5_CONFIG", "KRB5CCNAME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR", "TZ"}
+
+// recorded is the command as its job's directory keeps it, from which the console starts it again.
+func (s *Session) recorded() checkpoint.Command {
+	c := checkpoint.Command{Schema: 1, Args: s.Args, UID: os.Getuid(), Env: map[string]string{}}
+	c.Host, _ = os.Hostname()
+	c.Dir, _ = os.Getwd()
+	for _, v := range os.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		if slices.Contains(recordedEnv, name) || strings.HasPrefix(name, "BULKLOAD_") && !strings.HasPrefix(name, "BULKLOAD_TEST_") {
+			c.Env[name] = value
+		}
+	}
+	if found := settings.Of(s.cmd); found.Dated {
+		c.Args = append(slices.Clone(c.Args), "--date="+found.Day.Whole()) // not the yesterday of another day
+	}
+	restart, _ := s.cmd.Flags().GetBool("restart")
+	switch {
+	case len(streams.Places(s.about.Spec.Inputs)) > 0:
+		c.Unfit = "reads a stream"
+	case restart:
+		c.Unfit = "has --restart, which discards what is done"
+	}
+	return c
 }

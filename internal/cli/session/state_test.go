@@ -1,11 +1,6 @@
 package session
 
 import (
-	"bulkload/internal/cli/ending"
-	"bulkload/internal/engine/checkpoint"
-	"bulkload/internal/engine/journal"
-	"bulkload/internal/model/progress"
-	"bulkload/internal/model/result"
 	"bytes"
 	"encoding/json"
 	"log/slog"
@@ -14,6 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
 )
 
 // TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.

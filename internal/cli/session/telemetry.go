@@ -1,16 +1,20 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"bulkload/internal/cli/deliver"
+	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/lineage"
 	"bulkload/internal/cli/metrics"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
 )
@@ -44,7 +48,9 @@ func (t *telemetryFlags) observe(s *Session) error {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file"))
 		}
-		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, s, all.input})
+		all.parts = append(all.parts, atEnd(func(_ context.Context, o ending.Outcome) error {
+			return metrics.WriteFile(t.metricsFile, s.lastRun(all.input.amount(), o), labels)
+		}))
 	}
 	if t.metricsPush != "" {
 		target, err := deliver.ParseTarget(t.metricsPush)
@@ -54,7 +60,9 @@ func (t *telemetryFlags) observe(s *Session) error {
 		if err != nil {
 			return fail.Usage(settings.AboutFlags(fmt.Errorf("--metrics-push: %w", err), "metrics-push"))
 		}
-		all.parts = append(all.parts, metricsPush{target, labels, s, all.input})
+		all.parts = append(all.parts, atEnd(func(ctx context.Context, o ending.Outcome) error {
+			return metrics.Push(ctx, target, deliver.Tries, s.lastRun(all.input.amount(), o), labels)
+		}))
 	}
 	sink, err := lineage.Open(t.lineage, os.Getenv)
 	if err != nil && t.lineage != "" {
@@ -76,4 +84,67 @@ func (t *telemetryFlags) observe(s *Session) error {
 		s.observers = append(s.observers, all)
 	}
 	return nil
+}
+
+const (
+	// tellingTime bounds what is reported at an end: three tries of 10 s and their pauses.
+	tellingTime = 35 * time.Second
+	// stoppedTellingTime is what is left of it from a stop on, which has 15 s in all and needs nearly all of them for HBase
+	// and HDFS.
+	stoppedTellingTime = 1500 * time.Millisecond
+)
+
+// teller is an observer whose end may take time, which a context bounds.
+type teller interface {
+	Events() progress.Events
+	Tell(ctx context.Context, o ending.Outcome) error
+}
+
+// together is observers that report at the same time, so that one that waits for an answer does not keep the others.
+type together struct {
+	ctx   context.Context // the command's, which a signal ends
+	parts []teller
+	input *inputs
+}
+
+func (t together) Events() progress.Events {
+	all := []progress.Events{t.input.events()}
+	for _, p := range t.parts {
+		all = append(all, p.Events())
+	}
+	return progress.Tee(all...)
+}
+
+func (t together) End(o ending.Outcome) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), tellingTime)
+	defer cancel()
+	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedTellingTime, cancel) })()
+	errs := make([]error, len(t.parts))
+	var wait sync.WaitGroup
+	for i, p := range t.parts {
+		wait.Go(func() { errs[i] = p.Tell(ctx, o) })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// inputs are all that a command has read or is to read: a command may do several jobs, one after the other.
+type inputs struct {
+	mu  sync.Mutex
+	sum progress.Amount
+}
+
+func (i *inputs) events() progress.Events {
+	return progress.Events{OnStart: func(s progress.Start) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.sum.Files += int64(s.Files)
+		i.sum.Bytes += s.Bytes
+	}}
+}
+
+func (i *inputs) amount() progress.Amount {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.sum
 }

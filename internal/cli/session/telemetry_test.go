@@ -1,13 +1,6 @@
 package session
 
 import (
-	"bulkload/internal/cli/ending"
-	"bulkload/internal/cli/lineage"
-	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/progress"
-	"bulkload/internal/model/spec"
-	"bulkload/internal/test/testcheck"
-	"bulkload/pkg/hdfsio"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +10,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"bulkload/internal/cli/ending"
+	"bulkload/internal/cli/lineage"
+	"bulkload/internal/hbase/cluster"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/hdfsio"
 )
 
 // TestListens has a job that is under way report itself, and the port free after it.

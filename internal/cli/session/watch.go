@@ -1,18 +1,21 @@
 package session
 
 import (
+	"fmt"
+
 	"bulkload/internal/cli/ending"
 	"bulkload/internal/cli/report"
 	"bulkload/internal/cli/settings"
 	"bulkload/internal/cli/ui"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 
 	"github.com/spf13/pflag"
 )
 
-// Watch say where a job reports to, besides the log.
+// Watch says where a job reports to, besides the log.
 type Watch struct {
-	resultFlags
+	result  string // a file
 	report  string // off: none
 	records bool   // the report shows bad records
 	telemetryFlags
@@ -38,7 +41,7 @@ func (w *Watch) AddLoad(f *pflag.FlagSet) {
 // AddResult registers those of a command that has a result and a view, and reports nowhere else.
 func (w *Watch) AddResult(f *pflag.FlagSet) {
 	w.resultOnly = true
-	settings.Bind(f, settings.To{"result-file": &w.file, "progress": &w.progress})
+	settings.Bind(f, settings.To{"result-file": &w.result, "progress": &w.progress})
 }
 
 // observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun. A live view
@@ -51,9 +54,12 @@ func (w *Watch) observe(s *Session) error {
 		}
 		s.observers = append(s.observers, r)
 	}
-	if err := w.resultFlags.observe(s); err != nil { // after the report, whose place it says
-		return err
+	if w.result != "" { // that of an earlier run goes: a killed one must not be taken for it
+		if err := removeOld(w.result); err != nil {
+			return fail.Usage(settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file"))
+		}
 	}
+	s.observers = append(s.observers, &stateWriter{session: s}) // after the report, whose place it says
 	if !w.resultOnly {
 		if err := w.telemetryFlags.observe(s); err != nil {
 			return err

@@ -1,10 +1,11 @@
 package result
 
 import (
-	"bulkload/pkg/setting"
 	"fmt"
 	"strings"
 	"time"
+
+	"bulkload/pkg/setting"
 )
 
 // Part is what became of one directory of a job that was split.

@@ -1,12 +1,13 @@
 package result
 
 import (
+	"cmp"
+	"fmt"
+
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/progress"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
-	"cmp"
-	"fmt"
 )
 
 // Verification is what was found in the table after a load.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,41 @@ import (
 	"bulkload/internal/cli/metrics"
 	"bulkload/internal/model/progress"
 )
+
+// atEnd is what is reported at the end alone.
+type atEnd func(context.Context, ending.Outcome) error
+
+func (atEnd) Events() progress.Events { return progress.Events{} }
+
+func (f atEnd) Tell(ctx context.Context, o ending.Outcome) error { return f(ctx, o) }
+
+// lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
+// the same day night after night must not look healthy.
+func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
+	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.build()}
+	switch {
+	case o.Err != nil:
+	case o.Result != nil && o.Result.Already:
+		r.Success = o.Result.DoneAt
+	default:
+		r.Success = o.Ended
+	}
+	return r
+}
+
+// build is which program this is.
+func (p *Program) build() metrics.Build {
+	b := metrics.Build{Version: p.Version}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Go = info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.Revision = s.Value
+			}
+		}
+	}
+	return b
+}
 
 // closingTime is how long requests under way have to end.
 const closingTime = time.Second
