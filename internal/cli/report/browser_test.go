@@ -64,7 +64,7 @@ func openBrowser(t *testing.T, program string) context.Context {
 func reportFiles(t *testing.T) map[string]string {
 	files := map[string]string{}
 	dir := t.TempDir()
-	for name, r := range map[string]*Report{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(),
+	for name, r := range map[string]*document{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(),
 		"hostile": hostileReport(), "skewed": skewedReport(200), "many": skewedReport(2000), "split": splitReport(30)} {
 		files[name] = filepath.Join(dir, name+".html")
 		if err := os.WriteFile(files[name], []byte(render(t, r)), 0o600); err != nil {

@@ -24,11 +24,11 @@ import (
 )
 
 // report puts together what is known.
-func (w *Reporter) report(o ending.Outcome) *Report {
+func (w *Reporter) report(o ending.Outcome) *document {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ended := o.Object
-	r := &Report{Command: ended.Command, Status: ended.Status, ExitCode: ended.ExitCode, Error: ended.Error, Advice: advice(o.Code, ended.Job != ""),
+	r := &document{Command: ended.Command, Status: ended.Status, ExitCode: ended.ExitCode, Error: ended.Error, Advice: advice(o.Code, ended.Job != ""),
 		Table: ended.Table, Job: ended.Job, JobID: ended.JobID, Attempt: ended.Attempt, Version: ended.Version, Host: ended.Host, PID: ended.PID,
 		Began: o.Began, Ended: o.Ended, Key: cmp.Or(w.start.Key, w.options.Spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
 		Samples: w.samples, Rejected: ended.Rejected, WithRecords: w.options.Records,
@@ -49,22 +49,22 @@ func (w *Reporter) report(o ending.Outcome) *Report {
 }
 
 // addInputs reports the files that were read.
-func (w *Reporter) addInputs(r *Report) {
+func (w *Reporter) addInputs(r *document) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	addReading(r, w.start.Reading)
 	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
-		r.Inputs = append(r.Inputs, Input{Path: f.Path, Bytes: f.Bytes})
+		r.Inputs = append(r.Inputs, inputFile{Path: f.Path, Bytes: f.Bytes})
 	}
 	if len(r.Inputs) == 0 && r.InputFiles == 0 {
 		for _, name := range w.options.Spec.Inputs { // it did not come as far as to look at them
-			r.Inputs = append(r.Inputs, Input{Path: name})
+			r.Inputs = append(r.Inputs, inputFile{Path: name})
 		}
 		r.InputFiles = len(r.Inputs)
 	}
 }
 
 // addReading reports how the inputs were read.
-func addReading(r *Report, reading *progress.Reading) {
+func addReading(r *document, reading *progress.Reading) {
 	if reading == nil {
 		return
 	}
@@ -82,17 +82,17 @@ func addReading(r *Report, reading *progress.Reading) {
 }
 
 // differing is a list for the report, and how many files it leaves out.
-func differing(list []progress.FileColumns) (first []Differing, more int) {
+func differing(list []progress.FileColumns) (first []differingFiles, more int) {
 	for _, l := range list[:min(len(list), mostInputs)] {
 		columns, files := l.Text()
-		first = append(first, Differing{Columns: columns, Files: len(l.Files), First: files})
+		first = append(first, differingFiles{Columns: columns, Files: len(l.Files), First: files})
 	}
 	return first, progress.CountFiles(list[len(first):])
 }
 
-func addPhases(r *Report, o ending.Outcome) {
+func addPhases(r *document, o ending.Outcome) {
 	for _, p := range o.Progress.Phases {
-		phase := Phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
+		phase := phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
 		r.Phases = append(r.Phases, phase)
 	}
 	// The tracker closes the last phase at the end, whatever the end was.
@@ -103,10 +103,10 @@ func addPhases(r *Report, o ending.Outcome) {
 
 // addParts reports the directories of a run that was split: those that it had to do with, the one at which it ended
 // before all others. The inputs are as they were given.
-func (w *Reporter) addParts(r *Report, parts result.Parts) {
+func (w *Reporter) addParts(r *document, parts result.Parts) {
 	r.PartsText, r.Timestamp = parts.Text(), 0 // each has its own
 	for _, name := range w.options.Spec.Inputs[:min(len(w.options.Spec.Inputs), mostInputs)] {
-		r.Inputs = append(r.Inputs, Input{Path: name})
+		r.Inputs = append(r.Inputs, inputFile{Path: name})
 	}
 	under := "" // what all paths begin with
 	if len(w.options.Spec.Inputs) == 1 {
@@ -118,7 +118,7 @@ func (w *Reporter) addParts(r *Report, parts result.Parts) {
 		if p.Status == result.PartAlready || p.Status == result.PartLeft {
 			continue
 		}
-		part := Part{Input: strings.TrimPrefix(p.Input, under), Status: p.Status.Text(), Began: p.Began, Rows: p.Rows, Bytes: p.Written, Rejected: p.Rejected}
+		part := part{Input: strings.TrimPrefix(p.Input, under), Status: p.Status.Text(), Began: p.Began, Rows: p.Rows, Bytes: p.Written, Rejected: p.Rejected}
 		if !p.Began.IsZero() && p.Status == result.PartDone {
 			part.Ended = p.Began.Add(p.Elapsed)
 		}
@@ -134,7 +134,7 @@ func (w *Reporter) addParts(r *Report, parts result.Parts) {
 }
 
 // addCounts says what was read and written, of a run that failed as far as it came.
-func (w *Reporter) addCounts(r *Report, o ending.Outcome) {
+func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	var m *manifest.Manifest
 	if o.Result != nil {
 		m = o.Result.Manifest
@@ -147,10 +147,10 @@ func (w *Reporter) addCounts(r *Report, o ending.Outcome) {
 		}
 		r.Tasks = tasksOf(o.Result.YARN)
 		if o.Result.Regions > 0 {
-			r.Load = &Load{Regions: o.Result.Regions, Took: o.Result.LoadTime}
+			r.Load = &loadCounts{Regions: o.Result.Regions, Took: o.Result.LoadTime}
 		}
 		for _, t := range o.Result.Tables {
-			x := Table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: t.Verify.Text()}
+			x := table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: t.Verify.Text()}
 			if t.Manifest != nil {
 				x.Rows, x.Cells, x.Filtered, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.Filtered, t.Manifest.HFiles, t.Manifest.Bytes
 			}
@@ -158,23 +158,23 @@ func (w *Reporter) addCounts(r *Report, o ending.Outcome) {
 		}
 	}
 	for _, f := range o.Result.Findings() {
-		r.Expected = append(r.Expected, Expectation{Column: f.Column, Name: f.Expectation, Found: f.Found, Status: f.Status, Warn: f.Severity == expectation.Warn, Bad: f.Bad()})
+		r.Expected = append(r.Expected, expected{Column: f.Column, Name: f.Expectation, Found: f.Found, Status: f.Status, Warn: f.Severity == expectation.Warn, Bad: f.Bad()})
 	}
 	w.endPart()
 	regions := w.regions
 	if m != nil {
-		r.Counts = &Counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates,
+		r.Counts = &counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates,
 			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs, FilteredFile: m.FilteredFile, DuplicatesFile: m.DuplicatesFile}
 		r.RejectFile = m.RejectFile
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
 		if len(m.Files) > 0 { // those of earlier attempts too
-			regions = map[int]Region{}
+			regions = map[int]region{}
 			for _, f := range m.Files {
 				addFile(regions, f.Region, f.Rows, f.Bytes)
 			}
 		}
 	} else if p := o.Progress; sampleOf(p).Read > 0 {
-		r.Counts = &Counts{Records: sampleOf(p).Read, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
+		r.Counts = &counts{Records: sampleOf(p).Read, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
 	}
 	var files []manifest.File
 	if m != nil {
@@ -191,14 +191,14 @@ func (w *Reporter) addCounts(r *Report, o ending.Outcome) {
 }
 
 // regionList is all regions in the order of keys. Where split points are not known a region goes by its first row.
-func regionList(regions map[int]Region, n int, splits [][]byte, files []manifest.File) []Region {
+func regionList(regions map[int]region, n int, splits [][]byte, files []manifest.File) []region {
 	if len(regions) == 0 {
 		return nil
 	}
 	for region := range regions {
 		n = max(n, region+1)
 	}
-	list := make([]Region, n)
+	list := make([]region, n)
 	for region, r := range regions {
 		list[region] = r
 	}
@@ -218,7 +218,7 @@ func regionList(regions map[int]Region, n int, splits [][]byte, files []manifest
 }
 
 // addState says what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
-func (w *Reporter) addState(r *Report, o ending.Outcome) {
+func (w *Reporter) addState(r *document, o ending.Outcome) {
 	if r.Job == "" {
 		return
 	}
@@ -227,7 +227,7 @@ func (w *Reporter) addState(r *Report, o ending.Outcome) {
 		return
 	}
 	if len(r.Regions) == 0 && len(s.Files) > 0 {
-		regions := map[int]Region{}
+		regions := map[int]region{}
 		for _, f := range s.Files {
 			addFile(regions, f.Region, f.Rows, f.Bytes)
 		}
@@ -245,31 +245,31 @@ func (w *Reporter) addState(r *Report, o ending.Outcome) {
 		if a.Attempt == r.Attempt && (o.Result == nil || !o.Result.Already) {
 			continue
 		}
-		r.Attempts = append(r.Attempts, Attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: ending.Bounded(settings.Spoken(a.Error))})
+		r.Attempts = append(r.Attempts, attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: ending.Bounded(settings.Spoken(a.Error))})
 	}
 }
 
 // servers counts regions and files by server.
-func servers(taken []checkpoint.Taken) []Server {
-	var list []Server
+func servers(taken []checkpoint.Taken) []server {
+	var list []server
 	for _, t := range taken {
 		if t.Server == "" || t.Files == 0 {
 			continue
 		}
-		i := slices.IndexFunc(list, func(s Server) bool { return s.Name == t.Server })
+		i := slices.IndexFunc(list, func(s server) bool { return s.Name == t.Server })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Server{Name: t.Server})
+			list = append(list, server{Name: t.Server})
 		}
 		list[i].Regions++
 		list[i].Files += t.Files
 	}
-	slices.SortFunc(list, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b server) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
 
 // addRejects reads the first bad records, also of a run that failed and has written them.
-func (w *Reporter) addRejects(r *Report, o ending.Outcome) {
+func (w *Reporter) addRejects(r *document, o ending.Outcome) {
 	name := r.RejectFile
 	if failed, ok := errors.AsType[*fail.RejectsError](o.Err); ok && name == "" {
 		name = failed.File
@@ -289,10 +289,10 @@ func (w *Reporter) addRejects(r *Report, o ending.Outcome) {
 }
 
 // settingsOf are the settings with their origins.
-func settingsOf(cmd *cobra.Command) []Setting {
-	var list []Setting
+func settingsOf(cmd *cobra.Command) []settingValue {
+	var list []settingValue
 	for _, s := range settings.List(cmd) {
-		list = append(list, Setting(s))
+		list = append(list, settingValue(s))
 	}
 	return list
 }

@@ -46,7 +46,7 @@ func Gather(o Options) (*Reporter, error) {
 }
 
 func newReporter(o Options) *Reporter {
-	return &Reporter{options: o, regions: map[int]Region{}, part: map[int]Region{}, stop: make(chan struct{})}
+	return &Reporter{options: o, regions: map[int]region{}, part: map[int]region{}, stop: make(chan struct{})}
 }
 
 // Bounds of what a report holds.
@@ -66,11 +66,11 @@ type Reporter struct {
 
 	mu         sync.Mutex
 	start      progress.Start
-	regions    map[int]Region // of files written now, those of the part under way left out
-	part       map[int]Region // of that one: all there is, if the job was not split
+	regions    map[int]region // of files written now, those of the part under way left out
+	part       map[int]region // of that one: all there is, if the job was not split
 	warnings   []string
 	moreWarned int
-	samples    []Sample
+	samples    []sample
 }
 
 // loop takes a sample each second; of a long job, less often.
@@ -92,10 +92,10 @@ func (w *Reporter) loop() {
 }
 
 // sample is how far the job is now.
-func (w *Reporter) sample() Sample { return sampleOf(w.options.Tracker.Progress()) }
+func (w *Reporter) sample() sample { return sampleOf(w.options.Tracker.Progress()) }
 
-func sampleOf(p progress.Progress) Sample {
-	s := Sample{At: p.At, Output: p.Written}
+func sampleOf(p progress.Progress) sample {
+	s := sample{At: p.At, Output: p.Written}
 	for _, phase := range p.Phases {
 		switch phase.Name {
 		case "read":
@@ -151,13 +151,13 @@ func (w *Reporter) Events() progress.Events {
 func (w *Reporter) endPart() {
 	for i, p := range w.part {
 		r := w.regions[i]
-		w.regions[i] = Region{Rows: r.Rows + p.Rows, Bytes: r.Bytes + p.Bytes, Files: r.Files + p.Files}
+		w.regions[i] = region{Rows: r.Rows + p.Rows, Bytes: r.Bytes + p.Bytes, Files: r.Files + p.Files}
 	}
 	clear(w.part)
 }
 
 // addFile counts a file for its region. The rows of a region are those of one family: each has them all, or fewer.
-func addFile(regions map[int]Region, region int, rows, bytes int64) {
+func addFile(regions map[int]region, region int, rows, bytes int64) {
 	r := regions[region]
 	r.Rows = max(r.Rows, rows)
 	r.Bytes += bytes

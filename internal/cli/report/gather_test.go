@@ -40,7 +40,7 @@ func TestReadRejects(t *testing.T) {
 	if err != nil || all != 32 || len(list) != mostRejects {
 		t.Fatalf("%d of %d, %v", len(list), all, err)
 	}
-	if want := (Reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is no number`}); list[0] != want {
+	if want := (reject{Place: "a.csv: record 2 at byte 7", Column: "id", Reason: `"…" is no number`}); list[0] != want {
 		t.Errorf("%+v", list[0])
 	}
 	list, _, err = readRejects(name, true)
@@ -54,13 +54,13 @@ func TestReadRejects(t *testing.T) {
 
 // TestRegionList keeps regions without files, and names those of unknown split points by their first rows.
 func TestRegionList(t *testing.T) {
-	written := map[int]Region{}
+	written := map[int]region{}
 	files := []manifest.File{{Region: 0, FirstRow: rowkey.Key("a"), Rows: 2, Bytes: 5}, {Region: 2, FirstRow: rowkey.Key("m\x00"), Rows: 3, Bytes: 7}, {Region: 2, FirstRow: rowkey.Key("n"), Family: "g", Rows: 2, Bytes: 1}}
 	for _, f := range files {
 		addFile(written, f.Region, f.Rows, f.Bytes)
 	}
 	list := regionList(written, 4, [][]byte{[]byte("f"), []byte("k"), {0xff}}, files)
-	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (Region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xFF` {
+	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xFF` {
 		t.Errorf("%+v", list)
 	}
 	list = regionList(written, 1, nil, files)
@@ -88,26 +88,26 @@ func TestReportOfParts(t *testing.T) {
 		}
 	}
 	w.endPart()
-	if got := w.regions[1]; got != (Region{Rows: 21, Bytes: 30, Files: 6}) {
+	if got := w.regions[1]; got != (region{Rows: 21, Bytes: 30, Files: 6}) {
 		t.Errorf("region: %+v", got)
 	}
 	began := time.Unix(1e9, 0)
 	parts := []result.Part{{Input: "hdfs:///exports/a", Status: result.PartAlready, Files: 2, Bytes: 5, Rows: 1000, Written: 1000},
 		{Input: "hdfs:///exports/b", Status: result.PartDone, Began: began, Elapsed: time.Second, Files: 1, Bytes: 7, Rows: 3, Written: 9, Rejected: 2},
 		{Input: "hdfs:///exports/c", Status: result.PartFailed, Began: began, Elapsed: time.Second, Files: 1, Bytes: 8}, {Input: "hdfs:///exports/d", Status: result.PartLeft, Files: 1}}
-	var r Report
+	var r document
 	w.addParts(&r, parts)
 	if want := "4 directories: 1 done, 1 done before, 1 failed, 1 pending"; r.PartsText != want || r.InputFiles != 5 || r.InputBytes != 20 {
 		t.Errorf("%+v", r)
 	}
-	want := []Part{{Input: "c", Status: "failed", Began: began}, {Input: "b", Status: "done", Began: began, Ended: began.Add(time.Second), Rows: 3, Bytes: 9, Rejected: 2}}
+	want := []part{{Input: "c", Status: "failed", Began: began}, {Input: "b", Status: "done", Began: began, Ended: began.Add(time.Second), Rows: 3, Bytes: 9, Rejected: 2}}
 	if !slices.Equal(r.Parts, want) {
 		t.Errorf("%+v", r.Parts)
 	}
 	if rows, input, written := result.Parts(parts).Done(); rows != 3 || input != 7 || written != 9 {
 		t.Errorf("done now: %d rows, %d of %d bytes", rows, written, input)
 	}
-	r = Report{}
+	r = document{}
 	for range mostParts + 20 {
 		parts = append(parts, parts[1])
 	}
@@ -122,7 +122,7 @@ func TestCountsOfAFailedRun(t *testing.T) {
 	w := newReporter(Options{})
 	o := ending.Outcome{Progress: progress.Progress{Phases: []progress.PhaseProgress{
 		{Name: "check", Done: progress.Amount{Bytes: 100}}, {Name: "read", Done: progress.Amount{Rows: 10}}, {Name: "write", Done: progress.Amount{Rows: 4}}}}}
-	var r Report
+	var r document
 	if w.addCounts(&r, o); r.Counts == nil || r.Counts.Records != 10 {
 		t.Errorf("%+v", r.Counts)
 	}

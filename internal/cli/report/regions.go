@@ -38,7 +38,7 @@ type spread struct {
 
 // numbered is a region with its number, from 1.
 type numbered struct {
-	Region
+	region
 	N     int
 	Name  string
 	Share float64 // of the bytes
@@ -63,7 +63,7 @@ type dense struct {
 // heavy is how many times the mean makes a region stand out.
 const heavy = 2
 
-func newSpread(regions []Region) *spread {
+func newSpread(regions []region) *spread {
 	if len(regions) == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ const (
 
 // readRejects reads the first lines of a file of bad records, and counts all. Reasons may quote a value; what is quoted is
 // left out with the records.
-func readRejects(name string, records bool) (list []Reject, all int64, err error) {
+func readRejects(name string, records bool) (list []reject, all int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, 0, fmt.Errorf("bad records: %w", err)
@@ -70,7 +70,7 @@ func rejectLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 	return line, false, err
 }
 
-func parseReject(line []byte, records bool) (Reject, error) {
+func parseReject(line []byte, records bool) (reject, error) {
 	var j struct {
 		Path      string  `json:"path"`
 		Offset    int64   `json:"offset"`
@@ -82,9 +82,9 @@ func parseReject(line []byte, records bool) (Reject, error) {
 		RawBase64 string  `json:"raw_base64"`
 	}
 	if err := json.Unmarshal(line, &j); err != nil {
-		return Reject{}, err
+		return reject{}, err
 	}
-	r := Reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(settings.Spoken(j.Reason), mostRejectReason)}
+	r := reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(settings.Spoken(j.Reason), mostRejectReason)}
 	if j.Since > 0 {
 		r.Place = fmt.Sprintf("%s: record %d after byte %d, at byte %d", j.Path, j.Record, j.Since, j.Offset)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Report is what a job did. Empty parts are left out of the file.
-type Report struct {
+// document is what a job did. Empty parts are left out of the file.
+type document struct {
 	Command  string // run, build or load
 	Status   string // done, already, failed or stopped
 	ExitCode int
@@ -28,53 +28,53 @@ type Report struct {
 	Timestamp int64 // of the cells, milliseconds
 	Target    string
 
-	Inputs      []Input // the first of them
-	InputFiles  int     // all
+	Inputs      []inputFile // the first of them
+	InputFiles  int         // all
 	InputBytes  int64
-	ReadAs      []string    // how files were read, a way each
-	Partitions  string      // columns by directories, and what chose among them
-	Lacking     []Differing // files without columns of the job
-	MoreLacking int         // such files that are not listed
-	PassedOver  []Differing // files with columns that were not asked for
+	ReadAs      []string         // how files were read, a way each
+	Partitions  string           // columns by directories, and what chose among them
+	Lacking     []differingFiles // files without columns of the job
+	MoreLacking int              // such files that are not listed
+	PassedOver  []differingFiles // files with columns that were not asked for
 	MorePassed  int
-	Counts      *Counts // nil: not known
-	Expected    []Expectation
-	Regions     []Region
-	Phases      []Phase
-	Parts       []Part   // directories of a run that was split, instead of phases
-	PartsText   string   // how many came to what
-	MoreParts   int      // done, and not listed
-	Samples     []Sample // in the order of time
-	Tasks       *Tasks   // of a job on YARN
-	Tables      []Table  // further tables and indexes of the job, in the order of loading
-	Load        *Load
+	Counts      *counts // nil: not known
+	Expected    []expected
+	Regions     []region
+	Phases      []phase
+	Parts       []part    // directories of a run that was split, instead of phases
+	PartsText   string    // how many came to what
+	MoreParts   int       // done, and not listed
+	Samples     []sample  // in the order of time
+	Tasks       *taskList // of a job on YARN
+	Tables      []table   // further tables and indexes of the job, in the order of loading
+	Load        *loadCounts
 	Replaced    string // which rows a run with --replace has taken away; empty: it was none
 	Verify      string // what verification found; empty: there was none
-	Rejects     []Reject
+	Rejects     []reject
 	Rejected    int64
 	RejectFile  string
 	WithRecords bool // rejects say what the records hold
 	Warnings    []string
 	MoreWarned  int // warnings beyond those
-	Settings    []Setting
-	Attempts    []Attempt // earlier ones
+	Settings    []settingValue
+	Attempts    []attempt // earlier ones
 }
 
-// Input is a file that was read.
-type Input struct {
+// inputFile is a file that was read.
+type inputFile struct {
 	Path  string
 	Bytes int64
 }
 
-// Differing is files that differ from the job's columns in the same way.
-type Differing struct {
+// differingFiles is files that differ from the job's columns in the same way.
+type differingFiles struct {
 	Columns string
 	Files   int
 	First   string // the first of them
 }
 
-// Counts are the sums of a build.
-type Counts struct {
+// counts are the sums of a build.
+type counts struct {
 	Records    int64 // read
 	Rows       int64
 	Cells      int64
@@ -90,8 +90,8 @@ type Counts struct {
 	DuplicatesFile string // likewise
 }
 
-// Expectation is what was expected of the records, and what was found.
-type Expectation struct {
+// expected is what was expected of the records, and what was found.
+type expected struct {
 	Column string // empty: of the records
 	Name   string
 	Found  string
@@ -100,16 +100,16 @@ type Expectation struct {
 	Bad    bool
 }
 
-// Region is a region of the table, in the order of keys.
-type Region struct {
+// region is a region of the table, in the order of keys.
+type region struct {
 	Start string // its first key, printable; empty for the first
 	Rows  int64
 	Bytes int64
 	Files int
 }
 
-// Phase is a part of the job, Ended zero if it was not.
-type Phase struct {
+// phase is a part of the job, Ended zero if it was not.
+type phase struct {
 	Name         string
 	Began, Ended time.Time
 	Rows         int64
@@ -117,8 +117,8 @@ type Phase struct {
 	Files        int64
 }
 
-// Part is a directory of a run that was split, Ended zero if it was not done.
-type Part struct {
+// part is a directory of a run that was split, Ended zero if it was not done.
+type part struct {
 	Input        string
 	Status       string
 	Began, Ended time.Time
@@ -127,8 +127,8 @@ type Part struct {
 	Rejected     int64
 }
 
-// Sample is how far the job was at one moment. Numbers only grow.
-type Sample struct {
+// sample is how far the job was at one moment. Numbers only grow.
+type sample struct {
 	At       time.Time
 	Read     int64 // rows
 	Merged   int64 // rows written to HFiles
@@ -137,8 +137,8 @@ type Sample struct {
 	Output   int64 // bytes
 }
 
-// Table is a further table of the job, or an index.
-type Table struct {
+// table is a further table of the job, or an index.
+type table struct {
 	Name     string
 	Index    string // its name, if it is one
 	Rows     int64
@@ -151,16 +151,16 @@ type Table struct {
 	Verify   string
 }
 
-// Tasks are those of a job on YARN.
-type Tasks struct {
+// taskList are those of a job on YARN.
+type taskList struct {
 	Text  string
-	First []Task // stragglers, and the slowest
-	Rest  []Task
+	First []task // stragglers, and the slowest
+	Rest  []task
 	More  int // that are not listed
 }
 
-// Task is one of them.
-type Task struct {
+// task is one of them.
+type task struct {
 	Name      string // map 7, reduce 0
 	Attempts  int
 	Node      string
@@ -172,34 +172,34 @@ type Task struct {
 	Straggler bool
 }
 
-// Load is what HBase took.
-type Load struct {
+// loadCounts is what HBase took.
+type loadCounts struct {
 	Regions int
 	Files   int
 	Took    time.Duration
-	Servers []Server
+	Servers []server
 }
 
-// Server is a region server that was asked to take files.
-type Server struct {
+// server is a region server that was asked to take files.
+type server struct {
 	Name    string
 	Regions int
 	Files   int
 }
 
-// Reject is a record that was set aside.
-type Reject struct {
+// reject is a record that was set aside.
+type reject struct {
 	Place  string
 	Column string
 	Reason string
 	Record string // its beginning; empty unless the report is to hold data
 }
 
-// Setting is a setting with where its value is from.
-type Setting struct{ Name, Value, Origin string }
+// settingValue is a setting with where its value is from.
+type settingValue struct{ Name, Value, Origin string }
 
-// Attempt is an earlier attempt at the job.
-type Attempt struct {
+// attempt is an earlier attempt at the job.
+type attempt struct {
 	Attempt      int
 	Began, Ended time.Time
 	Process      string
@@ -211,18 +211,18 @@ type Attempt struct {
 var reportText string
 
 // Write makes the file.
-func (r *Report) Write(w io.Writer) error {
+func (r *document) Write(w io.Writer) error {
 	title := r.Status + ": bulkload " + r.Command
 	if r.Table != "" {
 		title += " of " + r.Table
 	}
-	return write(w, reportText, view{Report: r, pageHead: newPage(title),
+	return write(w, reportText, view{document: r, pageHead: newPage(title),
 		Took: r.Ended.Sub(r.Began), Timeline: newTimeline(r), Charts: newCharts(r), Spread: newSpread(r.Regions)})
 }
 
 // view is what the template draws.
 type view struct {
-	*Report
+	*document
 	pageHead
 	Took     time.Duration
 	Timeline *timeline
@@ -253,13 +253,13 @@ func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 
 // Given are the settings that are set.
-func (v view) Given() []Setting {
-	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin == "default" })
+func (v view) Given() []settingValue {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin == "default" })
 }
 
 // Defaults are the others.
-func (v view) Defaults() []Setting {
-	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin != "default" })
+func (v view) Defaults() []settingValue {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin != "default" })
 }
 
 // CellTime is the cells' timestamp as a time.

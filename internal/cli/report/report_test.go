@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-func render(t *testing.T, r *Report) string {
+func render(t *testing.T, r *document) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.Write(&b); err != nil {
@@ -27,7 +27,7 @@ func render(t *testing.T, r *Report) string {
 
 // TestGolden holds whole pages.
 func TestGolden(t *testing.T) {
-	for name, r := range map[string]*Report{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(), "skewed": skewedReport(50), "split": splitReport(2)} {
+	for name, r := range map[string]*document{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(), "skewed": skewedReport(50), "split": splitReport(2)} {
 		t.Run(name, func(t *testing.T) {
 			got := render(t, r)
 			file := "testdata/" + name + ".html"
@@ -99,7 +99,7 @@ func TestSize(t *testing.T) {
 		r := skewedReport(regions)
 		r.Samples = nil
 		for i := range 1000 {
-			r.Samples = append(r.Samples, Sample{At: after(float64(i) / 100), Read: int64(i) * 1234, Input: int64(i) * 99999, Merged: int64(i) * 777, Output: int64(i)})
+			r.Samples = append(r.Samples, sample{At: after(float64(i) / 100), Read: int64(i) * 1234, Input: int64(i) * 99999, Merged: int64(i) * 777, Output: int64(i)})
 		}
 		if n := len(render(t, r)); n > 600<<10 {
 			t.Errorf("a page of %d regions has %d bytes", regions, n)
@@ -125,7 +125,7 @@ func TestWriteIsSafeWithOddTimes(t *testing.T) {
 			t.Errorf("ended %v: the page has a number that is none", ended)
 		}
 	}
-	render(t, &Report{})
+	render(t, &document{})
 }
 
 func TestGini(t *testing.T) {
@@ -140,9 +140,9 @@ func TestGini(t *testing.T) {
 }
 
 func TestThin(t *testing.T) {
-	var s []Sample
+	var s []sample
 	for i := range 10_000 {
-		s = append(s, Sample{Read: int64(i)})
+		s = append(s, sample{Read: int64(i)})
 		s, _ = thin(s, 600)
 		if len(s) > 600 || s[0].Read != 0 || s[len(s)-1].Read != int64(i) {
 			t.Fatalf("%d samples from %d to %d after %d", len(s), s[0].Read, s[len(s)-1].Read, i)

@@ -14,43 +14,43 @@ func after(seconds float64) time.Time {
 }
 
 // goodReport is of a run in which everything went well.
-func goodReport() *Report {
-	r := &Report{
+func goodReport() *document {
+	r := &document{
 		Command: "run", Status: "done", Table: "test:check", Job: "/var/lib/bulkload/test_check-0123456789ab", JobID: "scheduled__2017-10-12",
 		Attempt: 2, Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(34.8), Key: "salt(check_id) + md5hex(check_id) + id",
 		Timestamp: noon.UnixMilli(), Target: "hdfs://nn:8020/tmp/bulkload-tina/test_check-1",
-		Inputs:     []Input{{"hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", 104_857_600}, {"hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", 105_082_124}},
+		Inputs:     []inputFile{{"hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", 104_857_600}, {"hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", 105_082_124}},
 		InputFiles: 2, InputBytes: 209_939_724,
-		Counts: &Counts{Records: 1_000_003, Rows: 999_997, Cells: 14_467_246, Rejected: 3, Filtered: 1, Duplicates: 2, DuplicatesFile: "/var/lib/bulkload/duplicates.jsonl", HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, SpillRuns: 7},
-		Phases: []Phase{{Name: "read", Began: after(0.4), Ended: after(3.3), Rows: 1_000_003, Bytes: 209_939_540}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
+		Counts: &counts{Records: 1_000_003, Rows: 999_997, Cells: 14_467_246, Rejected: 3, Filtered: 1, Duplicates: 2, DuplicatesFile: "/var/lib/bulkload/duplicates.jsonl", HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, SpillRuns: 7},
+		Phases: []phase{{Name: "read", Began: after(0.4), Ended: after(3.3), Rows: 1_000_003, Bytes: 209_939_540}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
 			{Name: "write", Began: after(4.2), Ended: after(11.1), Rows: 1_000_000}, {Name: "load", Began: after(11.1), Ended: after(11.3), Files: 10},
 			{Name: "verify", Began: after(11.3), Ended: after(34.8), Rows: 1_000_000}},
-		Tasks: &Tasks{Text: "application_1700000000000_0007: 2 maps and 1 reduces, 105.1 MiB shuffled, 1 attempt failed and was made again.",
-			First: []Task{{"map 1", 2, "node-17.example", 500_003, 105_082_124, 3, 55_000_000, 41 * time.Second, true}, {"map 0", 1, "node-18.example", 500_000, 104_857_600, 0, 55_200_000, 9 * time.Second, false}},
-			Rest:  []Task{{"reduce 0", 1, "node-18.example", 1_000_000, 169_156_387, 0, 110_200_000, 7 * time.Second, false}}},
-		Tables: []Table{{Name: "test:check_by_rule", Rows: 1_000_000, Cells: 2_000_000, HFiles: 4, Bytes: 40_000_000, Regions: 4, Took: 90 * time.Millisecond, Verify: "12 sampled rows were read back"},
+		Tasks: &taskList{Text: "application_1700000000000_0007: 2 maps and 1 reduces, 105.1 MiB shuffled, 1 attempt failed and was made again.",
+			First: []task{{"map 1", 2, "node-17.example", 500_003, 105_082_124, 3, 55_000_000, 41 * time.Second, true}, {"map 0", 1, "node-18.example", 500_000, 104_857_600, 0, 55_200_000, 9 * time.Second, false}},
+			Rest:  []task{{"reduce 0", 1, "node-18.example", 1_000_000, 169_156_387, 0, 110_200_000, 7 * time.Second, false}}},
+		Tables: []table{{Name: "test:check_by_rule", Rows: 1_000_000, Cells: 2_000_000, HFiles: 4, Bytes: 40_000_000, Regions: 4, Took: 90 * time.Millisecond, Verify: "12 sampled rows were read back"},
 			{Name: "test:check_by_date", Index: "by_date", Rows: 1_000_000, Cells: 2_000_000, HFiles: 3, Bytes: 50_000_000, Regions: 3, Took: 80 * time.Millisecond, Verify: "12 sampled rows were read back"}},
-		Load:     &Load{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []Server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
+		Load:     &loadCounts{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
 		Verify:   "the table has 1000000 rows, 14467246 cells with this job's timestamp",
 		Rejected: 3, RejectFile: "/var/lib/bulkload/rejects.jsonl",
-		Rejects: []Reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
+		Rejects: []reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
 			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is not a date`}},
 		Warnings:   []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
 		ReadAs:     []string{`2 files: dump.gz: field_sep=\x01 record_sep=\x10`, `1 files: text, dialect mysql: field_sep=\t record_sep=\n escape=\ escape_map=mysql null='\N' header=no charset=gbk`},
-		Partitions: "dt, region where dt>=2026-11-01", Lacking: []Differing{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
-		PassedOver: []Differing{{"note", 1, "part-00001.csv"}},
-		Settings:   []Setting{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
-		Attempts:   []Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
+		Partitions: "dt, region where dt>=2026-11-01", Lacking: []differingFiles{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
+		PassedOver: []differingFiles{{"note", 1, "part-00001.csv"}},
+		Settings:   []settingValue{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
+		Attempts:   []attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
 	}
 	for i := range 10 {
 		start := ""
 		if i > 0 {
 			start = fmt.Sprint(i)
 		}
-		r.Regions = append(r.Regions, Region{start, 100_000 + int64(i*137%700), 16_915_638 + int64(i*77_777%300_000), 1})
+		r.Regions = append(r.Regions, region{start, 100_000 + int64(i*137%700), 16_915_638 + int64(i*77_777%300_000), 1})
 	}
 	for i := range 36 {
-		s := Sample{At: after(min(float64(i), 34.8))}
+		s := sample{At: after(min(float64(i), 34.8))}
 		at := float64(i)
 		share := func(from, to float64) float64 { return min(max((at-from)/(to-from), 0), 1) }
 		s.Read, s.Input = int64(1_000_003*share(0.4, 3.3)), int64(209_939_540*share(0.4, 3.3))
@@ -62,7 +62,7 @@ func goodReport() *Report {
 }
 
 // skewedReport is of a build of so many regions. Few of them have most rows.
-func skewedReport(regions int) *Report {
+func skewedReport(regions int) *document {
 	r := goodReport()
 	r.Command, r.Load, r.Verify, r.Job, r.JobID, r.Attempts = "build", nil, "", "", "", nil
 	r.Regions = nil
@@ -75,14 +75,14 @@ func skewedReport(regions int) *Report {
 		if size == 0 {
 			files = 0
 		}
-		r.Regions = append(r.Regions, Region{fmt.Sprintf("%06d", i*1000), int64(size / 200), int64(math.Round(size)), files})
+		r.Regions = append(r.Regions, region{fmt.Sprintf("%06d", i*1000), int64(size / 200), int64(math.Round(size)), files})
 	}
 	r.Regions[0].Start = ""
 	return r
 }
 
 // failedReport is of a run that HBase has stopped.
-func failedReport() *Report {
+func failedReport() *document {
 	r := goodReport()
 	r.Status, r.ExitCode, r.Verify, r.Load = "failed", 7, "", nil
 	r.Error = "load table test:check: region 5e0c2d of server rs-2.example:16020: org.apache.hadoop.hbase.NotServingRegionException: test:check,3,1507809600000.5e0c2d. is not online; the HFiles are kept in hdfs://nn:8020/tmp/bulkload-tina/test_check-1"
@@ -95,31 +95,31 @@ func failedReport() *Report {
 }
 
 // splitReport is of a run over many directories that ended in one of them.
-func splitReport(parts int) *Report {
+func splitReport(parts int) *document {
 	r := failedReport()
 	r.Attempt, r.Attempts, r.Phases, r.Timestamp = 0, nil, nil, 0
 	r.Error = "directory hdfs://nn:8020/exports/check/2017/10/03 (3 of 12): " + r.Error
-	r.Inputs, r.InputFiles = []Input{{Path: "hdfs://nn:8020/exports/check/2017"}}, 3*parts
+	r.Inputs, r.InputFiles = []inputFile{{Path: "hdfs://nn:8020/exports/check/2017"}}, 3*parts
 	r.PartsText = "12 directories: 1 done, 1 done before, 1 failed, 9 pending"
-	r.Parts = []Part{{Input: "10/03", Status: "failed", Began: after(4)}}
+	r.Parts = []part{{Input: "10/03", Status: "failed", Began: after(4)}}
 	for i := range parts - 1 {
-		r.Parts = append(r.Parts, Part{"10/02", "done", after(0.4 + float64(i)), after(3.9 + float64(i)), 100_000, 16_915_638, 3})
+		r.Parts = append(r.Parts, part{"10/02", "done", after(0.4 + float64(i)), after(3.9 + float64(i)), 100_000, 16_915_638, 3})
 	}
 	return r
 }
 
 // refusedReport is of a run that did nothing.
-func refusedReport() *Report {
-	return &Report{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
+func refusedReport() *document {
+	return &document{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
 		Advice: "bulkload check lists all that does not fit.", Table: "test:none", Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(0.3),
-		Settings: []Setting{{"table", "test:none", "flag"}}}
+		Settings: []settingValue{{"table", "test:none", "flag"}}}
 }
 
 // alreadyReport is of a run that found its job done.
-func alreadyReport() *Report {
+func alreadyReport() *document {
 	r := goodReport()
 	r.Status, r.Phases, r.Samples, r.Ended = "already", nil, nil, after(0.4)
-	r.Attempts = append(r.Attempts, Attempt{Attempt: 2, Began: after(-500), Ended: after(-465), Process: "4243 on loader-1", State: "done"})
+	r.Attempts = append(r.Attempts, attempt{Attempt: 2, Began: after(-500), Ended: after(-465), Process: "4243 on loader-1", State: "done"})
 	return r
 }
 
@@ -127,22 +127,22 @@ func alreadyReport() *Report {
 const hostile = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}&#0;\x00\xff\u202e"
 
 // hostileReport has it everywhere, and long words besides.
-func hostileReport() *Report {
+func hostileReport() *document {
 	r := failedReport()
 	long := hostile + strings.Repeat("W", 300)
 	r.Table, r.Job, r.JobID, r.Version, r.Host, r.Error, r.Advice, r.Key, r.Target = long, long, hostile, hostile, hostile, long, hostile, long, long
 	r.Inputs[0].Path = long
 	r.Regions[0].Start, r.Regions[4].Start = long, hostile
 	r.Phases[1].Name = hostile
-	r.Rejects[0] = Reject{long, hostile, long, long}
+	r.Rejects[0] = reject{long, hostile, long, long}
 	r.WithRecords = true
 	r.Warnings = append(r.Warnings, long)
-	r.Settings = append(r.Settings, Setting{hostile, long, hostile})
+	r.Settings = append(r.Settings, settingValue{hostile, long, hostile})
 	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
 	r.RejectFile, r.Verify, r.Replaced = long, hostile, hostile
 	r.ReadAs, r.Partitions = []string{long}, long
-	r.Lacking, r.PassedOver = []Differing{{long, 1, hostile}}, []Differing{{hostile, 1, long}}
-	r.PartsText, r.Parts = hostile, []Part{{Input: long, Status: hostile}}
-	r.Load = &Load{Regions: 1, Files: 1, Servers: []Server{{long, 1, 1}}}
+	r.Lacking, r.PassedOver = []differingFiles{{long, 1, hostile}}, []differingFiles{{hostile, 1, long}}
+	r.PartsText, r.Parts = hostile, []part{{Input: long, Status: hostile}}
+	r.Load = &loadCounts{Regions: 1, Files: 1, Servers: []server{{long, 1, 1}}}
 	return r
 }

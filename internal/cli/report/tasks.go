@@ -16,7 +16,7 @@ const (
 )
 
 // tasksOf lists the tasks of a job on YARN: stragglers first, then others, each from the slowest on.
-func tasksOf(y *result.YARN) *Tasks {
+func tasksOf(y *result.YARN) *taskList {
 	if y == nil {
 		return nil
 	}
@@ -32,11 +32,11 @@ func tasksOf(y *result.YARN) *Tasks {
 		fmt.Fprintf(&text, ", %d took twice as long as half of their kind", y.Stragglers)
 	}
 	tasks := y.Slowest(mostTasks)
-	all := make([]Task, 0, len(tasks))
+	all := make([]task, 0, len(tasks))
 	for _, t := range tasks {
-		all = append(all, Task{Name: fmt.Sprintf("%s %d", t.Kind, t.Number), Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
+		all = append(all, task{Name: fmt.Sprintf("%s %d", t.Kind, t.Number), Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
 			Rejected: t.Rejected, Shuffled: t.Shuffled, Took: t.Wall, Straggler: t.Straggler})
 	}
 	first := min(len(all), firstTasks)
-	return &Tasks{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
+	return &taskList{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
 }

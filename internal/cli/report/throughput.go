@@ -31,13 +31,13 @@ type chartRow struct {
 // series is a number that grows.
 type series struct {
 	name string
-	of   func(Sample) int64
+	of   func(sample) int64
 }
 
 // tableRows is how many lines a chart's table has.
 const tableRows = 30
 
-func newCharts(r *Report) []chart {
+func newCharts(r *document) []chart {
 	if len(r.Samples) < 2 || !r.Ended.After(r.Began) {
 		return nil
 	}
@@ -48,15 +48,15 @@ func newCharts(r *Report) []chart {
 		}
 	}
 	add("rows", "Rows per second", rate, 1000,
-		series{"read", func(s Sample) int64 { return s.Read }}, series{"written", func(s Sample) int64 { return s.Merged }},
-		series{"verified", func(s Sample) int64 { return s.Verified }})
+		series{"read", func(s sample) int64 { return s.Read }}, series{"written", func(s sample) int64 { return s.Merged }},
+		series{"verified", func(s sample) int64 { return s.Verified }})
 	add("bytes", "Bytes per second", func(v float64) string { return bytesText(int64(v)) }, 1024,
-		series{"input read", func(s Sample) int64 { return s.Input }}, series{"HFiles written", func(s Sample) int64 { return s.Output }})
+		series{"input read", func(s sample) int64 { return s.Input }}, series{"HFiles written", func(s sample) int64 { return s.Output }})
 	return charts
 }
 
 // newChart draws what grew at all; false if nothing did.
-func newChart(r *Report, id, title string, text func(float64) string, unit float64, all []series) (chart, bool) {
+func newChart(r *document, id, title string, text func(float64) string, unit float64, all []series) (chart, bool) {
 	c := chart{ID: id, Title: title, Ticks: timeTicks(r.Ended.Sub(r.Began))}
 	last := r.Samples[len(r.Samples)-1]
 	top := 0.0
@@ -89,7 +89,7 @@ func newChart(r *Report, id, title string, text func(float64) string, unit float
 }
 
 // rates are those between each sample and the one before.
-func (s series) rates(samples []Sample) []float64 {
+func (s series) rates(samples []sample) []float64 {
 	v := make([]float64, len(samples)-1)
 	for i := range v {
 		if d := samples[i+1].At.Sub(samples[i].At).Seconds(); d > 0 {
@@ -101,7 +101,7 @@ func (s series) rates(samples []Sample) []float64 {
 }
 
 // stepPath draws a rate as steps, since it is a mean of the time between two samples. Nothing is drawn where it is 0.
-func stepPath(r *Report, rates []float64, top float64) string {
+func stepPath(r *document, rates []float64, top float64) string {
 	var b strings.Builder
 	drawing := false
 	for i, v := range rates {
@@ -140,7 +140,7 @@ func niceTop(v, unit float64) float64 {
 }
 
 // chartRows are the figures of the chart, put together to few lines.
-func chartRows(r *Report, all []series, text func(float64) string) []chartRow {
+func chartRows(r *document, all []series, text func(float64) string) []chartRow {
 	n := len(r.Samples)
 	step := max((n-1+tableRows-1)/tableRows, 1)
 	var rows []chartRow
@@ -148,7 +148,7 @@ func chartRows(r *Report, all []series, text func(float64) string) []chartRow {
 		from, to := r.Samples[i], r.Samples[min(i+step, n-1)]
 		row := chartRow{At: took(from.At.Sub(r.Began)) + " – " + took(to.At.Sub(r.Began))}
 		for _, s := range all {
-			row.Values = append(row.Values, text(s.rates([]Sample{from, to})[0])+"/s")
+			row.Values = append(row.Values, text(s.rates([]sample{from, to})[0])+"/s")
 		}
 		rows = append(rows, row)
 	}
@@ -157,7 +157,7 @@ func chartRows(r *Report, all []series, text func(float64) string) []chartRow {
 
 // thin drops every other sample but the last when there are more than most, so that a job of any length has a bounded
 // number of them. It says by how much the time between samples has grown: 1 or 2.
-func thin(samples []Sample, most int) ([]Sample, time.Duration) {
+func thin(samples []sample, most int) ([]sample, time.Duration) {
 	if len(samples) <= most {
 		return samples, 1
 	}

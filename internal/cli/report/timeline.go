@@ -14,7 +14,7 @@ type timeline struct {
 
 // timeBar is a phase. X and Width are per cent.
 type timeBar struct {
-	Phase
+	phase
 	Y        int
 	X, Width string
 	Open     bool // it had not ended when the job did
@@ -27,14 +27,14 @@ type tick struct {
 
 const timeStep = 40 // pixels for a phase
 
-func newTimeline(r *Report) *timeline {
+func newTimeline(r *document) *timeline {
 	all := r.Ended.Sub(r.Began)
 	if len(r.Phases) == 0 || all <= 0 {
 		return nil
 	}
 	t := &timeline{Height: len(r.Phases)*timeStep + 24, Ticks: timeTicks(all)}
 	for i, p := range r.Phases {
-		b := timeBar{Phase: p, Y: i * timeStep, Open: p.Ended.IsZero()}
+		b := timeBar{phase: p, Y: i * timeStep, Open: p.Ended.IsZero()}
 		if b.Open {
 			b.Ended = r.Ended
 		}
@@ -46,7 +46,7 @@ func newTimeline(r *Report) *timeline {
 }
 
 // place is where a moment is between beginning and end, 0 to 100.
-func place(t time.Time, r *Report) float64 {
+func place(t time.Time, r *document) float64 {
 	return min(max(100*float64(t.Sub(r.Began))/float64(r.Ended.Sub(r.Began)), 0), 100)
 }
 
