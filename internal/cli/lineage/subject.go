@@ -18,19 +18,15 @@ type Subject struct {
 }
 
 // filled are the names of the tables that the command fills, as OpenLineage has them, in the order of the job's tables.
-func (s Subject) filled() (names []string) {
-	for _, t := range append([]string{cmp.Or(s.Into, s.Spec.Table)}, tableNames(s.Spec.Tables)...) {
-		if name, err := loader.ParseTableName(t); err == nil {
-			t = name.Namespace + ":" + name.Qualifier
-		}
-		names = append(names, t)
-	}
-	return names
-}
-
-func tableNames(tables []spec.TableSpec) (names []string) {
-	for _, t := range tables {
+func (s Subject) filled() []string {
+	names := []string{cmp.Or(s.Into, s.Spec.Table)}
+	for _, t := range s.Spec.Tables {
 		names = append(names, t.Table)
+	}
+	for i, t := range names {
+		if name, err := loader.ParseTableName(t); err == nil {
+			names[i] = name.Namespace + ":" + name.Qualifier
+		}
 	}
 	return names
 }

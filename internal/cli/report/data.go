@@ -138,7 +138,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	var m *manifest.Manifest
 	if o.Result != nil {
 		m = o.Result.Manifest
-		r.Verify = o.Result.Verify.Text()
+		r.Verify = verified(o.Result.Verify)
 		if o.Result.Replace != nil {
 			r.Replaced = o.Result.Replace.String()
 		}
@@ -150,7 +150,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 			r.Load = &loadCounts{Regions: o.Result.Regions, Took: o.Result.LoadTime}
 		}
 		for _, t := range o.Result.Tables {
-			x := table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: t.Verify.Text()}
+			x := table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: verified(t.Verify)}
 			if t.Manifest != nil {
 				x.Rows, x.Cells, x.Filtered, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.Filtered, t.Manifest.HFiles, t.Manifest.Bytes
 			}
@@ -188,6 +188,14 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 			}
 		}
 	}
+}
+
+// verified says what was verified; empty if that is not known.
+func verified(v *result.Verification) string {
+	if text := v.Text(); text != "" || v == nil {
+		return text
+	}
+	return "no (--verify off)"
 }
 
 // regionList is all regions in the order of keys. Where split points are not known a region goes by its first row.

@@ -1,8 +1,8 @@
-// Package report gathers what a job does while it runs ([Gather]), and draws it
-// at the end as one HTML file that needs nothing else: no script, no font, no picture from elsewhere. It is a record to be
-// kept with a job and sent by mail.
+// Package report gathers what a job does while it runs ([Gather]), and draws it at
+// the end as one HTML file that needs nothing else: no script, no font, no picture
+// from elsewhere. It is a record to be kept with a job and sent by mail.
 //
-// A [Report] is plain data, in whatever order the chapters are; Write makes
+// A document is plain data, in whatever order the chapters are; Write makes
 // the file of it. Everything in it is text of others (table names, keys,
 // errors), so all of it is escaped by html/template, and the file forbids
 // itself to load or run anything.

@@ -97,7 +97,7 @@ func (v *Verification) Text() string {
 	case v.Mode == "sample":
 		return fmt.Sprintf("%s were read back", setting.Count(v.Sampled, "sampled row")) + v.Masked.Text()
 	}
-	return "no (--verify off)"
+	return ""
 }
 
 // filesText says what the stores have of the files that were loaded.
