@@ -23,7 +23,7 @@ func (f atEnd) Tell(ctx context.Context, o ending.Outcome) error { return f(ctx,
 // lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
 // the same day night after night must not look healthy.
 func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
-	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.build()}
+	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.program.build()}
 	switch {
 	case o.Err != nil:
 	case o.Result != nil && o.Result.Already:
@@ -70,7 +70,7 @@ func (t *telemetryFlags) serve(s *Session, l metrics.Labels) (*listener, error) 
 	w.moved.Store(time.Now().UnixNano())
 	var err error
 	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
-		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: s.build()}})
+		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: s.program.build()}})
 	if err == nil {
 		s.log.Info("listening", "address", w.server.Addr())
 	}

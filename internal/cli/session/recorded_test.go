@@ -40,7 +40,7 @@ func TestRecorded(t *testing.T) {
 	defer silent.Close()
 	record := func(inputs []string, args ...string) *Session {
 		p := &Program{Args: args, Console: &ui.Console{File: silent}}
-		s := &Session{Program: p, about: lineage.Subject{Spec: spec.Spec{Inputs: inputs}}}
+		s := &Session{program: p, about: lineage.Subject{Spec: spec.Spec{Inputs: inputs}}}
 		root := testCommand(p, func(cmd *cobra.Command) { s.cmd = cmd })
 		root.SetArgs(args)
 		testcheck.Must(t, root.ExecuteContext(t.Context()))

@@ -28,7 +28,7 @@ type observer interface {
 
 // Session is one command's work on a job, with its observers.
 type Session struct {
-	*Program
+	program   *Program
 	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
 	about     lineage.Subject
@@ -44,7 +44,7 @@ type Session struct {
 // nothing has been done.
 func (p *Program) Begin(cmd *cobra.Command, log *slog.Logger, about lineage.Subject, w *Watch) (*Session, error) {
 	jobAttrsOf(log).events().OnStart(progress.Start{Table: about.Spec.Table})
-	s := &Session{Program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
+	s := &Session{program: p, ctx: cmd.Context(), cmd: cmd, about: about, log: log, began: time.Now()}
 	s.phases = phaseLog{log: log, tracker: &s.tracker}
 	p.session = s
 	return s, w.observe(s)
@@ -70,7 +70,7 @@ func (s *Session) End(r *result.Result, err error) error {
 		}
 		known.NotMet, r = e.Counts, &known
 	}
-	err = s.showing(settings.SpokenError(err))
+	err = s.program.showing(settings.SpokenError(err))
 	if r != nil {
 		for i := range r.Parts {
 			r.Parts[i].Error = settings.Spoken(r.Parts[i].Error)
@@ -80,7 +80,7 @@ func (s *Session) End(r *result.Result, err error) error {
 	if err != nil {
 		o.Code = ending.CodeOf(s.ctx, err)
 	}
-	o.Describe(s.cmd, s.Version, s.about.Spec.Table)
+	o.Describe(s.cmd, s.program.Version, s.about.Spec.Table)
 	s.outcome = &o
 	s.phases.tell() // of the last
 	var failed []error
@@ -95,7 +95,7 @@ func (s *Session) End(r *result.Result, err error) error {
 
 // Summarize prints what people learn of a job at its end, if results are for people.
 func (s *Session) Summarize(w io.Writer) error {
-	if !s.ForPeople() {
+	if !s.program.ForPeople() {
 		return nil
 	}
 	return s.outcome.Print(w)

@@ -113,7 +113,7 @@ func (w *stateWriter) tell() {
 	if opened == nil && p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
-	live := checkpoint.NewLive(p, w.session.Version)
+	live := checkpoint.NewLive(p, w.session.program.Version)
 	live.Command, live.Log, live.Paused = ending.CommandName(w.session.cmd), jobAttrsOf(w.session.log).tail.last(), paused
 	w.failed(live.Write(p.Start.Job))
 }
@@ -170,7 +170,7 @@ var recordedEnv = []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "
 
 // recorded is the command as its job's directory keeps it, from which the console starts it again.
 func (s *Session) recorded() checkpoint.Command {
-	c := checkpoint.Command{Schema: 1, Args: s.Args, UID: os.Getuid(), Env: map[string]string{}}
+	c := checkpoint.Command{Schema: 1, Args: s.program.Args, UID: os.Getuid(), Env: map[string]string{}}
 	c.Host, _ = os.Hostname()
 	c.Dir, _ = os.Getwd()
 	for _, v := range os.Environ() {

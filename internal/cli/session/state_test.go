@@ -20,7 +20,7 @@ import (
 // TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
 func TestStateWriterWarnsOnce(t *testing.T) {
 	var log bytes.Buffer
-	s := &Session{Program: &Program{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &Session{program: &Program{}, log: slog.New(slog.NewTextHandler(&log, nil))}
 	dir := t.TempDir()
 	lock, err := journal.TryLock(dir)
 	if err != nil {

@@ -66,9 +66,9 @@ func (w *Watch) observe(s *Session) error {
 		}
 	}
 	switch {
-	case w.progress == "off" || s.logs.quiet:
-	case w.progress != "lines" && ui.CanDraw(s.Console.File): // which can move its cursor
-		v := ui.NewLive(&s.tracker, s.Console)
+	case w.progress == "off" || s.program.logs.quiet:
+	case w.progress != "lines" && ui.CanDraw(s.program.Console.File): // which can move its cursor
+		v := ui.NewLive(&s.tracker, s.program.Console)
 		s.observers = append(s.observers, shown(func(o ending.Outcome) { v.End(o.Err != nil) }))
 	default:
 		lines := ui.NewLines(&s.tracker, s.log)
