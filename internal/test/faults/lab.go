@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -55,8 +54,12 @@ type Lab struct {
 
 // Open builds the program and starts a cluster of its own. Close it, also after an error.
 func (l *Lab) Open(ctx context.Context) error {
-	_, file, _, _ := runtime.Caller(0)
-	l.root = filepath.Join(filepath.Dir(file), "../../..")
+	// Not runtime.Caller: with -trimpath its names have no directory of the checkout.
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("go list -m: %w: run inside the checkout", err)
+	}
+	l.root = strings.TrimSpace(string(root))
 	if l.Program == "" {
 		l.Program = filepath.Join(l.Dir, "bulkload")
 		if err := l.command(ctx, "go", "build", "-tags", "stopafter", "-o", l.Program, "./cmd/bulkload"); err != nil {
