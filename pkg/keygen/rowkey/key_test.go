@@ -36,3 +36,20 @@ func TestKeyReadsItsOlderText(t *testing.T) {
 		}
 	}
 }
+
+func TestKeysAndRows(t *testing.T) {
+	rows := [][]byte{[]byte("a"), {}, {0, 0xff}}
+	keys := Keys(rows)
+	back := Rows(keys)
+	if len(keys) != len(rows) || len(back) != len(rows) {
+		t.Fatalf("%d keys, %d rows", len(keys), len(back))
+	}
+	for i := range rows {
+		if string(keys[i]) != string(rows[i]) || string(back[i]) != string(rows[i]) {
+			t.Errorf("%d: %q, %q, want %q", i, keys[i], back[i], rows[i])
+		}
+	}
+	if Keys(nil) != nil || Rows(nil) != nil {
+		t.Error("none are not nil")
+	}
+}
