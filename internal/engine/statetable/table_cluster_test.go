@@ -298,7 +298,7 @@ func TestOwners(t *testing.T) {
 					testcheck.Must(t, err)
 					waiting = append(waiting, line)
 				}
-				continue // who has lost the job need not know it yet
+				continue // an owner that has lost the job may not know it yet
 			case "append":
 				records := lines(fmt.Sprint(i, step), fmt.Sprint("more", step))
 				if err = write(t, o, records); i == owner {
