@@ -34,7 +34,7 @@ type Durability uint8
 const (
 	// Later is on disk when the system likes, and shared with a record that is First: what it reports is done once more if it is lost.
 	Later Durability = iota
-	// OnDisk is on disk; of a journal that is shared it is Later: another host does its work again in any case, or in part.
+	// OnDisk is on disk, and shared like Later: hours of work would be lost with it on this host.
 	OnDisk
 	// First is on disk, or shared if the journal is: it announces an act, or is the only trace of one.
 	First
