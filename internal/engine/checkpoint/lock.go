@@ -150,7 +150,7 @@ func textOf(c *statetable.Content) []byte { return bytes.Join(append(c.Records, 
 func (l *Lock) Open() (*journal.Journal, []journal.Record, error) {
 	log, records, err := journal.Open(l.dir)
 	if err == nil && l.owner != nil {
-		log.Share(func(line []byte, first bool) error { return stateFailure(l.owner.Append(l.ctx, line, first)) })
+		log.Share(func(line []byte, sync bool) error { return stateFailure(l.owner.Append(l.ctx, line, sync)) })
 	}
 	return log, records, err
 }

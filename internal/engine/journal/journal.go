@@ -28,18 +28,6 @@ type Record struct {
 	Data json.RawMessage `json:"-"`
 }
 
-// Durability says where a record is before a job continues.
-type Durability uint8
-
-const (
-	// Later is on disk when the system likes, and shared with a record that is First: what it reports is done once more if it is lost.
-	Later Durability = iota
-	// OnDisk is on disk, and shared like Later: hours of work would be lost with it on this host.
-	OnDisk
-	// First is on disk, or shared if the journal is: it announces an act, or is the only trace of one.
-	First
-)
-
 // A DamagedError is a line of a journal that is not a record, and that no crash
 // explains: what the job has done cannot be known.
 type DamagedError struct {
@@ -60,12 +48,12 @@ type Journal struct {
 	line []byte
 	err  error // the first failed write: nothing may follow a torn line
 
-	share func(line []byte, first bool) error // nil: the file is all that there is
+	share func(line []byte, sync bool) error // nil: the file is all that there is
 }
 
 // Share has each record given to share too, in their order, before it is in the file: a line without its end, which stays as it is,
-// and whether it is [First]. An error of share is that of the record. The file is a copy then, which need not survive the machine.
-func (j *Journal) Share(share func(line []byte, first bool) error) { j.share = share }
+// and whether it announces an act. An error of share is that of the record. The file is a copy then, which need not survive the machine.
+func (j *Journal) Share(share func(line []byte, sync bool) error) { j.share = share }
 
 // Open opens the journal of a directory, makes it if it is missing, and gives
 // its records in their order. The caller holds the directory's lock, by
@@ -150,20 +138,20 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 // have left a torn line, which nothing may follow: every later call gives that
 // error again.
 func (j *Journal) Append(event string, data any) error {
-	_, err := j.Add(event, data, Later)
+	_, err := j.Add(event, data, false)
 	return err
 }
 
 // AppendSync is [Journal.Append] for a record that announces an act: it is on
 // disk, with all records before it, when AppendSync returns.
 func (j *Journal) AppendSync(event string, data any) error {
-	_, err := j.Add(event, data, First)
+	_, err := j.Add(event, data, true)
 	return err
 }
 
-// Add adds a record that is as durable as asked for, and gives it as [Open]
-// will read it.
-func (j *Journal) Add(event string, data any, d Durability) (Record, error) {
+// Add is [Journal.Append], or [Journal.AppendSync], and gives the record as
+// [Open] will read it.
+func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
 		return Record{}, err
@@ -178,7 +166,7 @@ func (j *Journal) Add(event string, data any, d Durability) (Record, error) {
 		return Record{}, err
 	}
 	if j.share != nil {
-		if err := j.share(r.Data, d == First); err != nil {
+		if err := j.share(r.Data, sync); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err
 		}
@@ -189,7 +177,7 @@ func (j *Journal) Add(event string, data any, d Durability) (Record, error) {
 		return Record{}, j.err
 	}
 	j.seq++
-	if d != Later && j.share == nil {
+	if sync && j.share == nil {
 		if err := j.f.Sync(); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err
