@@ -92,7 +92,7 @@ func EventInfos() []EventInfo {
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
-		{EventChecking, CheckingRecord{}, true, "after HBase made its own staging directory for a check of the job; with gone, not synced, after it removed it"},
+		{EventChecking, CheckingRecord{}, true, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
 		{EventQuiet, QuietRecord{}, true, "before splits, merges and normalization of a table are switched off, with the attributes as they were; with over, after it has them again"},
 		{EventSpill, build.SpillRecord{}, false, "before a directory for sorted runs is made; without one, after it is gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
@@ -106,7 +106,7 @@ func EventInfos() []EventInfo {
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
 		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0"},
 		{EventReplaced, ReplacedRecord{}, true, "after the files with delete markers are written, which are loaded with the job's"},
-		{EventLoading, FilesRecord{}, false, "before HBase is asked to load the first file: all files"},
+		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
 		{EventCut, RewrittenRecord{}, true, "after a file with rows of several regions was cut, before its parts are sent"},
 		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
 		{EventPrepared, TokenRecord{}, true, "after HBase made its own staging directory for the load"},
@@ -139,9 +139,5 @@ func infoOf(e Event, data any) (EventInfo, error) {
 	if i < 0 || reflect.TypeOf(all[i].Record) != reflect.TypeOf(data) {
 		return EventInfo{}, fmt.Errorf("journal: unknown event %s with a record %T", e, data)
 	}
-	info := all[i]
-	if c, ok := data.(CheckingRecord); ok && c.Gone {
-		info.Synced = false // a directory that is gone may be removed once more
-	}
-	return info, nil
+	return all[i], nil
 }
