@@ -57,11 +57,8 @@ func TestFormat(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| event | written | synced | fields |\n|---|---|---|---|\n")
 	for _, e := range EventInfos() {
-		synced := ""
-		if e.Synced {
-			synced = "yes"
-		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", e.Event, e.When, synced, strings.Join(fieldNames(reflect.TypeOf(e.Record)), ", "))
+		synced := map[journal.Durability]string{journal.First: "yes", journal.OnDisk: "disk"}
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", e.Event, e.When, synced[e.Synced], strings.Join(fieldNames(reflect.TypeOf(e.Record)), ", "))
 	}
 	from, to := between(t, text, "events")
 	if text[from:to] == table.String() {

@@ -150,7 +150,12 @@ func textOf(c *statetable.Content) []byte { return bytes.Join(append(c.Records, 
 func (l *Lock) Open() (*journal.Journal, []journal.Record, error) {
 	log, records, err := journal.Open(l.dir)
 	if err == nil && l.owner != nil {
-		log.Share(func(line []byte, sync bool) error { return stateFailure(l.owner.Append(l.ctx, line, sync)) })
+		log.Share(func(line []byte, d journal.Durability) error {
+			if d == journal.First {
+				return stateFailure(l.owner.Append(l.ctx, line))
+			}
+			return stateFailure(l.owner.Queue(line, d == journal.OnDisk))
+		})
 	}
 	return log, records, err
 }

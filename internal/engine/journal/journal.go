@@ -48,12 +48,25 @@ type Journal struct {
 	line []byte
 	err  error // the first failed write: nothing may follow a torn line
 
-	share func(line []byte, sync bool) error // nil: the file is all that there is
+	share func(line []byte, d Durability) error // nil: the file is all that there is
 }
 
+// Durability says where a record is before a job continues.
+type Durability uint8
+
+const (
+	// Later is on disk when the system writes it, and shared within seconds: what it reports is done once more if it is lost.
+	Later Durability = iota
+	// OnDisk is on disk. A journal that is shared gets it within milliseconds, while the job continues: it reports an act, and the next
+	// act has a record that is First.
+	OnDisk
+	// First is on disk, or shared if the journal is, with all records before it: it announces an act, or is the only trace of one.
+	First
+)
+
 // Share has each record given to share too, in their order, before it is in the file: a line without its end, which stays as it is,
-// and whether it announces an act. An error of share is that of the record. The file is a copy then, which need not survive the machine.
-func (j *Journal) Share(share func(line []byte, sync bool) error) { j.share = share }
+// and how durable it is to be. An error of share is that of the record. The file is a copy then, which need not survive the machine.
+func (j *Journal) Share(share func(line []byte, d Durability) error) { j.share = share }
 
 // Open opens the journal of a directory, makes it if it is missing, and gives
 // its records in their order. The caller holds the directory's lock, by
@@ -138,20 +151,20 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 // have left a torn line, which nothing may follow: every later call gives that
 // error again.
 func (j *Journal) Append(event string, data any) error {
-	_, err := j.Add(event, data, false)
+	_, err := j.Add(event, data, Later)
 	return err
 }
 
 // AppendSync is [Journal.Append] for a record that announces an act: it is on
 // disk, with all records before it, when AppendSync returns.
 func (j *Journal) AppendSync(event string, data any) error {
-	_, err := j.Add(event, data, true)
+	_, err := j.Add(event, data, First)
 	return err
 }
 
-// Add is [Journal.Append], or [Journal.AppendSync], and gives the record as
-// [Open] will read it.
-func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
+// Add adds a record that is as durable as d says, and gives it as [Open] will
+// read it.
+func (j *Journal) Add(event string, data any, d Durability) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
 		return Record{}, err
@@ -166,7 +179,7 @@ func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
 		return Record{}, err
 	}
 	if j.share != nil {
-		if err := j.share(r.Data, sync); err != nil {
+		if err := j.share(r.Data, d); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err
 		}
@@ -177,7 +190,7 @@ func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
 		return Record{}, j.err
 	}
 	j.seq++
-	if sync && j.share == nil {
+	if d != Later && j.share == nil {
 		if err := j.f.Sync(); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
 			return Record{}, j.err

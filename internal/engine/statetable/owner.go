@@ -36,6 +36,8 @@ type Owner struct {
 	value  []byte // of the holder, as it is stored
 	live   func() []byte
 
+	hurry chan struct{} // gets one when records that wait are to be written soon
+
 	mu       sync.Mutex
 	records  int64     // in the table
 	waiting  [][]byte  // that follow them: the next write has them too
@@ -97,7 +99,7 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 // takeFrom makes this process the owner, unless another one has become it since. Then it gives nothing.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
 	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
-	o := &Owner{t: t, job: job, holder: self, gone: make(chan struct{})}
+	o := &Owner{t: t, job: job, holder: self, hurry: make(chan struct{}, 1), gone: make(chan struct{})}
 	if err := o.become(ctx, self, was.owner, nil); err != nil {
 		if _, lost := errors.AsType[*LostError](err); lost {
 			return nil, nil, nil
@@ -155,8 +157,20 @@ func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
 	o.live, o.stopped = live, make(chan struct{})
 	go func() {
 		defer close(o.stopped)
-		for retry.Sleep(ctx, o.t.beatEvery) == nil {
-			_ = o.beat(ctx) // a loss is noted; a table out of reach stops the next record
+		beat := time.NewTicker(o.t.beatEvery)
+		defer beat.Stop()
+		for {
+			// A loss is noted; a table out of reach stops the next record.
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+				_ = o.beat(ctx)
+			case <-o.hurry:
+				if retry.Sleep(ctx, gather) == nil {
+					_ = o.flush(ctx)
+				}
+			}
 		}
 	}()
 	return o
@@ -200,61 +214,6 @@ func (o *Owner) beat(ctx context.Context) error {
 		beat = append(beat, o.live()...)
 	}
 	return o.write(ctx, loader.Cell{Family: []byte(ownerFamily), Qualifier: beatColumn, Value: beat})
-}
-
-// Append adds a record after those that there are. With sync it is durable when Append returns, with all before it; else with the
-// next that is, with the next beat, or when the job is released. The line must stay as it is.
-func (o *Owner) Append(ctx context.Context, line []byte, sync bool) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.lost != nil {
-		return o.lost
-	}
-	o.waiting = append(o.waiting, line)
-	if !sync {
-		return nil
-	}
-	if err := o.write(ctx); err != nil {
-		o.waiting = o.waiting[:len(o.waiting)-1] // its act does not follow
-		return err
-	}
-	return nil
-}
-
-// waitingCells makes cells of the records that wait.
-func (o *Owner) waitingCells() (cells []loader.Cell) {
-	for i, line := range o.waiting {
-		cells = append(cells, recordCells(o.holder.Generation, o.records+int64(i)+1, line)...)
-	}
-	return cells
-}
-
-// write writes the records that wait, and cells, if this process is still the owner: all or none.
-func (o *Owner) write(ctx context.Context, cells ...loader.Cell) error {
-	if o.lost != nil || o.released {
-		return o.lostError()
-	}
-	began := time.Now()
-	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(o.value), Cells: append(o.waitingCells(), cells...)})
-	if err != nil {
-		return err
-	}
-	if done {
-		o.wrote = began
-		o.records, o.waiting = o.records+int64(len(o.waiting)), nil
-		return nil
-	}
-	c, err := o.t.read(ctx, o.job, ownerFamily)
-	if err != nil {
-		return err
-	}
-	return o.lose(c.Holder)
-}
-
-func (o *Owner) lose(to Holder) error {
-	o.lost = &LostError{to}
-	close(o.gone)
-	return o.lost
 }
 
 // Restart discards the records.

@@ -58,12 +58,13 @@ func lines(texts ...string) (all [][]byte) {
 
 // write appends records, which are durable then.
 func write(t testing.TB, o *Owner, records [][]byte) error {
-	for i, line := range records {
-		if err := o.Append(t.Context(), line, i == len(records)-1); err != nil {
+	last := len(records) - 1
+	for _, line := range records[:last] {
+		if err := o.Queue(line, false); err != nil {
 			return err
 		}
 	}
-	return nil
+	return o.Append(t.Context(), records[last])
 }
 
 // checkRecords compares what the table has with lines.
@@ -182,7 +183,7 @@ func TestSilentOwner(t *testing.T) {
 func TestWaitingRecords(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
-	all := lines("one", "two", "three", "four", "five")
+	all := lines("one", "two", "three", "four", "five", "six", "seven")
 	quick := *table
 	quick.beatEvery = 100 * time.Millisecond
 	inTable := func(n int) (bool, any) {
@@ -196,28 +197,34 @@ func TestWaitingRecords(t *testing.T) {
 	}
 	first, _, err := silent(table).Take(t.Context(), "job", nil, nil)
 	testcheck.Must(t, err)
-	testcheck.Must(t, first.Append(t.Context(), all[0], false))
+	testcheck.Must(t, first.Queue(all[0], false))
 	if there, _ := inTable(1); there {
 		t.Error("a record that can wait was written by itself")
 	}
-	testcheck.Must(t, first.Append(t.Context(), all[1], true))
+	testcheck.Must(t, first.Append(t.Context(), all[1]))
 	if there, n := inTable(2); !there {
 		t.Errorf("%v of 2 records are in the table", n)
 	}
-	testcheck.Must(t, first.Append(t.Context(), all[2], false))
+	testcheck.Must(t, first.Queue(all[2], false))
 	testcheck.Must(t, first.Release(t.Context()))
 	if there, n := inTable(3); !there {
 		t.Errorf("%v of 3 records are in the table", n)
 	}
 	second, c, err := quick.Take(t.Context(), "job", nil, nil)
 	checkRecords(t, c, err, all[:3])
-	testcheck.Must(t, second.Append(t.Context(), all[3], false))
+	testcheck.Must(t, second.Queue(all[3], false))
 	testcheck.Eventually(t, time.Minute, "a beat has the record with it", func() (bool, any) { return inTable(4) })
-	testcheck.Must(t, second.Append(t.Context(), all[4], true))
+	testcheck.Must(t, second.Append(t.Context(), all[4]))
 	if there, n := inTable(5); !there {
 		t.Errorf("%v of 5 records are in the table", n)
 	}
-	testcheck.Must(t, second.Delete(t.Context()))
+	testcheck.Must(t, second.Release(t.Context()))
+	third, c, err := silent(table).Take(t.Context(), "job", nil, nil)
+	checkRecords(t, c, err, all[:5])
+	testcheck.Must(t, third.Queue(all[5], true))
+	testcheck.Must(t, third.Queue(all[6], true))
+	testcheck.Eventually(t, time.Minute, "records that hurry are written without a beat", func() (bool, any) { return inTable(7) })
+	testcheck.Must(t, third.Delete(t.Context()))
 }
 
 // TestLossIsNoticed: an owner who does nothing learns by its beat that it was taken for dead.
@@ -294,7 +301,7 @@ func TestOwners(t *testing.T) {
 				continue
 			case "wait":
 				line := fmt.Append(nil, "waits", i, step)
-				if err := o.Append(t.Context(), line, false); i == owner {
+				if err := o.Queue(line, false); i == owner {
 					testcheck.Must(t, err)
 					waiting = append(waiting, line)
 				}
