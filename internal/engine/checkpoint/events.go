@@ -93,7 +93,7 @@ func EventInfos() []EventInfo {
 		{EventFresh, FreshRecord{}, journal.First, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, journal.First, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, journal.Later, "when a process begins to work on the job"},
-		{EventChecking, CheckingRecord{}, journal.First, "after HBase made its own staging directory for a check of the job; with gone, on disk, after it removed it"},
+		{EventChecking, CheckingRecord{}, journal.First, "after HBase made its own staging directory for a check of the job; with gone, not synced, after it removed it"},
 		{EventQuiet, QuietRecord{}, journal.First, "before splits, merges and normalization of a table are switched off, with the attributes as they were; with over, after it has them again"},
 		{EventSpill, build.SpillRecord{}, journal.Later, "before a directory for sorted runs is made; without one, after it is gone"},
 		{EventSorted, build.SortedRecord{}, journal.OnDisk, "after all of the input is sorted and its runs are on disk"},
@@ -107,7 +107,7 @@ func EventInfos() []EventInfo {
 		{EventSnapshot, SnapshotRecord{}, journal.First, "after the snapshot is complete"},
 		{EventTable, TurnRecord{}, journal.Later, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0"},
 		{EventReplaced, ReplacedRecord{}, journal.First, "after the files with delete markers are written, which are loaded with the job's"},
-		{EventLoading, FilesRecord{}, journal.First, "before HBase is asked to load the first file: all files"},
+		{EventLoading, FilesRecord{}, journal.Later, "before HBase is asked to load the first file: all files"},
 		{EventCut, RewrittenRecord{}, journal.First, "after a file with rows of several regions was cut, before its parts are sent"},
 		{EventMerged, RewrittenRecord{}, journal.First, "after files of a region were merged, before the new one is sent"},
 		{EventPrepared, TokenRecord{}, journal.First, "after HBase made its own staging directory for the load"},
@@ -142,7 +142,7 @@ func infoOf(e Event, data any) (EventInfo, error) {
 	}
 	info := all[i]
 	if c, ok := data.(CheckingRecord); ok && c.Gone {
-		info.Synced = journal.OnDisk // a directory that is gone may be removed once more
+		info.Synced = journal.Later // a directory that is gone may be removed once more
 	}
 	return info, nil
 }

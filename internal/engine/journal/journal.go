@@ -57,10 +57,11 @@ type Durability uint8
 const (
 	// Later is on disk when the system writes it, and shared within seconds: what it reports is done once more if it is lost.
 	Later Durability = iota
-	// OnDisk is on disk. A journal that is shared gets it within milliseconds, while the job continues: it reports an act, and the next
-	// act has a record that is First.
+	// OnDisk is on disk. A journal that is shared gets it within milliseconds, while the job continues: it reports an act, and a process
+	// that is killed before it is shared was killed, for the next owner, before the act was recorded.
 	OnDisk
-	// First is on disk, or shared if the journal is, with all records before it: it announces an act, or is the only trace of one.
+	// First is on disk, or shared if the journal is, with all records before it: it announces an act, or is the only trace of
+	// what an act has made.
 	First
 )
 
