@@ -197,7 +197,7 @@ func (st *Job) record(e Event, data any) error {
 	}
 	var r journal.Record
 	if st.Log != nil {
-		r, err = st.Log.Add(string(e), data, info.Synced)
+		r, err = st.Log.Append(string(e), data, info.Synced)
 	} else {
 		r, err = journal.NewRecord(int64(st.records)+1, string(e), data)
 	}

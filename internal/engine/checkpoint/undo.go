@@ -316,7 +316,8 @@ func NoteUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, 
 				return err
 			}
 		}
-		return j.AppendSync(ledgerEvent, u)
+		_, err := j.Append(ledgerEvent, u, journal.First)
+		return err
 	})
 }
 

@@ -61,7 +61,8 @@ func run(dir string) (err error) {
 	}
 	if len(records) == 0 {
 		fmt.Println("nothing was sent yet")
-		return j.AppendSync("sending", sending{Region: 7}) // on disk before the act
+		_, err := j.Append("sending", sending{Region: 7}, journal.First) // on disk before the act
+		return err
 	}
 	return nil
 }

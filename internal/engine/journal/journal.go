@@ -143,29 +143,14 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 	return records, whole, nil
 }
 
-// Append adds a record; data marshals to a JSON object, whose fields are the
-// record's, or is nil. The fields seq, time and event are the journal's own.
-// When Append returns the record outlives the process, but not yet the machine:
-// see [Journal.AppendSync].
+// Append adds a record that is as durable as d says, and gives it as [Open] will
+// read it. data marshals to a JSON object, whose fields are the record's, or is
+// nil. The fields seq, time and event are the journal's own.
 //
 // An error about data leaves the journal as it was. A write that failed may
 // have left a torn line, which nothing may follow: every later call gives that
 // error again.
-func (j *Journal) Append(event string, data any) error {
-	_, err := j.Add(event, data, Later)
-	return err
-}
-
-// AppendSync is [Journal.Append] for a record that announces an act: it is on
-// disk, with all records before it, when AppendSync returns.
-func (j *Journal) AppendSync(event string, data any) error {
-	_, err := j.Add(event, data, First)
-	return err
-}
-
-// Add adds a record that is as durable as d says, and gives it as [Open] will
-// read it.
-func (j *Journal) Add(event string, data any, d Durability) (Record, error) {
+func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
 		return Record{}, err

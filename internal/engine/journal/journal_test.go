@@ -50,11 +50,11 @@ func TestReplay(t *testing.T) {
 			for range rapid.IntRange(0, 5).Draw(t, "records") {
 				n := note{rapid.String().Draw(t, "text"), rapid.Int().Draw(t, "n")}
 				n.Text = strings.ToValidUTF8(n.Text, "?")
-				add := j.Append
+				d := Later
 				if rapid.Bool().Draw(t, "sync") {
-					add = j.AppendSync
+					d = First
 				}
-				if err := add("note", n); err != nil {
+				if _, err := j.Append("note", n, d); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, n)
@@ -111,21 +111,23 @@ func TestAppendConcurrently(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for n := range 50 {
-				add := j.Append
+				d := Later
 				if n%10 == 0 {
-					add = j.AppendSync
+					d = First
 				}
-				if err := add("note", note{fmt.Sprint(i), n}); err != nil {
+				if _, err := j.Append("note", note{fmt.Sprint(i), n}, d); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := j.Append("bad", []int{1}); err == nil {
+	if _, err := j.Append("bad", []int{1}, Later); err == nil {
 		t.Error("a record that is not an object")
 	}
-	if err := errors.Join(j.AppendSync("empty", nil), j.Append("none", struct{}{}), j.Close()); err != nil {
+	_, synced := j.Append("empty", nil, First)
+	_, later := j.Append("none", struct{}{}, Later)
+	if err := errors.Join(synced, later, j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, records, err := Open(dir)
@@ -241,19 +243,20 @@ func TestLastOwner(t *testing.T) {
 	}
 }
 
-// TestSyncedRecordsAreSynced: AppendSync syncs the file, and does not hide that it could not. The judge is the kernel, which takes what is
+// TestSyncedRecordsAreSynced: a record that is First syncs the file, and does not hide that it could not. The judge is the kernel, which takes what is
 // written into a pipe and cannot sync it.
 func TestSyncedRecordsAreSynced(t *testing.T) {
 	r, w, err := os.Pipe()
 	testcheck.Must(t, err)
 	defer r.Close()
 	j := &Journal{f: w}
-	testcheck.Must(t, j.Append("plain", nil))
-	err = j.AppendSync("synced", nil)
+	_, err = j.Append("plain", nil, Later)
+	testcheck.Must(t, err)
+	_, err = j.Append("synced", nil, First)
 	if !errors.Is(err, syscall.EINVAL) {
 		t.Fatalf("the record was synced where nothing can be: %v", err)
 	}
-	if again := j.Append("next", nil); again != err {
+	if _, again := j.Append("next", nil, Later); again != err {
 		t.Errorf("a record follows one that may not be on disk: %v", again)
 	}
 	if err := j.Close(); !errors.Is(err, syscall.EINVAL) {

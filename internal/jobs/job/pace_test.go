@@ -31,9 +31,9 @@ func TestEarlierPace(t *testing.T) {
 		r := &result.Result{Attempt: attempt, Regions: 3, LoadTime: 4, JobFile: "/jobs/" + name[:2], VerifyTime: 5, Verify: &result.Verification{Mode: "full"},
 			Manifest: &manifest.Manifest{Records: records, Rejected: records % 2, Filtered: records / 5, ReadTime: 6, WriteTime: 7}}
 		if done {
-			err = j.Append("done", map[string]any{"result": r})
+			_, err = j.Append("done", map[string]any{"result": r}, journal.Later)
 		} else {
-			err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1})
+			_, err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1}, journal.Later)
 		}
 		if err != nil {
 			t.Fatal(err)
