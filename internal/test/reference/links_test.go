@@ -1,18 +1,49 @@
 package reference
 
 import (
-	gocmp "cmp"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLinks: every relative link of every document leads to a file that is there,
-// and to a heading of it. BULKLOAD_LINKS names another directory with documents.
-func TestLinks(t *testing.T) {
-	broken, n, err := BrokenLinks(gocmp.Or(os.Getenv("BULKLOAD_LINKS"), "../../.."))
+// TestLinks: every relative link of every document leads to a file that is there, and to a heading of it.
+func TestLinks(t *testing.T) { checkLinks(t, "../../..") }
+
+// TestArchivedLinks: so does every link of the documents that a release's archive has, with only the files of the archive.
+func TestArchivedLinks(t *testing.T) {
+	root := "../../.."
+	patterns, err := os.ReadFile(filepath.Join(root, "internal/release/archived.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "-z", "--"}, strings.Fields(string(patterns))...)...)
+	list.Dir = root
+	names, err := list.Output()
+	if err != nil {
+		t.Skip("not in a checkout: ", err)
+	}
+	dir := t.TempDir()
+	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkLinks(t, dir)
+}
+
+func checkLinks(t *testing.T, root string) {
+	t.Helper()
+	broken, n, err := BrokenLinks(root)
 	if err != nil {
 		t.Fatal(err)
 	}
