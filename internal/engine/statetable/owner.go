@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bulkload/internal/base/retry"
@@ -38,16 +39,19 @@ type Owner struct {
 
 	hurry chan struct{} // gets one when records that wait are to be written soon
 
-	mu       sync.Mutex
-	records  int64     // in the table
-	waiting  [][]byte  // that follow them: the next write has them too
-	wrote    time.Time // when this process was the owner for certain
+	calls    sync.Mutex                         // is held while the table is called, and guards what follows
+	aside    atomic.Pointer[context.CancelFunc] // ends the last call that no caller waits for
+	records  int64                              // in the table
 	beats    int64
-	lost     *LostError
-	gone     chan struct{} // closed when the job is lost
 	stop     context.CancelFunc
 	stopped  chan struct{}
 	released bool
+
+	mu      sync.Mutex // is held for moments, and guards what follows
+	waiting [][]byte   // the records after those in the table: the next write has them too
+	wrote   time.Time  // when this process was the owner for certain
+	lost    *LostError
+	gone    chan struct{} // closed when the job is lost
 }
 
 // Take makes this process the owner of a job, and gives what there is of it. An owner that may be alive is watched until it gives a
@@ -160,15 +164,14 @@ func (o *Owner) begin(ctx context.Context, live func() []byte) *Owner {
 		beat := time.NewTicker(o.t.beatEvery)
 		defer beat.Stop()
 		for {
-			// A loss is noted; a table out of reach stops the next record.
 			select {
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				_ = o.beat(ctx)
+				o.writeAside(ctx, o.beat)
 			case <-o.hurry:
 				if retry.Sleep(ctx, gather) == nil {
-					_ = o.flush(ctx)
+					o.writeAside(ctx, o.flush)
 				}
 			}
 		}
@@ -183,10 +186,6 @@ func (o *Owner) Gone() <-chan struct{} { return o.gone }
 func (o *Owner) Lost() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.lostError()
-}
-
-func (o *Owner) lostError() error {
 	if o.lost == nil {
 		return nil
 	}
@@ -201,13 +200,12 @@ func (o *Owner) Check(ctx context.Context) error {
 	if recent {
 		return nil
 	}
+	defer o.turn()()
 	return o.beat(ctx)
 }
 
-// beat gives a sign of life.
+// beat gives a sign of life. The caller has the right to call the table.
 func (o *Owner) beat(ctx context.Context) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.beats++
 	beat := fmt.Appendf(nil, "%d %d\n", o.holder.Epoch, o.beats)
 	if o.live != nil {
@@ -218,10 +216,9 @@ func (o *Owner) beat(ctx context.Context) error {
 
 // Restart discards the records.
 func (o *Owner) Restart(ctx context.Context) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.lost != nil {
-		return o.lost
+	defer o.turn()()
+	if lost := o.Lost(); lost != nil {
+		return lost
 	}
 	h := o.holder
 	h.Generation++
@@ -231,7 +228,9 @@ func (o *Owner) Restart(ctx context.Context) error {
 		}
 		return err
 	}
+	o.mu.Lock()
 	o.records, o.waiting = 0, nil
+	o.mu.Unlock()
 	return o.sweep(ctx, func(c loader.Cell) bool { return string(c.Family) == recordFamily })
 }
 
@@ -266,9 +265,8 @@ func (o *Owner) Delete(ctx context.Context) error { return o.end(ctx, true) }
 func (o *Owner) end(ctx context.Context, remove bool) error {
 	o.stop()
 	<-o.stopped
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.released || o.lost != nil {
+	defer o.turn()()
+	if o.released || o.Lost() != nil {
 		return nil
 	}
 	o.released = true
@@ -277,7 +275,8 @@ func (o *Owner) end(ctx context.Context, remove bool) error {
 	}
 	h := o.holder
 	h.Released = true
-	err := o.become(ctx, h, o.value, o.waitingCells())
+	records, _ := o.waitingCells()
+	err := o.become(ctx, h, o.value, records)
 	if _, lost := errors.AsType[*LostError](err); lost {
 		return nil
 	}
