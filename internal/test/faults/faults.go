@@ -172,7 +172,6 @@ func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 
 func (r *round) harm(ctx context.Context, p *process) error {
 	f := r.fault
-	daemon := func(role testcluster.Role) *testcluster.Daemon { return r.lab.cluster.Daemon(role) }
 	switch f.Kind {
 	case Kill:
 		p.signal(syscall.SIGKILL)
@@ -188,22 +187,9 @@ func (r *round) harm(ctx context.Context, p *process) error {
 		p.signal(syscall.SIGSTOP)
 		defer p.signal(syscall.SIGCONT)
 		return pause(ctx, f.For)
-	case RSKill:
-		return r.lab.watch.kill(ctx, daemon(testcluster.RegionServer.Nth(f.Server+1)), f.For)
-	case DNKill:
-		return r.lab.watch.kill(ctx, daemon(testcluster.DataNode.Nth(f.Server+1)), f.For)
-	case NNKill:
-		return r.lab.watch.kill(ctx, daemon(testcluster.NameNode), f.For)
-	case MasterKill:
-		return r.lab.watch.kill(ctx, daemon(testcluster.Master), f.For)
-	case RSPause, RSZombie:
-		return freeze(ctx, daemon(testcluster.RegionServer.Nth(f.Server+1)), f.For)
-	case DNPause:
-		return freeze(ctx, daemon(testcluster.DataNode.Nth(f.Server+1)), f.For)
-	case NNPause:
-		return freeze(ctx, daemon(testcluster.NameNode), f.For)
-	case MasterPause:
-		return freeze(ctx, daemon(testcluster.Master), f.For)
+	}
+	if is, err := r.lab.disturb(ctx, f); is {
+		return err
 	}
 	if f.Frozen {
 		if err := p.freeze(ctx); err != nil {
@@ -215,6 +201,32 @@ func (r *round) harm(ctx context.Context, p *process) error {
 		return r.seam(ctx)
 	}
 	return r.change(ctx)
+}
+
+// disturb kills or stops a daemon for a while, if that is what the fault is. It returns when one that was stopped continues.
+func (l *Lab) disturb(ctx context.Context, f Fault) (is bool, err error) {
+	daemon := func(role testcluster.Role) *testcluster.Daemon { return l.cluster.Daemon(role) }
+	switch f.Kind {
+	case RSKill:
+		err = l.watch.kill(ctx, daemon(testcluster.RegionServer.Nth(f.Server+1)), f.For)
+	case DNKill:
+		err = l.watch.kill(ctx, daemon(testcluster.DataNode.Nth(f.Server+1)), f.For)
+	case NNKill:
+		err = l.watch.kill(ctx, daemon(testcluster.NameNode), f.For)
+	case MasterKill:
+		err = l.watch.kill(ctx, daemon(testcluster.Master), f.For)
+	case RSPause, RSZombie:
+		err = freeze(ctx, daemon(testcluster.RegionServer.Nth(f.Server+1)), f.For)
+	case DNPause:
+		err = freeze(ctx, daemon(testcluster.DataNode.Nth(f.Server+1)), f.For)
+	case NNPause:
+		err = freeze(ctx, daemon(testcluster.NameNode), f.For)
+	case MasterPause:
+		err = freeze(ctx, daemon(testcluster.Master), f.For)
+	default:
+		return false, nil
+	}
+	return true, err
 }
 
 // freeze stops a daemon as it stands for a while.

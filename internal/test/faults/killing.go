@@ -20,6 +20,7 @@ type killing struct {
 	victim string        // kind of a process in a container; empty: the command
 	writes bool          // the command has begun a file of the shares
 	after  time.Duration // since the command began or writes, or since the victim was seen
+	fault  Fault         // of a daemon, of a call or of the table, in place of a kill; its kind is empty: none
 	hit    bool          // the victim was killed
 }
 
@@ -67,8 +68,18 @@ func (r *KillRound) drawKills(steps []killStep) []int {
 	return kills
 }
 
-// drawKilling draws a kill of a command.
+// disturbances are the kinds of faults that come while a command of a [KillRound] runs.
+func disturbances() []string {
+	return []string{RSKill, RSPause, RSZombie, DNKill, DNPause, NNKill, NNPause, MasterKill, MasterPause, Split, Merge,
+		string(AnswerCut), string(AnswerSwallow), string(AnswerDelay), string(RequestCut), string(RequestLate)}
+}
+
+// drawKilling draws a kill of a command, or what happens around it.
 func (r *KillRound) drawKilling(s killStep) *killing {
+	if r.Disturbed && r.rand.IntN(3) > 0 {
+		f := RandomFault(r.rand, oneOf(r.rand, disturbances()...))
+		return &killing{fault: f, after: 1 + time.Duration(r.rand.Int64N(int64(cmp.Or(r.lab.known[r.name(s)].span, 2*time.Second))))}
+	}
 	if r.Engine == YARN && r.rand.IntN(3) > 0 {
 		return r.drawVictim()
 	}
@@ -98,6 +109,8 @@ func (r *KillRound) drawVictim() *killing {
 // kill waits for the moment, unless the program kills itself. What becomes of the command is seen by its exit code.
 func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing, before []string) error {
 	switch {
+	case k.fault.Kind != "":
+		return r.disturb(ctx, p, k)
 	case k.record != "":
 		return nil
 	case k.victim == "":
@@ -126,6 +139,31 @@ func (r *KillRound) kill(ctx context.Context, p *process, s killStep, k *killing
 		next = &killing{after: 10 * next.after}
 	}
 	return r.kill(ctx, p, s, next, before)
+}
+
+// disturb waits for the moment and does what happens around a command, if that has not ended by then.
+func (r *KillRound) disturb(ctx context.Context, p *process, k *killing) error {
+	moment := time.After(k.after)
+	if k.fault.proxied() {
+		moment = nil
+	}
+	select {
+	case <-p.done:
+		return nil
+	case <-r.armed: // nil unless a call is harmed
+	case <-moment:
+	}
+	r.Kills = append(r.Kills, "not, "+k.fault.Kind)
+	switch k.fault.Kind {
+	case Split, Merge:
+		return r.upset(ctx, k.fault.Kind)
+	case string(AnswerSwallow): // an operator stops a command that waits
+		err := pause(ctx, k.fault.For)
+		p.signal(syscall.SIGTERM)
+		return err
+	}
+	_, err := r.lab.disturb(ctx, k.fault)
+	return err
 }
 
 // killContainer kills a victim of the round's jobs, which may have ended before; then another is looked for.

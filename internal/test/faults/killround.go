@@ -31,7 +31,9 @@ type KillRound struct {
 	Kills    []string // the command that each kill has hit, and where
 	Empty    int      // directories without a file that are left in HBase's staging directory
 	Took     time.Duration
-	Hosts    bool // each attempt has a host of its own, and the state is in a table that all hosts reach
+	// Disturbed says that daemons, calls and the table suffer while the command runs, besides kills of it.
+	Disturbed bool
+	Hosts     bool // each attempt has a host of its own, and the state is in a table that all hosts reach
 
 	lab      *Lab
 	command  killedCommand
@@ -42,8 +44,9 @@ type KillRound struct {
 	host     string // directory of the attempt's host
 	table    string
 	stage    string
-	size     int  // records
-	compacts bool // the table is one that HBase compacts
+	armed    <-chan struct{} // closed when the attempt's first call is harmed, nil if none is to be
+	size     int             // records
+	compacts bool            // the table is one that HBase compacts
 	tables   []string
 	digests  map[string]string
 	cells    map[string]int64
@@ -91,9 +94,9 @@ const otherState = 97
 
 // KillRound does the round of a seed, of an engine's command of a name, or of the one that the seed draws if that is empty. The error says that the
 // round could not be done.
-func (l *Lab) KillRound(ctx context.Context, seed uint64, engine Engine, command string) (*KillRound, error) {
+func (l *Lab) KillRound(ctx context.Context, seed uint64, engine Engine, command string, disturbed bool) (*KillRound, error) {
 	all := killedBy(engine)
-	r := &KillRound{lab: l, Seed: seed, Engine: engine, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
+	r := &KillRound{lab: l, Seed: seed, Engine: engine, Disturbed: disturbed, rand: rand.New(rand.NewPCG(seed, 0x6b696c6c)), digests: map[string]string{}, cells: map[string]int64{}}
 	r.command = all[seed%uint64(len(all))]
 	if i := slices.IndexFunc(all, func(c killedCommand) bool { return c.name == command }); i >= 0 {
 		r.command = all[i]
@@ -193,6 +196,10 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 		environ = append(environ, "BULKLOAD_TEST_STOP_AFTER="+k.record)
 	}
 	before := r.begun(ctx, s)
+	if r.armed = nil; k != nil && k.fault.proxied() {
+		r.armed = r.lab.proxies.Arm(Harm(k.fault.Kind), k.fault.Calls, k.fault.For)
+		defer r.lab.proxies.Disarm()
+	}
 	p, err := r.launch(s.args, environ...)
 	if err != nil {
 		return false, err
@@ -217,6 +224,9 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	if p.exit == 128+int(syscall.SIGKILL) {
 		r.Kills = append(r.Kills, r.landed(ctx, s, k, before))
 	}
+	if final := []int{2, 3, 4, 5, 8}; k != nil && k.fault.Kind != "" && slices.Contains(final, p.exit) {
+		r.problem("a cluster in trouble ends it with %d, as if no retry helped: %s", p.exit, p.lastError())
+	}
 	file := filepath.Join(r.dir, fmt.Sprintf("attempt%d.err", len(r.Exits)))
 	if err := os.WriteFile(file, p.stderr.Bytes(), 0o644); err != nil {
 		return false, err
@@ -224,7 +234,11 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	const refused, usage = 3, 2
 	r.Refused = p.exit == refused && r.command.mayRefuse && slices.Contains(r.Between, compactAll) ||
 		p.exit == usage && r.exported != "" && strings.Contains(p.lastError(), "it has a complete export") // killed when all was done
-	return p.exit == 0 || r.Refused, ctx.Err()
+	if k != nil && k.fault.Kind != "" && p.exit != 0 {
+		stop()
+		err = r.lab.Heal(ctx)
+	}
+	return p.exit == 0 || r.Refused, errors.Join(err, ctx.Err())
 }
 
 func (r *KillRound) launch(args []string, more ...string) (*process, error) {
@@ -270,7 +284,11 @@ func (r *KillRound) expect(table string, rows []row) {
 // upheaval changes the regions or the files of the table. What HBase refuses is left: a region that was just split cannot be
 // merged.
 func (r *KillRound) upheaval(ctx context.Context) error {
-	what := drawUpheaval(r.rand)
+	return r.upset(ctx, drawUpheaval(r.rand))
+}
+
+// upset does one such thing.
+func (r *KillRound) upset(ctx context.Context, what string) error {
 	key := fmt.Sprintf("%06d", r.rand.IntN(1_000_000))
 	var err error
 	switch what {

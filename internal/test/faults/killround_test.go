@@ -15,26 +15,38 @@ import (
 // BULKLOAD_KILLS_COMMAND a command.
 func TestKilledCommands(t *testing.T) {
 	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
-	killRounds(t, Alone, len(killedCommands()))
+	killRounds(t, Alone, len(killedCommands()), false)
+}
+
+// TestDisturbedCommands has daemons killed and stopped, calls and answers lost, and regions split and merged, while such a command runs.
+func TestDisturbedCommands(t *testing.T) {
+	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
+	killRounds(t, Alone, len(killedCommands()), true)
+}
+
+// TestDisturbedShares does the same with processes that build files together.
+func TestDisturbedShares(t *testing.T) {
+	onlyWhole(t, os.Getenv("BULKLOAD_KILLS") == "")
+	killRounds(t, Shares, len(killedBy(Shares)), true)
 }
 
 // TestKilledShares does the same with the processes that build the files together and load them. A few rounds take seconds.
-func TestKilledShares(t *testing.T) { killRounds(t, Shares, 2) }
+func TestKilledShares(t *testing.T) { killRounds(t, Shares, 2, false) }
 
 // TestKilledOnYARN does the same with commands whose files YARN builds, and with their tasks, their JVMs and their ApplicationMasters.
 func TestKilledOnYARN(t *testing.T) {
 	testcluster.NeedsYARN(t)
-	killRounds(t, YARN, len(killedBy(YARN)))
+	killRounds(t, YARN, len(killedBy(YARN)), false)
 }
 
 // killRounds does rounds of an engine, and lists where their kills have hit.
-func killRounds(t *testing.T, engine Engine, otherwise int) {
+func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 	l := sharedLab(t)
 	rounds, seed := number(t, "BULKLOAD_KILLS", otherwise), number(t, "BULKLOAD_KILLS_SEED", 1)
 	kills, hits := map[string]int{}, 0
 	wrong := 0
 	for i := range rounds {
-		r, err := l.KillRound(t.Context(), uint64(seed+i), engine, os.Getenv("BULKLOAD_KILLS_COMMAND"))
+		r, err := l.KillRound(t.Context(), uint64(seed+i), engine, os.Getenv("BULKLOAD_KILLS_COMMAND"), disturbed)
 		t.Log(r)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed+i, err)
