@@ -160,7 +160,7 @@ func TestRecordAppliesWhatAReplayWould(t *testing.T) {
 			t.Fatalf("after record %d (%s) a job without a directory knows %+v, %+v, one with a directory %+v, %+v", i+1, r.event, b, alone.Done, a, kept.Done)
 		}
 	}
-	for _, e := range EventInfos() {
+	for _, e := range eventInfos() {
 		if !slices.Contains(had, e.Event) {
 			t.Errorf("no record is of %s", e.Event)
 		}

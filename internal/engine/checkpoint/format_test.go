@@ -56,7 +56,7 @@ func TestFormat(t *testing.T) {
 	text := string(b)
 	var table strings.Builder
 	table.WriteString("| event | written | synced | fields |\n|---|---|---|---|\n")
-	for _, e := range EventInfos() {
+	for _, e := range eventInfos() {
 		synced := map[journal.Durability]string{journal.First: "yes", journal.OnDisk: "disk"}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", e.Event, e.When, synced[e.Synced], strings.Join(fieldNames(reflect.TypeOf(e.Record)), ", "))
 	}
@@ -97,12 +97,12 @@ func TestFormatExample(t *testing.T) {
 		if h.Finished != (i == len(records)-1) {
 			t.Errorf("after record %d done is %t", r.Seq, h.Finished)
 		}
-		at := slices.IndexFunc(EventInfos(), func(e EventInfo) bool { return string(e.Event) == r.Event })
+		at := slices.IndexFunc(eventInfos(), func(e eventInfo) bool { return string(e.Event) == r.Event })
 		if at < 0 {
 			t.Errorf("record %d: there is no event %s", r.Seq, r.Event)
 			continue
 		}
-		known := append(fieldNames(reflect.TypeOf(EventInfos()[at].Record)), "`seq`", "`time`", "`event`")
+		known := append(fieldNames(reflect.TypeOf(eventInfos()[at].Record)), "`seq`", "`time`", "`event`")
 		var fields map[string]any
 		if err := json.Unmarshal(r.Data, &fields); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestFormatExample(t *testing.T) {
 
 // TestRecordOfAnotherEventIsRefused appends records that are not the event's.
 func TestRecordOfAnotherEventIsRefused(t *testing.T) {
-	for _, e := range EventInfos() {
+	for _, e := range eventInfos() {
 		if _, err := infoOf(e.Event, e.Record); err != nil {
 			t.Error(err)
 		}

@@ -43,21 +43,18 @@ const (
 	OldDropped  = "dropped"
 )
 
-func (h *History) replayFresh(r journal.Record) error {
-	if Event(r.Event) == EventFresh {
-		f, err := Decode[FreshRecord](r)
-		if h.Fresh = nil; f.Table != "" {
-			h.Fresh = &f
-		}
-		return err
+func (h *History) fresh(f FreshRecord) {
+	if h.Fresh = nil; f.Table != "" {
+		h.Fresh = &f
 	}
+}
+
+func (h *History) drop(r journal.Record, d DropRecord) error {
 	if h.Fresh == nil || !h.Finished {
 		return errors.New("the job did not finish a table that replaces another")
 	}
-	d, err := Decode[DropRecord](r)
-	d.At, d.Done = r.Time, Event(r.Event) == EventDropped
-	h.Drop = d
-	return err
+	h.Drop = DropRecord{Table: d.Table, At: r.Time, Done: Event(r.Event) == EventDropped}
+	return nil
 }
 
 func (h *History) freshState() *FreshState {

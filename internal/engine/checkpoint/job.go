@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -277,12 +276,6 @@ func (st *Job) forget() (release func() error, err error) {
 	}
 	st.Dir = ""
 	return st.lock.remove, nil
-}
-
-// Decode reads a record's own fields.
-func Decode[T any](r journal.Record) (v T, err error) {
-	err = json.Unmarshal(r.Data, &v)
-	return v, err
 }
 
 // Resume makes a build resume from what the journal says, and keep on.

@@ -26,7 +26,7 @@ type stopAfter struct {
 
 func newStopAfter() stopAfter {
 	event, rest, _ := strings.Cut(os.Getenv("BULKLOAD_TEST_STOP_AFTER"), ":")
-	if event != "" && !slices.ContainsFunc(EventInfos(), func(i EventInfo) bool { return string(i.Event) == event }) {
+	if event != "" && !slices.ContainsFunc(eventInfos(), func(i eventInfo) bool { return string(i.Event) == event }) {
 		fmt.Fprintf(os.Stderr, "BULKLOAD_TEST_STOP_AFTER: no journal has an event %q\n", event)
 		os.Exit(otherState)
 	}

@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"bulkload/internal/base/durable"
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/cluster"
-	"bulkload/internal/model/fail"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 )
 
 // What a job's state says of its undo.
@@ -105,67 +101,78 @@ type Undoing struct {
 
 func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
 
-// replayUndo takes a record of an undo into account. What was under way of the
-// load is over when it begins: it was finished.
-func (h *History) replayUndo(r journal.Record) error {
-	if Event(r.Event) == EventUndoing {
-		u, err := Decode[UndoRecord](r)
-		h.forgetUndone()
-		if u.Timestamp == 0 {
-			h.Undo = nil
-		} else {
-			h.beginUndo(u)
-		}
-		return err
+// undoEvents are of what takes a finished load out again.
+func undoEvents() []eventInfo {
+	return []eventInfo{
+		of(EventUndoing, journal.First, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed",
+			(*History).undo),
+		ofRecord(EventMarkers, journal.First, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then",
+			(*History).markers),
+		ofRecord(EventRestoring, journal.First, "before the master is asked to restore a snapshot from before the load, into the table, which is out of service, or into a new one",
+			func(h *History, _ journal.Record, m RestoringRecord) error {
+				return h.undoing(func(u *Undoing) { u.Restoring, u.Result = &m, m.Undo })
+			}),
+		ofRecord(EventRestored, journal.First, "after it has, before the table is put into service",
+			func(h *History, _ journal.Record, _ TurnRecord) error {
+				return h.undoing(func(u *Undoing) { u.Restored = true })
+			}),
+		ofRecord(EventTableUndone, journal.First, "after the load is taken out of a table, and that was verified; the next one's files follow",
+			func(h *History, _ journal.Record, t TurnRecord) error {
+				return h.undoing(func(u *Undoing) { u.Out[t.Number] = true })
+			}),
+		ofRecord(EventUndone, journal.First, "after the load is out of the table, and that was verified",
+			(*History).undone),
 	}
+}
+
+// undo begins an undo, or says that there is none. What was under way of the load is over when it begins: it was finished.
+func (h *History) undo(u UndoRecord) {
+	h.forgetUndone()
+	if u.Timestamp == 0 {
+		h.Undo = nil
+	} else {
+		h.beginUndo(u)
+	}
+}
+
+// undoing takes a record of an undo into account.
+func (h *History) undoing(take func(u *Undoing)) error {
 	if h.Undo == nil {
 		return errors.New("there is no undo")
 	}
-	if Event(r.Event) == EventMarkers {
-		m, err := Decode[MarkersRecord](r)
-		if err == nil && len(m.Tables) != len(h.Undo.Tables) {
-			err = fmt.Errorf("it has %d further tables, the undo has %d", len(m.Tables), len(h.Undo.Tables))
-		}
-		if err == nil && (m.Undo == nil || len(m.Undo.Tables) != len(m.Tables)) {
-			err = errors.New("it does not have the undo's steps for each table")
-		}
-		h.Undo.wrote(m)
-		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]loader.HFile{}} // the files of the load are replaced by those with markers
-		return err
+	take(h.Undo)
+	return nil
+}
+
+func (h *History) markers(_ journal.Record, m MarkersRecord) error {
+	switch {
+	case h.Undo == nil:
+		return errors.New("there is no undo")
+	case len(m.Tables) != len(h.Undo.Tables):
+		return fmt.Errorf("it has %d further tables, the undo has %d", len(m.Tables), len(h.Undo.Tables))
+	case m.Undo == nil || len(m.Undo.Tables) != len(m.Tables):
+		return errors.New("it does not have the undo's steps for each table")
 	}
-	if Event(r.Event) == EventRestoring {
-		m, err := Decode[RestoringRecord](r)
-		h.Undo.Restoring, h.Undo.Result = &m, m.Undo
-		return err
+	h.Undo.wrote(m)
+	load := newTableLoad() // the files of the load are replaced by those with markers
+	load.Token = h.Token
+	h.tableLoad = load
+	return nil
+}
+
+func (h *History) undone(r journal.Record, d UndoneRecord) error {
+	if h.Undo == nil {
+		return errors.New("there is no undo")
 	}
-	if Event(r.Event) == EventRestored {
-		_, err := Decode[TurnRecord](r)
-		h.Undo.Restored = true
-		return err
-	}
-	if Event(r.Event) == EventTableUndone {
-		t, err := Decode[TurnRecord](r)
-		h.Undo.Out[t.Number] = true
-		return err
-	}
-	d, err := Decode[UndoneRecord](r)
 	h.forgetUndone()
 	if h.Undo.From.into() != "" { // the load stays in its table
 		h.Undo, h.Copied = nil, d.Undo
-		h.endAttempt()
-		return err
+	} else {
+		h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
+		h.step(r, "")
 	}
-	h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
-	h.step(r, "")
 	h.endAttempt()
-	return err
-}
-
-// endAttempt notes that the last attempt has done what it was for.
-func (h *History) endAttempt() {
-	if n := len(h.Attempts); n > 0 {
-		h.Attempts[n-1].State = JobDone
-	}
+	return nil
 }
 
 // into is the new table that is made of the snapshot, empty if none is.
@@ -255,90 +262,4 @@ func OpenDir(ctx context.Context, env *cluster.Env, dir string, wait time.Durati
 	}
 	st.stop = newStopAfter()
 	return st, nil
-}
-
-// Undone is a timestamp whose cells were deleted one by one: markers hide what
-// is written with it again, for as long as no compaction has dropped them, and
-// in some regions only.
-type Undone struct {
-	Cluster   string `json:"cluster"` // its id
-	Table     string `json:"table"`
-	Timestamp int64  `json:"timestamp"`
-	Job       string `json:"job"` // name of its directory
-}
-
-// ledger has the timestamps that were undone by jobs of a state directory. It
-// outlives the jobs.
-const (
-	ledgerDir   = "undone"
-	ledgerEvent = "undone"
-)
-
-// ledgerWait is how long another process may hold the ledger, which takes no
-// longer than a write.
-const ledgerWait = 30 * time.Second
-
-// ReadUndone lists the timestamps that jobs of a state directory have undone,
-// or begun to.
-func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress.Events) ([]Undone, error) {
-	s, err := sharedOf(state)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	var records []journal.Record
-	switch {
-	case s != nil:
-		records, err = s.read(ctx, c, ledgerDir)
-	case hasJournal(filepath.Join(state, ledgerDir)):
-		err = withLedger(ctx, c, state, e, func(_ *journal.Journal, all []journal.Record) error {
-			records = all
-			return nil
-		})
-	}
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Undone, len(records))
-	for i, r := range records {
-		if all[i], err = Decode[Undone](r); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// NoteUndone keeps a timestamp of a table from being used again. It is on disk
-// when NoteUndone returns.
-func NoteUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, e progress.Events) error {
-	return withLedger(ctx, c, state, e, func(j *journal.Journal, records []journal.Record) error {
-		for _, r := range records {
-			if had, err := Decode[Undone](r); err != nil || had == u {
-				return err
-			}
-		}
-		_, err := j.Append(ledgerEvent, u, journal.First)
-		return err
-	})
-}
-
-func withLedger(ctx context.Context, c *loader.Cluster, state string, e progress.Events, do func(*journal.Journal, []journal.Record) error) (err error) {
-	dir := filepath.Join(state, ledgerDir)
-	defer func() {
-		if err != nil && fail.KindOf(err) == fail.Unexpected {
-			err = fail.With(fail.Config, setting.Errorf("timestamps that were undone, in %s: %w (name another directory with %s)", dir, err, setting.State))
-		}
-	}()
-	if err := durable.MakePrivateDir(dir); err != nil {
-		return err
-	}
-	lock, err := WaitLock(ctx, c, dir, ledgerWait, e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	j, records, err := lock.Open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(j, records), j.Close())
 }

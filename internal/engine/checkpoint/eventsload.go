@@ -1,0 +1,161 @@
+package checkpoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/result"
+	"bulkload/pkg/loader"
+)
+
+// loadEvents are of the loads of the files, up to the end of the job.
+func loadEvents() []eventInfo {
+	return []eventInfo{
+		ofRecord(EventSnapshotting, journal.First, "before the master is asked for a snapshot; without a name, after it proved to be another's",
+			(*History).snapshot),
+		ofRecord(EventSnapshot, journal.First, "after the snapshot is complete",
+			func(h *History, r journal.Record, s SnapshotRecord) error {
+				h.Snapshot = s.Snapshot
+				return h.snapshot(r, s)
+			}).then("load"),
+		ofRecord(EventTable, journal.Later, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0",
+			func(h *History, _ journal.Record, t TurnRecord) error {
+				if t.Number < 0 {
+					return fmt.Errorf("it has the number %d", t.Number)
+				}
+				h.turn(t.Number)
+				return nil
+			}),
+		of(EventReplaced, journal.First, "after the files with delete markers are written, which are loaded with the job's",
+			func(h *History, d ReplacedRecord) { h.Replace = d.Replace }).then("load"),
+		of(EventLoading, journal.Later, "before HBase is asked to load the first file: all files",
+			func(h *History, l FilesRecord) {
+				h.Loading = true
+				h.set(l.Files, FileReady)
+			}).then("load"),
+		of(EventCut, journal.First, "after a file with rows of several regions was cut, before its parts are sent",
+			(*History).rewrite),
+		of(EventMerged, journal.First, "after files of a region were merged, before the new one is sent",
+			(*History).rewrite),
+		of(EventPrepared, journal.First, "after HBase made its own staging directory for the load",
+			func(h *History, t TokenRecord) {
+				h.Token = t.Token
+				h.prepare(t.Token, h.tableOf(h.table))
+			}),
+		ofRecord(EventSending, journal.First, "before files are sent: from now on HBase may have them",
+			(*History).send),
+		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table",
+			func(h *History, f FilesRecord) {
+				h.set(f.Files, FileLoaded)
+				h.loadedFiles += len(f.Files)
+				h.region(f.Region).Files += len(f.Files)
+			}),
+		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, or found at their source",
+			func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
+		{Event: EventUnknown, Record: FilesRecord{}, Synced: journal.Later, When: "after an answer was lost: HBase may have the files"},
+		{Event: EventFencing, Record: FencingRecord{}, Synced: journal.First, When: "before a file gets another name (to), so that a request that still waits cannot find it"},
+		of(EventFenced, journal.Later, "after it has that name; from is the one before",
+			func(h *History, f FencingRecord) {
+				h.forget(cmp.Or(f.From, f.To))
+				h.set([]loader.HFile{f.File}, FileReady)
+			}),
+		of(EventCleaned, journal.Later, "after HBase removed its staging directory",
+			func(h *History, t TokenRecord) { h.prepare(t.Token, "") }),
+		eventInfo{Event: EventVerified, Record: &result.Verification{}, Synced: journal.Later, When: "after the table was compared with what was written",
+			apply: func(h *History, _ journal.Record) error { h.verified = true; return nil }}.then("verify"),
+		of(EventCluster, journal.First, "after a cluster has the files of a job for several, and its tables were verified",
+			func(h *History, c ClusterRecord) { h.Clusters[c.Conf] = c.Result }),
+		of(EventFailed, journal.First, "when an attempt ends with an error",
+			(*History).fail),
+		ofRecord(EventDone, journal.First, "when nothing is left to do",
+			func(h *History, r journal.Record, d DoneRecord) error {
+				h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
+				h.endAttempt()
+				return nil
+			}).then(""),
+		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come",
+			(*History).drop),
+		ofRecord(EventDropped, journal.First, "after it is dropped",
+			(*History).drop),
+	}
+}
+
+func (h *History) snapshot(r journal.Record, s SnapshotRecord) error {
+	s.At = r.Time
+	if s.Snapshot == h.Snapshotting.Snapshot {
+		s.Created = cmp.Or(s.Created, h.Snapshotting.Created)
+	}
+	h.Snapshotting = s
+	return nil
+}
+
+// rewrite takes files into account for which others stand.
+func (h *History) rewrite(w RewrittenRecord) {
+	for _, p := range w.Parents {
+		h.forget(p.Path)
+		h.Replaced = append(h.Replaced, p.Path)
+	}
+	h.set(w.Children, FileReady)
+}
+
+func (h *History) send(_ journal.Record, s SendingRecord) error {
+	if !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
+		return errors.New("it lists no files")
+	}
+	if h.undoUnderWay() {
+		h.Undo.Sent[h.table] = true
+	}
+	for _, g := range s.Groups {
+		h.set(g.Files, FileSent)
+		h.region(g.Region).Server = g.Server
+	}
+	return nil
+}
+
+// fail takes the end of an attempt into account.
+func (h *History) fail(f FailedRecord) {
+	if n := len(h.Attempts); n > 0 {
+		h.Attempts[n-1].State, h.Attempts[n-1].Error, h.Attempts[n-1].Kind = JobFailed, f.Error, f.Kind
+		if f.Stopped {
+			h.Attempts[n-1].State = JobStopped
+		}
+	}
+	h.phase = cmp.Or(f.Phase, h.phase)
+	if h.undoUnderWay() && f.Phase == "verify" {
+		h.Undo.Differs = true
+	}
+}
+
+// endAttempt notes that the last attempt has done what it was for.
+func (h *History) endAttempt() {
+	if n := len(h.Attempts); n > 0 {
+		h.Attempts[n-1].State = JobDone
+	}
+}
+
+func (h *History) set(files []loader.HFile, to loadState) {
+	for _, f := range files {
+		h.Files[f.Path] = to
+		h.Leaves[f.Path] = f
+	}
+}
+
+// forget takes a file out of the load: another stands for it.
+func (h *History) forget(path string) {
+	delete(h.Files, path)
+	delete(h.Leaves, path)
+}
+
+// region is the entry of a region that was asked to take files.
+func (h *History) region(name string) *Taken {
+	i, known := h.takenAt[name]
+	if !known {
+		i = len(h.taken)
+		h.takenAt[name] = i
+		h.taken = append(h.taken, Taken{Region: name})
+	}
+	return &h.taken[i]
+}

@@ -1,0 +1,101 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"bulkload/internal/base/durable"
+	"bulkload/internal/engine/journal"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
+)
+
+// Undone is a timestamp whose cells were deleted one by one: markers hide what
+// is written with it again, for as long as no compaction has dropped them, and
+// in some regions only.
+type Undone struct {
+	Cluster   string `json:"cluster"` // its id
+	Table     string `json:"table"`
+	Timestamp int64  `json:"timestamp"`
+	Job       string `json:"job"` // name of its directory
+}
+
+// ledger has the timestamps that were undone by jobs of a state directory. It
+// outlives the jobs.
+const (
+	ledgerDir   = "undone"
+	ledgerEvent = "undone"
+)
+
+// ledgerWait is how long another process may hold the ledger, which takes no
+// longer than a write.
+const ledgerWait = 30 * time.Second
+
+// ReadUndone lists the timestamps that jobs of a state directory have undone,
+// or begun to.
+func ReadUndone(ctx context.Context, c *loader.Cluster, state string, e progress.Events) ([]Undone, error) {
+	s, err := sharedOf(state)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	var records []journal.Record
+	switch {
+	case s != nil:
+		records, err = s.read(ctx, c, ledgerDir)
+	case hasJournal(filepath.Join(state, ledgerDir)):
+		err = withLedger(ctx, c, state, e, func(_ *journal.Journal, all []journal.Record) error {
+			records = all
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Undone, len(records))
+	for i, r := range records {
+		if all[i], err = Decode[Undone](r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// NoteUndone keeps a timestamp of a table from being used again. It is on disk
+// when NoteUndone returns.
+func NoteUndone(ctx context.Context, c *loader.Cluster, state string, u Undone, e progress.Events) error {
+	return withLedger(ctx, c, state, e, func(j *journal.Journal, records []journal.Record) error {
+		for _, r := range records {
+			if had, err := Decode[Undone](r); err != nil || had == u {
+				return err
+			}
+		}
+		_, err := j.Append(ledgerEvent, u, journal.First)
+		return err
+	})
+}
+
+func withLedger(ctx context.Context, c *loader.Cluster, state string, e progress.Events, do func(*journal.Journal, []journal.Record) error) (err error) {
+	dir := filepath.Join(state, ledgerDir)
+	defer func() {
+		if err != nil && fail.KindOf(err) == fail.Unexpected {
+			err = fail.With(fail.Config, setting.Errorf("timestamps that were undone, in %s: %w (name another directory with %s)", dir, err, setting.State))
+		}
+	}()
+	if err := durable.MakePrivateDir(dir); err != nil {
+		return err
+	}
+	lock, err := WaitLock(ctx, c, dir, ledgerWait, e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	j, records, err := lock.Open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(j, records), j.Close())
+}
