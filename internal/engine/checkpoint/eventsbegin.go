@@ -14,12 +14,9 @@ import (
 func beginEvents() []eventInfo {
 	return []eventInfo{
 		{Event: EventDiscarded, Record: DiscardedRecord{}, Synced: journal.First, When: "after all that the job had done was discarded, its journal too: it begins again"},
-		of(EventStream, journal.First, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone",
-			(*History).Stream),
-		of(EventRekey, journal.First, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them",
-			(*History).rekey),
-		of(EventReadSnapshot, journal.First, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more",
-			(*History).own),
+		of(EventStream, journal.First, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone", (*History).Stream),
+		of(EventRekey, journal.First, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them", (*History).rekey),
+		of(EventReadSnapshot, journal.First, "before the job takes a snapshot of a table for itself, to read an input or to compare with the table, or before an input is scanned; without either, when it is not read any more", (*History).own),
 		of(EventComparing, journal.First, "before the first range of two tables is compared, and again when one of them is read again: no range counts as compared then",
 			func(h *History, c ComparingRecord) {
 				h.Comparing, h.Compared, h.phase = &c, map[int]result.ComparedRange{}, "compare"
@@ -44,12 +41,9 @@ func beginEvents() []eventInfo {
 				h.Exported[x.Region] = x.Wrote
 				return nil
 			}),
-		of(EventFresh, journal.First, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's",
-			(*History).fresh),
-		of(EventPlan, journal.First, "before the inputs are read for the first time: what the job is going to do",
-			func(h *History, p PlanRecord) { h.Plan = &p }),
-		ofRecord(EventAttempt, journal.Later, "when a process begins to work on the job",
-			(*History).attempt),
+		of(EventFresh, journal.First, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's", (*History).fresh),
+		of(EventPlan, journal.First, "before the inputs are read for the first time: what the job is going to do", func(h *History, p PlanRecord) { h.Plan = &p }),
+		ofRecord(EventAttempt, journal.Later, "when a process begins to work on the job", (*History).attempt),
 		of(EventChecking, journal.First, "after HBase made its own staging directory for a check of the job; with gone, not synced, after it removed it",
 			func(h *History, c CheckingRecord) {
 				if c.Gone {
@@ -57,28 +51,20 @@ func beginEvents() []eventInfo {
 				}
 				h.prepare(c.Token, c.Table)
 			}),
-		of(EventQuiet, journal.First, "before splits, merges and normalization of a table are switched off, with the attributes as they were; with over, after it has them again",
-			(*History).quiet),
+		of(EventQuiet, journal.First, "before splits, merges and normalization of a table are switched off, with the attributes as they were; with over, after it has them again", (*History).quiet),
 	}
 }
 
 // buildEvents are of the files.
 func buildEvents() []eventInfo {
 	return []eventInfo{
-		of(EventSpill, journal.Later, "before a directory for sorted runs is made; without one, after it is gone",
-			func(h *History, s build.SpillRecord) { h.ForgetSpill(s.Dir) }),
-		of(EventSorted, journal.OnDisk, "after all of the input is sorted and its runs are on disk",
-			(*History).Sort).then("write"),
-		of(EventSubmitting, journal.First, "before a job is handed to YARN: the tag and the directory that it alone has",
-			(*History).submit),
-		of(EventSubmitted, journal.First, "after its application is known",
-			(*History).submit),
-		of(EventEnded, journal.First, "after its application is certain to have ended without its output: another one may be submitted",
-			func(h *History, _ EndedRecord) { h.Submission = nil }),
-		of(EventWritten, journal.Later, "after the HFiles of a region have their names",
-			(*History).Write),
-		of(EventLost, journal.First, "after files of regions proved not to be there as they were written: these, and what was built of them, are to be written again",
-			(*History).Lose),
+		of(EventSpill, journal.Later, "before a directory for sorted runs is made; without one, after it is gone", func(h *History, s build.SpillRecord) { h.ForgetSpill(s.Dir) }),
+		of(EventSorted, journal.OnDisk, "after all of the input is sorted and its runs are on disk", (*History).Sort).then("write"),
+		of(EventSubmitting, journal.First, "before a job is handed to YARN: the tag and the directory that it alone has", (*History).submit),
+		of(EventSubmitted, journal.First, "after its application is known", (*History).submit),
+		of(EventEnded, journal.First, "after its application is certain to have ended without its output: another one may be submitted", func(h *History, _ EndedRecord) { h.Submission = nil }),
+		of(EventWritten, journal.Later, "after the HFiles of a region have their names", (*History).Write),
+		of(EventLost, journal.First, "after files of regions proved not to be there as they were written: these, and what was built of them, are to be written again", (*History).Lose),
 		ofRecord(EventBuilt, journal.OnDisk, "after all HFiles are written and their rows add up",
 			func(h *History, _ journal.Record, b BuiltRecord) error {
 				if b.Manifest == nil {

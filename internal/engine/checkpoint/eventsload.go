@@ -14,8 +14,7 @@ import (
 // loadEvents are of the loads of the files, up to the end of the job.
 func loadEvents() []eventInfo {
 	return []eventInfo{
-		ofRecord(EventSnapshotting, journal.First, "before the master is asked for a snapshot; without a name, after it proved to be another's",
-			(*History).snapshot),
+		ofRecord(EventSnapshotting, journal.First, "before the master is asked for a snapshot; without a name, after it proved to be another's", (*History).snapshot),
 		ofRecord(EventSnapshot, journal.First, "after the snapshot is complete",
 			func(h *History, r journal.Record, s SnapshotRecord) error {
 				h.Snapshot = s.Snapshot
@@ -29,32 +28,27 @@ func loadEvents() []eventInfo {
 				h.turn(t.Number)
 				return nil
 			}),
-		of(EventReplaced, journal.First, "after the files with delete markers are written, which are loaded with the job's",
-			func(h *History, d ReplacedRecord) { h.Replace = d.Replace }).then("load"),
+		of(EventReplaced, journal.First, "after the files with delete markers are written, which are loaded with the job's", func(h *History, d ReplacedRecord) { h.Replace = d.Replace }).then("load"),
 		of(EventLoading, journal.Later, "before HBase is asked to load the first file: all files",
 			func(h *History, l FilesRecord) {
 				h.Loading = true
 				h.set(l.Files, FileReady)
 			}).then("load"),
-		of(EventCut, journal.First, "after a file with rows of several regions was cut, before its parts are sent",
-			(*History).rewrite),
-		of(EventMerged, journal.First, "after files of a region were merged, before the new one is sent",
-			(*History).rewrite),
+		of(EventCut, journal.First, "after a file with rows of several regions was cut, before its parts are sent", (*History).rewrite),
+		of(EventMerged, journal.First, "after files of a region were merged, before the new one is sent", (*History).rewrite),
 		of(EventPrepared, journal.First, "after HBase made its own staging directory for the load",
 			func(h *History, t TokenRecord) {
 				h.Token = t.Token
 				h.prepare(t.Token, h.tableOf(h.table))
 			}),
-		ofRecord(EventSending, journal.First, "before files are sent: from now on HBase may have them",
-			(*History).send),
+		ofRecord(EventSending, journal.First, "before files are sent: from now on HBase may have them", (*History).send),
 		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table",
 			func(h *History, f FilesRecord) {
 				h.set(f.Files, FileLoaded)
 				h.loadedFiles += len(f.Files)
 				h.region(f.Region).Files += len(f.Files)
 			}),
-		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, or found at their source",
-			func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
+		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, or found at their source", func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
 		{Event: EventUnknown, Record: FilesRecord{}, Synced: journal.Later, When: "after an answer was lost: HBase may have the files"},
 		{Event: EventFencing, Record: FencingRecord{}, Synced: journal.First, When: "before a file gets another name (to), so that a request that still waits cannot find it"},
 		of(EventFenced, journal.Later, "after it has that name; from is the one before",
@@ -62,24 +56,19 @@ func loadEvents() []eventInfo {
 				h.forget(cmp.Or(f.From, f.To))
 				h.set([]loader.HFile{f.File}, FileReady)
 			}),
-		of(EventCleaned, journal.Later, "after HBase removed its staging directory",
-			func(h *History, t TokenRecord) { h.prepare(t.Token, "") }),
+		of(EventCleaned, journal.Later, "after HBase removed its staging directory", func(h *History, t TokenRecord) { h.prepare(t.Token, "") }),
 		eventInfo{Event: EventVerified, Record: &result.Verification{}, Synced: journal.Later, When: "after the table was compared with what was written",
 			apply: func(h *History, _ journal.Record) error { h.verified = true; return nil }}.then("verify"),
-		of(EventCluster, journal.First, "after a cluster has the files of a job for several, and its tables were verified",
-			func(h *History, c ClusterRecord) { h.Clusters[c.Conf] = c.Result }),
-		of(EventFailed, journal.First, "when an attempt ends with an error",
-			(*History).fail),
+		of(EventCluster, journal.First, "after a cluster has the files of a job for several, and its tables were verified", func(h *History, c ClusterRecord) { h.Clusters[c.Conf] = c.Result }),
+		of(EventFailed, journal.First, "when an attempt ends with an error", (*History).fail),
 		ofRecord(EventDone, journal.First, "when nothing is left to do",
 			func(h *History, r journal.Record, d DoneRecord) error {
 				h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
 				h.endAttempt()
 				return nil
 			}).then(""),
-		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come",
-			(*History).drop),
-		ofRecord(EventDropped, journal.First, "after it is dropped",
-			(*History).drop),
+		ofRecord(EventDropping, journal.First, "before the table is dropped in whose place the job's has come", (*History).drop),
+		ofRecord(EventDropped, journal.First, "after it is dropped", (*History).drop),
 	}
 }
 

@@ -104,10 +104,8 @@ func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
 // undoEvents are of what takes a finished load out again.
 func undoEvents() []eventInfo {
 	return []eventInfo{
-		of(EventUndoing, journal.First, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed",
-			(*History).undo),
-		ofRecord(EventMarkers, journal.First, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then",
-			(*History).markers),
+		of(EventUndoing, journal.First, "before a finished load is taken out of the table again, or a new table is made like it was before; without a timestamp, after that was refused and nothing was changed", (*History).undo),
+		ofRecord(EventMarkers, journal.First, "after the files with delete markers are written, which are loaded next; again, after those of the current table were written again; none of these is loaded then", (*History).markers),
 		ofRecord(EventRestoring, journal.First, "before the master is asked to restore a snapshot from before the load, into the table, which is out of service, or into a new one",
 			func(h *History, _ journal.Record, m RestoringRecord) error {
 				return h.undoing(func(u *Undoing) { u.Restoring, u.Result = &m, m.Undo })
@@ -120,8 +118,7 @@ func undoEvents() []eventInfo {
 			func(h *History, _ journal.Record, t TurnRecord) error {
 				return h.undoing(func(u *Undoing) { u.Out[t.Number] = true })
 			}),
-		ofRecord(EventUndone, journal.First, "after the load is out of the table, and that was verified",
-			(*History).undone),
+		ofRecord(EventUndone, journal.First, "after the load is out of the table, and that was verified", (*History).undone),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/internal/base/cleanup"
 	"bulkload/internal/base/workers"
 	"bulkload/internal/engine/checkpoint"
 	"bulkload/internal/model/fail"
@@ -277,82 +276,4 @@ func (j *run) compareRange(ctx context.Context, number int) (f result.ComparedRa
 func (j *run) join(ctx context.Context, x keyrange.Range, v view) (_ *join, end func() error) {
 	a, b := j.a.read(ctx, x, v), j.b.read(ctx, x, v)
 	return &join{a: a, b: b, timestamps: j.req.Timestamps, versions: j.req.Versions != 1}, func() error { return errors.Join(b.Close(), a.Close()) }
-}
-
-// list writes the files of digests and of differences.
-func (j *run) list(context.Context) (err error) {
-	r := j.result
-	if r.Digests = j.o.Digests; r.Digests != "" {
-		var a, b uint64
-		for _, f := range j.found {
-			a, b = a+f.SumA, b+f.SumB
-		}
-		r.A.Digest, r.B.Digest = hex64(a), hex64(b)
-		if err := writeDigests(r.Digests, j.ranges, j.found); err != nil {
-			return err
-		}
-	}
-	if j.o.Differences == "" {
-		return nil
-	}
-	if j.result.Listed, err = gather(j.dir, len(j.ranges), j.o.Differences, j.o.Limit); err == nil && j.result.Listed > 0 {
-		j.result.File = j.o.Differences
-	}
-	return err
-}
-
-// repair loads into B what differs, unless the repairs before have not helped.
-func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
-	if !j.req.Repair || j.result.Equal {
-		return nil
-	}
-	if n := len(done); n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps) {
-		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(n, "repair"), j.result.Found, j.req.hidden(ctx))
-	}
-	j.again = len(done) > 0
-	j.fixed, err = j.req.repair(ctx, j.o, j)
-	return err
-}
-
-// end deletes what was made to compare, and notes that nothing is left to do.
-func (j *run) end(ctx context.Context) error {
-	j.dropSnapshots(ctx)
-	j.st.EndSpill(j.o.Events)
-	if err := removeLists(j.dir); err != nil {
-		j.o.Events.Warn("lists of differences are left behind", "path", j.dir, "error", err)
-	}
-	return j.st.End(ctx, &result.Result{Schema: 1, Table: j.req.tableName().String(), Job: j.st.Dir}, nil, false, j.o.Events)
-}
-
-// giveBack deletes the snapshots after an error that comes again: the next attempt takes new ones. After any other they stay for it.
-func (j *run) giveBack(ctx context.Context, cause error) error {
-	j.st.EndSpill(j.o.Events)
-	if j.st.Log != nil && (ctx.Err() != nil || fail.KindOf(cause).Retry()) {
-		if len(j.st.OwnSnapshots) > 0 {
-			j.o.Events.Warn("the snapshots stay for the next attempt; bulkload clean deletes them with the job")
-		}
-		return nil
-	}
-	j.dropSnapshots(ctx)
-	return nil
-}
-
-// dropSnapshots deletes the job's own snapshots, each on its cluster.
-func (j *run) dropSnapshots(ctx context.Context) {
-	ctx, cancel := cleanup.Context(ctx)
-	defer cancel()
-	if err := j.st.DropAllSnapshots(ctx, j.req.A.Env); err != nil {
-		j.o.Events.Warn("a snapshot is left behind", "error", err)
-	}
-}
-
-// close ends what reads the sides.
-func (j *run) close(ctx context.Context) error {
-	var errs []error
-	for _, o := range []*opened{j.a, j.b} {
-		if o != nil && o.close != nil {
-			errs = append(errs, o.close(ctx))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -82,41 +82,6 @@ func (t PlanTable) shape() build.Shape {
 	return shape
 }
 
-// InputFile is an input file as it was when the plan was made.
-type InputFile struct {
-	Path   string    `json:"path"`
-	Size   int64     `json:"size"`
-	Time   time.Time `json:"mtime"`
-	Change time.Time `json:"ctime,omitzero"`    // of local files
-	FileID uint64    `json:"file_id,omitempty"` // on HDFS; machines may see other inodes of a file that they share
-	Format string    `json:"format"`
-}
-
-// InputSplit is a [source.Split]: its file, start, end and row group.
-type InputSplit [4]int64
-
-func inputFile(f source.FileInfo) InputFile {
-	i := InputFile{Path: f.Path, Size: f.Size, Time: f.ModTime.UTC(), Change: f.ChangeTime.UTC(), Format: string(f.Format)}
-	if f.ChangeTime.IsZero() {
-		i.Change, i.FileID = time.Time{}, f.FileID
-	}
-	return i
-}
-
-// differs says what is not as it was, from old to new.
-func (f InputFile) differs(now InputFile) string {
-	const layout = time.RFC3339Nano
-	switch {
-	case f.Size != now.Size || !f.Time.Equal(now.Time):
-		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", f.Path, f.Size, f.Time.Format(layout), now.Size, now.Time.Format(layout))
-	case !f.Change.Equal(now.Change):
-		return fmt.Sprintf("%s: content or attributes changed (ctime) %s, now %s", f.Path, f.Change.Format(layout), now.Change.Format(layout))
-	case f.FileID != now.FileID:
-		return fmt.Sprintf("%s is another file of the same size and time (id %d, now %d)", f.Path, f.FileID, now.FileID)
-	}
-	return ""
-}
-
 // Make plans a job: it finds its inputs, their columns and their splits. Shapes are those of the job's targets, with the settings of families as
 // the job has them. Streams are refused, and so are tables that region servers scan.
 func Make(ctx context.Context, files build.Files, s spec.Job, shapes []build.Shape, w build.WorkOptions) (p *Plan, err error) {
@@ -294,36 +259,6 @@ func Read(ctx context.Context, files build.Files, name string) (*Plan, error) {
 		return nil, fail.With(fail.Config, fmt.Errorf("plan %s: %w", name, err))
 	}
 	return p, nil
-}
-
-// unchanged compares the input files with those of the plan, and opens none.
-func (p *Plan) unchanged(ctx context.Context, files build.Files) error {
-	j, err := p.Job.Resolve()
-	if err != nil {
-		return err
-	}
-	now, err := source.List(ctx, files.Source, p.Job.Inputs, build.SelectionOf(j))
-	if err != nil {
-		return fail.With(fail.Input, err)
-	}
-	changed := func(what string) error {
-		return fail.Errorf(fail.Input, "the input has changed since the plan was made: %s (make another plan, and build its shares in another directory)", what)
-	}
-	for i, f := range now {
-		switch {
-		case i >= len(p.Inputs):
-			return changed(f.Path + " is new")
-		case f.Path != p.Inputs[i].Path:
-			return changed(fmt.Sprintf("%s stands where %s was", f.Path, p.Inputs[i].Path))
-		}
-		if what := p.Inputs[i].differs(inputFile(f)); what != "" {
-			return changed(what)
-		}
-	}
-	if len(now) < len(p.Inputs) {
-		return changed(p.Inputs[len(now)].Path + " is gone")
-	}
-	return nil
 }
 
 // Splits implements [build.Places].

@@ -1,10 +1,13 @@
 package arch
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +36,22 @@ func TestLengths(t *testing.T) {
 		t.Fatalf("%d files", len(names))
 	}
 	refuse(t, names, long)
+}
+
+// longestFile is how many lines a file has at most that is no test's: it is one idea.
+const longestFile = 350
+
+// TestFileLengths refuses files of more than one idea.
+func TestFileLengths(t *testing.T) {
+	for _, name := range goFiles(t) {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b, []byte("\n")); n > longestFile && !strings.HasSuffix(name, "_test.go") {
+			t.Errorf("%s has %d lines, more than %d: give each idea a file of its own", name, n, longestFile)
+		}
+	}
 }
 
 // TestLong has functions at the bound and above it.

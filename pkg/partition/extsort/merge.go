@@ -4,75 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"hash/crc32"
-	"slices"
 	"sort"
-
-	"bulkload/pkg/setting"
 )
-
-// loserTree picks the least of k cursors with about log2(k) comparisons a
-// row: each inner node keeps the loser of the match played there.
-type loserTree struct {
-	cursors []cursor
-	losers  []int // losers[0] is the winner of all
-	winners []int // room to play
-}
-
-func newLoserTree(cursors []cursor) *loserTree {
-	t := &loserTree{cursors: cursors}
-	t.play()
-	return t
-}
-
-// play plays all matches.
-func (t *loserTree) play() {
-	k := len(t.cursors)
-	t.losers = slices.Grow(t.losers[:0], max(k, 1))[:max(k, 1)]
-	// Bottom up: leaf i is node k+i, the parent of node n is n/2.
-	t.winners = slices.Grow(t.winners[:0], 2*k)[:2*k]
-	winners := t.winners
-	for i := range k {
-		winners[k+i] = i
-	}
-	for n := k - 1; n >= 1; n-- {
-		a, b := winners[2*n], winners[2*n+1]
-		if t.less(b, a) {
-			a, b = b, a
-		}
-		winners[n], t.losers[n] = a, b
-	}
-	if k > 0 {
-		t.losers[0] = winners[min(1, len(winners)-1)]
-	}
-}
-
-// min is the cursor that stands at the least row; it may have ended, and then all have.
-func (t *loserTree) min() *cursor { return &t.cursors[t.losers[0]] }
-
-// replay restores the tree after the least cursor has moved.
-func (t *loserTree) replay() {
-	winner := t.losers[0]
-	for n := (winner + len(t.cursors)) / 2; n >= 1; n /= 2 {
-		if t.less(t.losers[n], winner) {
-			winner, t.losers[n] = t.losers[n], winner
-		}
-	}
-	t.losers[0] = winner
-}
-
-func (t *loserTree) less(i, j int) bool {
-	a, b := &t.cursors[i], &t.cursors[j]
-	if a.ended || b.ended {
-		return !a.ended
-	}
-	if a.sort != b.sort {
-		return a.sort < b.sort
-	}
-	if c := bytes.Compare(a.key(), b.key()); c != 0 {
-		return c < 0
-	}
-	return a.seq() < b.seq()
-}
 
 // A Merge yields the rows of one region in order, each key once unless the
 // policy is [KeepAll].
@@ -326,76 +259,6 @@ func (m *Merge) Duplicates() int64 { return m.dups }
 
 // Err is the error that ended the merge, nil at its regular end.
 func (m *Merge) Err() error { return m.err }
-
-// maxFanIn is how many runs the budget lets every worker merge at a time.
-func (s *Sorter) maxFanIn() int {
-	largest := runBlock
-	for _, r := range s.runs {
-		largest = max(largest, r.maxBlock)
-	}
-	return s.o.fanIn(largest)
-}
-
-// fanIn is how many cursors a worker's share holds, each with a stored block
-// and two raw ones.
-func (o Options) fanIn(block int) int {
-	return int(o.Memory / int64(o.Workers) / int64(3*block+block/4))
-}
-
-// reduceRuns merges runs into longer ones until few enough are left.
-func (s *Sorter) reduceRuns() error {
-	for {
-		limit := s.maxFanIn()
-		if len(s.runs) <= limit {
-			return nil
-		}
-		if limit < 2 {
-			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.o.Memory, "byte"), setting.Memory)
-		}
-		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
-		n = max(n, 2)
-		if err := s.mergeRuns(n); err != nil {
-			return err
-		}
-	}
-}
-
-// mergeRuns makes one run of the n smallest.
-func (s *Sorter) mergeRuns(n int) error {
-	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
-	old := slices.Clone(s.runs[:n])
-	need := s.disk.with(old)
-	out, err := s.newRunWriter()
-	if err != nil {
-		return err
-	}
-	rows := int64(0)
-	for region := range s.o.Regions {
-		m, err := s.merge(region, old, s.o.Duplicates, true)
-		if err != nil {
-			return errors.Join(err, out.run.remove())
-		}
-		for m.Next() {
-			if err := out.add(region, m.current.record, m.current.shared); err != nil {
-				return errors.Join(needs(err, need), out.run.remove())
-			}
-			rows++
-		}
-		m.Close()
-		if m.Err() != nil {
-			return errors.Join(m.Err(), out.run.remove())
-		}
-	}
-	if err := s.addRun(out, rows); err != nil {
-		return needs(err, need)
-	}
-	s.runs = slices.Delete(s.runs, 0, n)
-	for _, r := range old {
-		s.disk.give(r.size)
-		err = errors.Join(err, r.remove())
-	}
-	return err
-}
 
 // Record is the current row with its header as it is in a run: u64 sequence number, u32 length of key and payload, and
 // [Merge.Row]. Valid until the next call of Next.

@@ -1,0 +1,105 @@
+package dfs
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/internal/hadoop/frames"
+)
+
+// Block is a block of a file, and where it is.
+type Block struct {
+	Offset int64 // in the file
+	Size   int64
+	Nodes  []DataNode
+
+	id    []byte   // ExtendedBlockProto
+	token []byte   // TokenProto
+	disks []uint64 // StorageTypeProto: the type of the disk, on each of Nodes; none: not known
+
+	// Of a group of an erasure coded file, of each of Nodes: the index of its internal block, and the token that opens that. Others
+	// have no indices.
+	indices []byte
+	tokens  [][]byte
+}
+
+// String is the block's name as the tools of HDFS have it.
+func (b Block) String() string {
+	return fmt.Sprintf("blk_%d_%d", int64(frames.Number(b.id, 2)), int64(frames.Number(b.id, 3)))
+}
+
+// Same reports whether two are one block, written once.
+func (b Block) Same(o Block) bool {
+	return frames.Number(b.id, 2) == frames.Number(o.id, 2) && frames.Number(b.id, 3) == frames.Number(o.id, 3)
+}
+
+// WithSize is the block with its length.
+func (b Block) WithSize(n int64) *Block {
+	b.Size, b.id = n, frames.AppendNumber(append([]byte(nil), b.id...), 4, uint64(n)) // of a field that comes twice the last counts
+	return &b
+}
+
+// DataNode is a DataNode as the NameNode describes it.
+type DataNode struct {
+	UUID string
+	Host string
+
+	ip   string
+	port uint64 // of data transfer
+	info []byte // DatanodeInfoProto
+}
+
+// parseBlock reads a LocatedBlockProto.
+func parseBlock(m []byte) (b Block, err error) {
+	nodes := 0
+	ok := frames.Fields(m, func(field protowire.Number, number uint64, data []byte) {
+		switch {
+		case field == 1 && data != nil:
+			b.id = data
+		case field == 2 && data == nil:
+			b.Offset = int64(number)
+		case field == 3 && data != nil:
+			nodes++
+			if n, ok := parseDataNode(data); ok {
+				b.Nodes = append(b.Nodes, n)
+			}
+		case field == 5 && data != nil:
+			b.token = data
+		case field == 7 && data == nil:
+			b.disks = append(b.disks, number)
+		case field == 9 && data != nil:
+			b.indices = data
+		case field == 10 && data != nil:
+			b.tokens = append(b.tokens, data)
+		}
+	})
+	if b.indices != nil {
+		ok = ok && len(b.indices) == nodes && len(b.tokens) == nodes && len(b.Nodes) == nodes
+	}
+	b.Size = int64(frames.Number(b.id, 4))
+	if !ok || len(b.id) == 0 || b.Size < 0 || b.Offset < 0 || b.Offset+b.Size < 0 {
+		return b, errors.New("a block is malformed")
+	}
+	return b, nil
+}
+
+// parseDataNode reads a DatanodeInfoProto, whose DatanodeIDProto is field 1.
+func parseDataNode(info []byte) (n DataNode, ok bool) {
+	id, ok := frames.Bytes(info, 1)
+	n.info = info
+	ok = ok && frames.Fields(id, func(field protowire.Number, number uint64, data []byte) {
+		switch field {
+		case 1:
+			n.ip = string(data)
+		case 2:
+			n.Host = string(data)
+		case 3:
+			n.UUID = string(data)
+		case 4:
+			n.port = number
+		}
+	})
+	return n, ok && n.UUID != "" && n.port > 0 && n.port < 1<<16
+}

@@ -1,0 +1,86 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// textEncoder writes records of text.
+type textEncoder struct {
+	buffer
+	t     *text
+	names []string // of the header; none: files have no header
+}
+
+func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int) (*textEncoder, error) {
+	e := &textEncoder{buffer: newBuffer(w, most), t: t}
+	if t.header(true) {
+		for _, c := range columns {
+			e.names = append(e.names, c.name)
+		}
+	}
+	if !t.header(first) {
+		return e, nil
+	}
+	var err error
+	for i, c := range columns {
+		if i > 0 {
+			e.b = append(e.b, t.d.FieldSep...)
+		}
+		if e.b, err = t.append(e.b, []byte(c.name), i == 0, len(columns)); err != nil {
+			return nil, fmt.Errorf("column %q: its name cannot be written: %w", c.name, err)
+		}
+	}
+	e.b = append(e.b, t.ending...)
+	return e, nil
+}
+
+func (e *textEncoder) row(r *row) (int, error) {
+	var err error
+	for i := range r.values {
+		if i > 0 {
+			e.b = append(e.b, e.t.d.FieldSep...)
+		}
+		if !r.values[i].IsNull() {
+			if e.b, err = e.t.append(e.b, r.value(i), i == 0, len(r.values)); err != nil {
+				return i, err
+			}
+			continue
+		}
+		if !e.t.hasNull() {
+			return i, errNoNull
+		}
+		e.b = append(e.b, e.t.d.Null[0]...)
+	}
+	switch last := len(r.values) - 1; {
+	case e.repeatsHeader(r):
+		return 0, errHeader
+	case len(e.b) > 0 && e.b[len(e.b)-1] == sub && !e.t.special[sub]:
+		return last, errSub
+	}
+	e.b = append(e.b, e.t.ending...)
+	return -1, e.full()
+}
+
+// repeatsHeader reports whether the values of r are the names of the columns of a file that has a header.
+func (e *textEncoder) repeatsHeader(r *row) bool {
+	if len(e.names) == 0 {
+		return false
+	}
+	for i, name := range e.names {
+		if r.values[i].IsNull() {
+			return false
+		}
+		value := r.value(i)
+		if i == 0 {
+			value = bytes.TrimLeft(value, "\x1a")
+		}
+		if string(value) != name {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *textEncoder) close() error { return e.flush() }

@@ -1,0 +1,269 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Start starts a cluster and returns when it serves: HDFS out of safe mode with its DataNodes, HBase's
+// master initialised, the region servers reported, hbase:meta open, /tmp and the user's home made. When
+// something goes wrong nothing is left running and the error ends with the daemon's last log lines. The
+// first start on a machine fetches the jars, which takes as long as 120 MB do. Clusters of one user start one after
+// the other: several at a time would take longer than each may.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	lib, err := JarsOf(ctx, o.HBase)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCluster(ctx, lib)
+	if err != nil {
+		return nil, err
+	}
+	if c.hadoopLib, err = Jars(ctx); err != nil {
+		return nil, err
+	}
+	if c.hdfsLib, err = hdfsJars(ctx, o.Hadoop); err != nil {
+		return nil, err
+	}
+	if o.YARN {
+		if c.yarnLib, err = YARNJars(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if o.KMS {
+		if c.kmsLib, err = kmsJars(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c.log, c.timeout = o.Log, o.StartTimeout
+	unlock, err := startLock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := c.prepare(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	if err := c.startAll(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	if err := c.archiveClasses(ctx); err != nil {
+		c.log.Warn("no class-data archive: clusters start slower", "error", err)
+	}
+	return c, nil
+}
+
+// startLock waits until no other cluster of this user starts.
+func startLock(ctx context.Context) (unlock func(), err error) {
+	dir, err := cacheRoot()
+	if err != nil {
+		return nil, err
+	}
+	return lockFile(ctx, filepath.Join(dir, "start.lock"))
+}
+
+// newCluster has what every cluster needs before it has a directory.
+func newCluster(ctx context.Context, lib string) (*Cluster, error) {
+	java, err := tool("java")
+	if err != nil {
+		return nil, err
+	}
+	classes, err := classes(ctx, lib)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		lib: lib, classes: classes, java: java,
+		log: slog.New(slog.DiscardHandler), timeout: defaultStartTimeout, spawner: newSpawner(),
+		admins: map[string]*Admin{},
+	}, nil
+}
+
+// prepare makes the directory with all that the daemons read.
+func (c *Cluster) prepare(ctx context.Context, o Options) error {
+	dir := o.Dir
+	if dir == "" {
+		var err error
+		if dir, c.unlock, err = temporaryDir(ctx, c.log); err != nil {
+			return err
+		}
+		c.temporary = dir
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	c.layout = layout{dir}
+	if old, err := readState(dir); err == nil {
+		if running := old.running(); len(running) > 0 {
+			return fmt.Errorf("%s holds a running test cluster (%v): stop it first", dir, running)
+		}
+	} else if !errors.Is(err, ErrNoCluster) {
+		return err
+	}
+	// Those of a cluster that was killed.
+	if err := endContainers(ctx, c.layout.nodes()); err != nil {
+		return err
+	}
+	if err := c.layout.clear(); err != nil {
+		return err
+	}
+	ports, err := pickPorts(o.Port, o.DataNodes, o.RegionServers, o.NodeManagers)
+	if err != nil {
+		return err
+	}
+	if err := c.layout.write(o, ports, c.yarnLib); err != nil {
+		return err
+	}
+	if o.YARN {
+		if err := c.layout.writeYARN(ctx, o, c.yarnLib, c.java); err != nil {
+			return err
+		}
+	}
+	if o.KMS {
+		if err := c.layout.writeKMS(o, ports); err != nil {
+			return err
+		}
+	}
+	if o.Security.TLS != "" {
+		if err := c.makeStores(ctx); err != nil {
+			return err
+		}
+	}
+	roles := startOrder(o.Security.Kerberos, o.KMS, o.nameNodes(), o.DataNodes, o.RegionServers, o.NodeManagers)
+	if o.WithoutHBase {
+		roles = slices.DeleteFunc(roles, Role.ofHBase)
+	}
+	c.state = &state{
+		Version: stateVersion, Dir: dir, Lib: c.lib, YARNLib: c.yarnLib, Detached: o.Detached, HA: o.HA, HBase: o.HBase, Security: o.Security, Ports: ports,
+		Roles: roles, Daemons: map[Role]*daemonState{},
+	}
+	for _, role := range c.state.Roles {
+		lib := c.hadoopLib
+		if role.base() == Master || role.base() == RegionServer {
+			lib = c.lib
+		} else if role.ofYARN() {
+			lib = c.yarnLib
+		} else if role.ofHDFS() {
+			lib = c.hdfsLib
+		}
+		argv := daemonCommand(c.java, lib, c.classes, c.layout, ports, role, o)
+		switch role {
+		case KDC:
+			if argv, err = kdcCommand(c.layout); err != nil {
+				return err
+			}
+		case KMS:
+			argv = kmsCommand(c.java, lib, c.kmsLib, c.layout, o)
+		}
+		c.state.Daemons[role] = &daemonState{Command: argv}
+	}
+	return c.state.write()
+}
+
+// startAll starts each daemon as early as it can bear: most of what a start takes is the JVMs' loading of
+// classes, which both cores can do for several at once. DataNode and region server wait by themselves
+// for what they need. The master does not: it aborts when the NameNode refuses its first call, or has no
+// DataNode for its first file.
+func (c *Cluster) startAll(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
+	defer cancel()
+	if o.Security.Kerberos {
+		if err := c.startKDC(ctx, o.Security); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	journal, formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	storing, keys := make(chan struct{}), make(chan struct{})
+	if !o.KMS {
+		close(keys)
+	}
+	after := map[Role][]chan struct{}{
+		NameNode.Nth(2): {formatted}, DataNode: {formatted}, RegionServer: {formatted},
+		Master: {serving, storing}, NodeManager: {serving}, HistoryServer: {serving},
+	}
+	for _, role := range c.state.Roles {
+		if role == KDC {
+			continue
+		}
+		g.Go(func() error {
+			if role == NameNode {
+				if c.state.HA {
+					select {
+					case <-journal:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+				if err := c.format(ctx); err != nil {
+					return err
+				}
+				close(formatted)
+			}
+			gates := after[role]
+			if gates == nil {
+				gates = after[role.base()]
+			}
+			for _, gate := range gates {
+				select {
+				case <-gate:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			if err := c.spawn(ctx, role, c.command(role)); err != nil {
+				return err
+			}
+			if err := c.Daemon(role).WaitReady(ctx); err != nil {
+				return err
+			}
+			switch role {
+			case JournalNode:
+				close(journal)
+			case NameNode:
+				if c.state.HA {
+					select {
+					case <-standby:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+					if err := c.activate(ctx, NameNode); err != nil {
+						return err
+					}
+				}
+				// Before the master, which may not make its own directory where it is not a superuser.
+				if err := c.makeHomes(ctx); err != nil {
+					return err
+				}
+				select {
+				case <-keys:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				if err := c.MakeZones(ctx, o.Zones); err != nil {
+					return err
+				}
+				close(serving)
+			case KMS:
+				close(keys)
+			case NameNode.Nth(2):
+				close(standby)
+			case DataNode:
+				close(storing)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}

@@ -1,0 +1,78 @@
+package extsort
+
+import (
+	"errors"
+	"slices"
+
+	"bulkload/pkg/setting"
+)
+
+// maxFanIn is how many runs the budget lets every worker merge at a time.
+func (s *Sorter) maxFanIn() int {
+	largest := runBlock
+	for _, r := range s.runs {
+		largest = max(largest, r.maxBlock)
+	}
+	return s.o.fanIn(largest)
+}
+
+// fanIn is how many cursors a worker's share holds, each with a stored block
+// and two raw ones.
+func (o Options) fanIn(block int) int {
+	return int(o.Memory / int64(o.Workers) / int64(3*block+block/4))
+}
+
+// reduceRuns merges runs into longer ones until few enough are left.
+func (s *Sorter) reduceRuns() error {
+	for {
+		limit := s.maxFanIn()
+		if len(s.runs) <= limit {
+			return nil
+		}
+		if limit < 2 {
+			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.o.Memory, "byte"), setting.Memory)
+		}
+		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
+		n = max(n, 2)
+		if err := s.mergeRuns(n); err != nil {
+			return err
+		}
+	}
+}
+
+// mergeRuns makes one run of the n smallest.
+func (s *Sorter) mergeRuns(n int) error {
+	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
+	old := slices.Clone(s.runs[:n])
+	need := s.disk.with(old)
+	out, err := s.newRunWriter()
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for region := range s.o.Regions {
+		m, err := s.merge(region, old, s.o.Duplicates, true)
+		if err != nil {
+			return errors.Join(err, out.run.remove())
+		}
+		for m.Next() {
+			if err := out.add(region, m.current.record, m.current.shared); err != nil {
+				return errors.Join(needs(err, need), out.run.remove())
+			}
+			rows++
+		}
+		m.Close()
+		if m.Err() != nil {
+			return errors.Join(m.Err(), out.run.remove())
+		}
+	}
+	if err := s.addRun(out, rows); err != nil {
+		return needs(err, need)
+	}
+	s.runs = slices.Delete(s.runs, 0, n)
+	for _, r := range old {
+		s.disk.give(r.size)
+		err = errors.Join(err, r.remove())
+	}
+	return err
+}
