@@ -67,33 +67,8 @@ const samplesPerRegion = 20
 // and after a success does nothing.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
-	table, err := cluster.TableName(s)
+	s, table, into, err := accepted(env, s, o)
 	if err != nil {
-		return nil, err
-	}
-	if err := CheckEngine(env, o.YARN, o.State, s); err != nil {
-		return nil, err
-	}
-	if err := checkTables(o, s); err != nil {
-		return nil, err
-	}
-	if err := checkDuplicatesFile(o, s); err != nil {
-		return nil, err
-	}
-	into, err := inPlaceOf(o, s)
-	if err != nil {
-		return nil, err
-	}
-	if into != nil {
-		s, table = into.job, into.New.String()
-	}
-	if err := checkReplace(s); err != nil {
-		return nil, err
-	}
-	if err := tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)); err != nil {
-		return nil, err
-	}
-	if err := tablesource.CheckTables(s); err != nil {
 		return nil, err
 	}
 	id, err := checkpoint.Identify(env, s, o.State.JobID)
@@ -138,23 +113,8 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 			return nil, err
 		}
 	}
-	if o.State.Restart {
-		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
-			return known, err
-		}
-		if into != nil {
-			if err := into.restarting(ctx, env, c, st, o); err != nil {
-				return known, err
-			}
-		}
-		if err := st.Restart(ctx, env); err != nil {
-			return known, err
-		}
-	}
-	if into != nil {
-		if err := into.make(ctx, env, c, st); err != nil {
-			return known, err
-		}
+	if err := begin(ctx, env, c, st, into, o); err != nil {
+		return known, err
 	}
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -170,16 +130,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	if err := j.yarn().SameEngine(j.o.YARN); err != nil {
 		return j.result, err
 	}
-	if err := j.findTables(ctx); err != nil {
-		return j.result, err
-	}
-	if err := j.storesReadable(ctx); err != nil {
-		return j.result, err
-	}
-	err = j.openTables(ctx)
-	if err == nil {
-		err = j.plan(ctx)
-	}
+	err = j.open(ctx)
 	defer func() { err = errors.Join(err, j.streams.Close(), j.closeTables(ctx)) }()
 	if err != nil {
 		if st.History.Plan == nil { // nothing leads back to it: the next attempt may be another job
@@ -195,6 +146,65 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 	err = st.Steps(ctx, o.Gate, j.steps())
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
+}
+
+// accepted refuses what a job and its options do not allow together, before the cluster is asked. It gives the job, the name of its
+// table, and the table that is made if it takes the place of another.
+func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table string, into *freshTable, err error) {
+	if table, err = cluster.TableName(s); err != nil {
+		return s, "", nil, err
+	}
+	if err := CheckEngine(env, o.YARN, o.State, s); err != nil {
+		return s, "", nil, err
+	}
+	if err := checkTables(o, s); err != nil {
+		return s, "", nil, err
+	}
+	if err := checkDuplicatesFile(o, s); err != nil {
+		return s, "", nil, err
+	}
+	if into, err = inPlaceOf(o, s); err != nil {
+		return s, "", nil, err
+	}
+	if into != nil {
+		s, table = into.job, into.New.String()
+	}
+	return s, table, into, cmp.Or(checkReplace(s), tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)), tablesource.CheckTables(s))
+}
+
+// begin discards what the job has done if it is to begin again, and makes the table that is to take the place of another.
+func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, into *freshTable, o RunOptions) error {
+	if o.State.Restart {
+		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
+			return err
+		}
+		if into != nil {
+			if err := into.restarting(ctx, env, c, st, o); err != nil {
+				return err
+			}
+		}
+		if err := st.Restart(ctx, env); err != nil {
+			return err
+		}
+	}
+	if into == nil {
+		return nil
+	}
+	return into.make(ctx, env, c, st)
+}
+
+// open finds the job's other tables, opens its inputs, and plans it.
+func (j *run) open(ctx context.Context) error {
+	if err := j.findTables(ctx); err != nil {
+		return err
+	}
+	if err := j.storesReadable(ctx); err != nil {
+		return err
+	}
+	if err := j.openTables(ctx); err != nil {
+		return err
+	}
+	return j.plan(ctx)
 }
 
 // notReached ends a run that does not know its cluster. If the job has state of
