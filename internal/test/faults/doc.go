@@ -25,6 +25,8 @@
 // A harm that comes too late does not count: a bit of a file that the running program may have read for the last
 // time before it loads it, or that HBase has, a table that is made again when all of it was loaded and looked at, the rest of an input when the job is done.
 //
+// A [KillRound] does the same with each command that changes a table or writes files, and kills it, or disturbs the cluster while it runs.
+//
 // Everything random follows from the seed of the round; a [Mix] says which kind a seed has. When a fault
 // hits is up to the machine. Labs share nothing: several may run side by side on one machine.
 package faults
