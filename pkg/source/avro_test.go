@@ -64,7 +64,7 @@ func TestAvroEqualsDump(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if fmt.Sprint(got) != fmt.Sprint(rows) {
+					if !slices.EqualFunc(got, rows, slices.Equal) {
 						t.Fatalf("%s, blocks of %d, %+v: other rows", codec, block, o)
 					}
 				}
