@@ -23,11 +23,7 @@ func beginEvents() []eventInfo {
 			}),
 		ofRecord(EventCompared, journal.OnDisk, "after a range of rows was compared",
 			func(h *History, _ journal.Record, c ComparedRecord) error {
-				if h.Comparing == nil {
-					return errors.New("the record of what is compared is missing")
-				}
-				h.Compared[c.Range] = c.Found
-				return nil
+				return part(h.Compared, c.Range, c.Found)
 			}),
 		of(EventExporting, journal.First, "before a directory is taken for an export, and after the snapshot is open that is read: no region counts as exported then",
 			func(h *History, x ExportingRecord) {
@@ -35,11 +31,7 @@ func beginEvents() []eventInfo {
 			}),
 		ofRecord(EventExported, journal.Later, "after the rows of a region are in the directory of an export",
 			func(h *History, _ journal.Record, x ExportedRecord) error {
-				if h.Exporting == nil {
-					return errors.New("the record of what is exported is missing")
-				}
-				h.Exported[x.Region] = x.Wrote
-				return nil
+				return part(h.Exported, x.Region, x.Wrote)
 			}),
 		of(EventFresh, journal.First, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's", (*History).fresh),
 		of(EventPlan, journal.First, "before the inputs are read for the first time: what the job is going to do", func(h *History, p PlanRecord) { h.Plan = &p }),
@@ -79,6 +71,15 @@ func buildEvents() []eventInfo {
 // earlierEvents are those of earlier versions that are only read.
 func earlierEvents() []eventInfo {
 	return []eventInfo{ofRecord(eventReplacing, journal.First, "", (*History).replacing)}
+}
+
+// part adds a part to those that are done, which the record of the whole has begun.
+func part[P any](done map[int]P, number int, p P) error {
+	if done == nil {
+		return errors.New("the record of the whole, which comes before it, is missing")
+	}
+	done[number] = p
+	return nil
 }
 
 func (h *History) rekey(k RekeyRecord) {
