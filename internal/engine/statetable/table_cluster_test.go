@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -231,77 +229,6 @@ func TestWaitingRecords(t *testing.T) {
 	testcheck.Must(t, third.Queue(all[6], true))
 	testcheck.Eventually(t, time.Minute, "records that hurry are written without a beat", func() (bool, any) { return inTable(7) })
 	testcheck.Must(t, third.Delete(t.Context()))
-}
-
-// A lostNet makes connections that lose all they send while it is cut, as a network does without a word.
-type lostNet struct {
-	cut  atomic.Bool
-	lost atomic.Int64 // writes
-	open sync.Map     // the connections
-}
-
-type lostConn struct {
-	net.Conn
-	n *lostNet
-}
-
-func (n *lostNet) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := new(net.Dialer).DialContext(ctx, network, addr)
-	if err == nil {
-		n.open.Store(c, nil)
-	}
-	return lostConn{c, n}, err
-}
-
-// repair breaks the connections, whose streams lack what was lost.
-func (n *lostNet) repair() {
-	n.cut.Store(false)
-	for c := range n.open.Range {
-		_ = c.(net.Conn).Close()
-	}
-}
-
-func (c lostConn) Write(p []byte) (int, error) {
-	if c.n.cut.Load() {
-		c.n.lost.Add(1)
-		return len(p), nil
-	}
-	return c.Conn.Write(p)
-}
-
-// TestTableOutOfReach: a record has all the time that there is for it, though a call that no caller waits for hangs when it comes. Records
-// that can wait do not wait for that call. All that are not withdrawn are in the table in the end.
-func TestTableOutOfReach(t *testing.T) {
-	t.Parallel()
-	var n lostNet
-	table := newTableBy(t, n.dial)
-	o, _, err := silent(table).Take(t.Context(), "job", nil, nil)
-	testcheck.Must(t, err)
-	testcheck.Must(t, o.Append(t.Context(), []byte("one")))
-	n.cut.Store(true)
-	testcheck.Must(t, o.Queue([]byte("two"), true))
-	testcheck.Eventually(t, time.Minute, "the record that hurries is on its way", func() (bool, any) { return n.lost.Load() > 0, n.lost.Load() })
-	testcheck.Must(t, o.Queue([]byte("three"), false))
-	testcheck.Must(t, o.Lost())
-	ended := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		ended <- o.Append(ctx, []byte("withdrawn"))
-	}()
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the record ends with %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Error("the record waits for a call that no caller waits for")
-	}
-	n.repair()
-	testcheck.Must(t, o.Append(t.Context(), []byte("four")))
-	c, err := table.Read(t.Context(), "job")
-	checkRecords(t, c, err, lines("one", "two", "three", "four"))
-	testcheck.Must(t, o.Delete(t.Context()))
 }
 
 // TestLossIsNoticed: an owner who does nothing learns by its beat that it was taken for dead.
