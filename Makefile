@@ -69,7 +69,7 @@ test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/test/faults ./pkg/hdfsio ./internal/jobs/job ./pkg/loader ./internal/jobs/rekey ./internal/jobs/undo
 
 test-airflow: ## the provider's wheel and the example DAGs in real Airflows 2.11 and 3, installed on the first run
-	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 60m -run TestAirflow ./internal/test/callers
+	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 120m -run TestAirflow ./internal/test/callers
 
 test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, two minutes
 	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/test/callers
