@@ -151,16 +151,8 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 // accepted refuses what a job and its options do not allow together, before the cluster is asked. It gives the job, the name of its
 // table, and the table that is made if it takes the place of another.
 func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table string, into *freshTable, err error) {
-	if table, err = cluster.TableName(s); err != nil {
-		return s, "", nil, err
-	}
-	if err := CheckEngine(env, o.YARN, o.State, s); err != nil {
-		return s, "", nil, err
-	}
-	if err := checkTables(o, s); err != nil {
-		return s, "", nil, err
-	}
-	if err := checkDuplicatesFile(o, s); err != nil {
+	table, err = cluster.TableName(s)
+	if err = cmp.Or(err, CheckEngine(env, o.YARN, o.State, s), checkTables(o, s), checkDuplicatesFile(o, s)); err != nil {
 		return s, "", nil, err
 	}
 	if into, err = inPlaceOf(o, s); err != nil {

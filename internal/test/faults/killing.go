@@ -153,7 +153,7 @@ func (r *KillRound) disturb(ctx context.Context, p *process, k *killing) error {
 	case <-r.armed: // nil unless a call is harmed
 	case <-moment:
 	}
-	r.Kills = append(r.Kills, "not, "+k.fault.Kind)
+	r.Faults = append(r.Faults, k.fault.Kind)
 	switch k.fault.Kind {
 	case Split, Merge:
 		return r.upset(ctx, k.fault.Kind)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/test/testcluster"
 )
 
@@ -29,6 +30,7 @@ type KillRound struct {
 	Errors   []string
 	Between  []string // what happened between two attempts
 	Kills    []string // the command that each kill has hit, and where
+	Faults   []string // what the cluster suffered while a command ran
 	Empty    int      // directories without a file that are left in HBase's staging directory
 	Took     time.Duration
 	// Disturbed says that daemons, calls and the table suffer while the command runs, besides kills of it.
@@ -72,8 +74,8 @@ func (r *KillRound) String() string {
 	if r.Hosts {
 		hosts = "hosts"
 	}
-	return fmt.Sprintf("seed %d | %s by %s, %s, %d records, killed %q, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, r.Engine, hosts, r.size,
-		r.Kills, r.Between, r.Exits, r.Empty, r.Took.Seconds(), verdict)
+	return fmt.Sprintf("seed %d | %s by %s, %s, %d records, killed %q, disturbed by %v, between %v | exits %v, %d empty directories | %.1fs | %s", r.Seed, r.Command, r.Engine, hosts, r.size,
+		r.Kills, r.Faults, r.Between, r.Exits, r.Empty, r.Took.Seconds(), verdict)
 }
 
 func (r *KillRound) problem(format string, args ...any) {
@@ -224,9 +226,6 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	if p.exit == 128+int(syscall.SIGKILL) {
 		r.Kills = append(r.Kills, r.landed(ctx, s, k, before))
 	}
-	if final := []int{2, 3, 4, 5, 8}; k != nil && k.fault.Kind != "" && slices.Contains(final, p.exit) {
-		r.problem("a cluster in trouble ends it with %d, as if no retry helped: %s", p.exit, p.lastError())
-	}
 	file := filepath.Join(r.dir, fmt.Sprintf("attempt%d.err", len(r.Exits)))
 	if err := os.WriteFile(file, p.stderr.Bytes(), 0o644); err != nil {
 		return false, err
@@ -235,6 +234,9 @@ func (r *KillRound) attempt(ctx context.Context, s killStep, k *killing) (ended 
 	r.Refused = p.exit == refused && r.command.mayRefuse && slices.Contains(r.Between, compactAll) ||
 		p.exit == usage && r.exported != "" && strings.Contains(p.lastError(), "it has a complete export") // killed when all was done
 	if k != nil && k.fault.Kind != "" && p.exit != 0 {
+		if kind, known := fail.KindOfExit(p.exit); known && !kind.Retry() && !r.Refused {
+			r.problem("a cluster in trouble ends it with %d, as if no retry helped: %s", p.exit, p.lastError())
+		}
 		stop()
 		err = r.lab.Heal(ctx)
 	}

@@ -43,7 +43,7 @@ func TestKilledOnYARN(t *testing.T) {
 func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 	l := sharedLab(t)
 	rounds, seed := number(t, "BULKLOAD_KILLS", otherwise), number(t, "BULKLOAD_KILLS_SEED", 1)
-	kills, hits := map[string]int{}, 0
+	kills, hits, faults := map[string]int{}, 0, 0
 	wrong := 0
 	for i := range rounds {
 		r, err := l.KillRound(t.Context(), uint64(seed+i), engine, os.Getenv("BULKLOAD_KILLS_COMMAND"), disturbed)
@@ -55,6 +55,7 @@ func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 			kills[r.Command+": "+k]++
 			hits++
 		}
+		faults += len(r.Faults)
 		if !r.OK() {
 			wrong++
 			for n, e := range r.Errors {
@@ -65,7 +66,7 @@ func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 	for _, where := range slices.Sorted(maps.Keys(kills)) {
 		t.Logf("%3d × %s", kills[where], where)
 	}
-	t.Logf("%d rounds, %d kills", rounds, hits)
+	t.Logf("%d rounds, %d kills, %d faults of the cluster", rounds, hits, faults)
 	if wrong > 0 {
 		t.Errorf("%d of %d rounds broke a promise", wrong, rounds)
 	}

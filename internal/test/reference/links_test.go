@@ -3,7 +3,6 @@ package reference
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,24 +20,39 @@ func TestArchivedLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := exec.CommandContext(t.Context(), "git", append([]string{"ls-files", "-z", "--"}, strings.Fields(string(patterns))...)...)
-	list.Dir = root
-	names, err := list.Output()
-	if err != nil {
-		t.Skip("not in a checkout: ", err)
-	}
 	dir := t.TempDir()
-	for name := range strings.SplitSeq(strings.TrimRight(string(names), "\x00"), "\x00") {
-		b, err := os.ReadFile(filepath.Join(root, name))
+	for _, pattern := range strings.Fields(string(patterns)) {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o644)); err != nil {
-			t.Fatal(err)
+		for _, name := range names {
+			copyTo(t, root, name, dir)
 		}
 	}
 	checkLinks(t, dir)
+}
+
+// copyTo copies a file or a directory below root to the same place below dir.
+func copyTo(t *testing.T, root, name, dir string) {
+	t.Helper()
+	rel, err := filepath.Rel(root, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, rel)
+	if info, err := os.Stat(name); err != nil {
+		t.Fatal(err)
+	} else if info.IsDir() {
+		if err := os.CopyFS(to, os.DirFS(name)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	b, err := os.ReadFile(name)
+	if err := errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func checkLinks(t *testing.T, root string) {
