@@ -167,7 +167,8 @@ func hbaseSite(l layout, p Ports, o Options) map[string]string {
 		// The environment of the tests' user is left out.
 		"hbase.envvars.logging.disabled":                "true",
 		"hbase.hregion.majorcompaction":                 "0",
-		"hbase.regionserver.metrics.period":             "60000", // every 5 s by default, over all regions
+		"hbase.regionserver.metrics.period":             "60000",   // every 5 s by default, over all regions
+		"hbase.procedure.cleaner.interval":              "3600000", // every 30 s by default: the master reads all procedures it ever had
 		"hbase.lease.recovery.first.pause":              "1000",
 		"hbase.lease.recovery.pause":                    "250",
 		"hbase.lease.recovery.dfs.timeout":              "23000",
