@@ -53,24 +53,53 @@ func sampleValue(t *testing.T, f *pflag.Flag) string {
 	return ""
 }
 
+// freshCommands are commands of which no flag was given yet. A tree of all commands takes ten milliseconds to make, so each serves one
+// flag of each command.
+type freshCommands struct {
+	trees []*freshTree
+}
+
+type freshTree struct {
+	commands []*cobra.Command
+	used     map[int]bool // by command
+}
+
+// with is the nth command, with its flags parsed, of a tree in which neither it nor its flag of that name has a value: a flag of the root
+// is that of all commands.
+func (c *freshCommands) with(t *testing.T, n int, name string) *cobra.Command {
+	t.Helper()
+	for i := 0; ; i++ {
+		if i == len(c.trees) {
+			c.trees = append(c.trees, &freshTree{commands(newRootCmd(&globals{})), map[int]bool{}})
+		}
+		tree := c.trees[i]
+		if tree.used[n] {
+			continue
+		}
+		cmd := tree.commands[n]
+		if err := cmd.ParseFlags(nil); err != nil {
+			t.Fatal(err)
+		}
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			continue
+		}
+		tree.used[n] = true
+		return cmd
+	}
+}
+
 // TestEveryFlag gives each flag of each command through the environment and
 // through a file.
 func TestEveryFlag(t *testing.T) {
 	race.Plain(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
+	programs := &freshCommands{}
 	for n := range commands(newRootCmd(&globals{})) {
 		var names []string
-		fresh := func() *cobra.Command {
-			cmd := commands(newRootCmd(&globals{}))[n]
-			if err := cmd.ParseFlags(nil); err != nil {
-				t.Fatal(err)
-			}
-			return cmd
-		}
-		fresh().Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		programs.with(t, n, "help").Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		for _, name := range names {
-			cmd := fresh()
+			cmd := programs.with(t, n, name)
 			f := cmd.Flags().Lookup(name)
 			value := sampleValue(t, f)
 			if value == "" || name == "help" || name == "config" || settings.IsJobFile(f) {
@@ -90,7 +119,7 @@ func TestEveryFlag(t *testing.T) {
 			if err := os.WriteFile(file, []byte("# a site\n"+settings.Snake(key)+": "+value+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd = fresh()
+			cmd = programs.with(t, n, name)
 			f = cmd.Flags().Lookup(name)
 			s, err = settings.Settle(cmd, []string{"BULKLOAD_CONFIG=" + file}, time.Now())
 			if err != nil || !f.Changed || s.Origins[name] != "config file "+file+":2" || strings.Trim(f.Value.String(), "[]") != value {

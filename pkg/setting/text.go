@@ -72,9 +72,13 @@ func Names() (all []Name) {
 	return all
 }
 
+// isName reports whether Names has a name. It is asked for each text of each flag when the program starts.
+func isName(name string) bool {
+	return !strings.ContainsAny(name, "\"\n") && strings.Contains(constants, `Name = "`+name+`"`)
+}
+
 // Parse reads what String wrote, which journals and other files keep.
 func Parse(text string) Text {
-	known := Names()
 	var format strings.Builder
 	var args []any
 	rest := text
@@ -85,7 +89,7 @@ func Parse(text string) Text {
 			break
 		}
 		name, behind, closed := strings.Cut(after, "`")
-		if closed && slices.Contains(known, Name(name)) {
+		if closed && isName(name) {
 			format.WriteString("%s")
 			args = append(args, Name(name))
 			rest = behind
