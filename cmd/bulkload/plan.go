@@ -218,7 +218,7 @@ func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w
 	if err != nil {
 		return err
 	}
-	if p, err = p.Write(ctx, env, o.out); err != nil {
+	if p, err = p.Write(ctx, env, o.out, w.Splits == nil); err != nil {
 		return err
 	}
 	env.Log.Info("plan for shares", "file", o.out, "regions", p.Regions(), "files", len(p.Inputs), "splits", len(p.Parts), "timestamp", p.Timestamp)

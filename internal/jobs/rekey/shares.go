@@ -95,7 +95,7 @@ func (j *run) divide(ctx context.Context) error {
 		err = fail.Errorf(fail.Check, "shares of another plan were built for this job (%s discards it)", setting.Restart)
 	}
 	if err == nil {
-		_, err = shares.Write(ctx, j.env, j.o.PlanTo)
+		_, err = shares.Write(ctx, j.env, j.o.PlanTo, false)
 	}
 	if err == nil {
 		j.o.Events.Note("plan for shares", "file", j.o.PlanTo, "regions", shares.Regions(), "splits", len(shares.Parts), "staging", j.st.Plan.Staging)

@@ -68,7 +68,7 @@ func TestNewKeys(t *testing.T) {
 			staging := filepath.Join(dir, "staging")
 			p, err := MakeRekey(t.Context(), env, spec.Spec{Inputs: []string{"snapshot:s"}}, snap, one, staging, build.WorkOptions{})
 			testcheck.Must(t, err)
-			_, err = p.Write(t.Context(), env, filepath.Join(dir, "plan"))
+			_, err = p.Write(t.Context(), env, filepath.Join(dir, "plan"), false)
 			testcheck.Must(t, err)
 			for k := 1; k <= 2; k++ {
 				_, err := Build(t.Context(), env, read(t, env, dir), Of{k, 2}, filepath.Join(dir, "rows"), build.WorkOptions{})

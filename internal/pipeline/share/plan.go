@@ -211,8 +211,9 @@ func (p *Plan) Regions() int {
 }
 
 // Write gives the plan its name, in an existing directory. A plan of that name that is the same but for its timestamp and for where regions are stays, so that the
-// same command can be given again; another one is refused.
-func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan, error) {
+// same command can be given again; another one is refused. With moving the split points are those of tables at this time: a plan from before a split
+// or a merge of regions is the same, since its files are cut when they are loaded.
+func (p *Plan) Write(ctx context.Context, files build.Files, name string, moving bool) (*Plan, error) {
 	fsys, file, err := files.Resolve(name)
 	if err != nil {
 		return nil, err
@@ -236,6 +237,12 @@ func (p *Plan) Write(ctx context.Context, files build.Files, name string) (*Plan
 	same.Servers, same.Tables = p.Servers, slices.Clone(old.Tables)
 	for i := range min(len(same.Tables), len(p.Tables)) {
 		same.Tables[i].Servers = p.Tables[i].Servers
+		if moving {
+			same.Tables[i].Points = p.Tables[i].Points
+		}
+	}
+	if moving {
+		same.Points = p.Points
 	}
 	was, err := Seal(&same, &same.Checksum)
 	if err != nil || !bytes.Equal(was, b) {

@@ -1,0 +1,55 @@
+package share
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/spec"
+	"bulkload/internal/pipeline/build"
+	"bulkload/internal/test/jobtest"
+	"bulkload/internal/test/testcheck"
+)
+
+// TestPlanAgain: the same command leaves the plan that is there, also after a region of a table has split, or two are merged, since files are
+// cut when they are loaded. Split points that were given are another plan.
+func TestPlanAgain(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "in.csv")
+	testcheck.Must(t, os.WriteFile(input, []byte("id,name\n1,a\n2,b\n"), 0o600))
+	for name, s := range map[string]spec.Spec{
+		"one table":  {Key: "id", Columns: []string{"id", "name"}},
+		"two tables": {Key: "id", Columns: []string{"id", "name"}, Table: "t", Tables: []spec.TableSpec{{Table: "u", Key: "name"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Inputs = []string{input}
+			file := filepath.Join(t.TempDir(), "plan")
+			made := func(points ...string) *Plan {
+				shape := build.Shape{Families: spec.DefaultFamilies([]string{"f"})}
+				for _, p := range points {
+					shape.Splits = append(shape.Splits, []byte(p))
+				}
+				shapes := []build.Shape{shape}
+				for range s.Tables {
+					shapes = append(shapes, shape)
+				}
+				p, err := Make(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), shapes, build.WorkOptions{})
+				testcheck.Must(t, err)
+				return p
+			}
+			first, err := made("1", "5").Write(t.Context(), jobtest.Env(t), file, true)
+			testcheck.Must(t, err)
+			for _, points := range [][]string{{"1", "5"}, {"1", "3", "5"}, {"5"}, nil} {
+				again, err := made(points...).Write(t.Context(), jobtest.Env(t), file, true)
+				testcheck.Must(t, err)
+				if !reflect.DeepEqual(again, first) {
+					t.Errorf("regions at %q: %+v, not %+v", points, again, first)
+				}
+			}
+			if _, err := made("5").Write(t.Context(), jobtest.Env(t), file, false); fail.KindOf(err) != fail.Config {
+				t.Errorf("other points that were given: %v", err)
+			}
+		})
+	}
+}
