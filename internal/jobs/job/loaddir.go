@@ -114,7 +114,7 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.manifest, err = read(ctx, d.out.FS, d.at.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail.With(fail.Input, err)
 	}
-	if err := d.checkReplacing(); err != nil || !d.at.Local() {
+	if err := d.checkReplacing(ctx); err != nil || !d.at.Local() {
 		return err
 	}
 	return d.list(ctx)
