@@ -310,7 +310,7 @@ func (j *clustersRun) removeFiles() {
 	}
 }
 
-// loadsUndone refuses a job of which the load into a cluster was undone, or is being undone.
+// loadsUndone refuses a job whose load into one of the clusters was undone, or is being undone.
 func (j *clustersRun) loadsUndone() error {
 	for _, d := range j.destinations {
 		for _, dir := range j.st.Clusters[d.conf].Jobs {

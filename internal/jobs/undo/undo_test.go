@@ -54,7 +54,7 @@ func rowsOf(seen map[string]string) map[string]bool {
 	return rows
 }
 
-// TestJobsWithoutALoad: jobs that changed no table that was there say so, done or not, and nobody is told to give their commands again.
+// TestJobsWithoutALoad: jobs that changed no table that was there say so, done or not, and not that their commands are to be given again.
 func TestJobsWithoutALoad(t *testing.T) {
 	for want, h := range map[string]checkpoint.History{
 		"job x exported table t, which was only read: there is no load to take out":            {Exporting: &checkpoint.ExportingRecord{Table: "t"}, Finished: true},
