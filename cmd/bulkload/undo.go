@@ -108,7 +108,9 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("timestamp", "%d (%s)", r.Timestamp, time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02 15:04:05 UTC"))
+	if r.Timestamp != 0 { // else nothing distinguishes the load's cells
+		line("timestamp", "%d (%s)", r.Timestamp, time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
 	markers, files, bytes := int64(0), 0, int64(0)
 	for _, t := range append([]*result.Undo{r}, r.Tables...) {
 		markers, files, bytes = markers+t.Markers, files+t.Files, bytes+t.Bytes

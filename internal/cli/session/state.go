@@ -139,17 +139,41 @@ func (w *stateWriter) End(o ending.Outcome) error {
 		w.tell()
 	}
 	r := o.Result
+	if r != nil {
+		if err := endPart(o); err != nil {
+			return err
+		}
+	}
 	if r == nil || r.Job == "" || r.Already || !checkpoint.IsOurs(r.Job) {
 		return nil
 	}
 	if err := writeTasks(r.Job, r.YARN); err != nil {
 		return err
 	}
-	b, err := json.Marshal(o.Object)
+	return writeEnding(r.Job, o.Object)
+}
+
+// endPart writes what the directory came to at which a run by directories ended, if it was not done: its job is another one than the run.
+func endPart(o ending.Outcome) error {
+	i := slices.IndexFunc(o.Result.Parts, func(p result.Part) bool { return p.Status == result.PartFailed || p.Status == result.PartStopped })
+	if i < 0 || o.Result.Parts[i].Job == "" || !checkpoint.IsOurs(o.Result.Parts[i].Job) {
+		return nil
+	}
+	part, end := o.Result.Parts[i], *o.Object
+	end.Job, end.Began, end.Seconds, end.Rejected, end.Filtered = part.Job, part.Began, part.Elapsed.Seconds(), part.Rejected, part.Filtered
+	end.Attempt, end.Phases, end.Rates, end.Report, end.Result = 0, nil, nil, "", nil
+	if start := o.Progress.Start; start.Job == part.Job {
+		end.Attempt = start.Attempt
+	}
+	return writeEnding(part.Job, &end)
+}
+
+func writeEnding(dir string, o *ending.Object) error {
+	b, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(r.Job, checkpoint.EndingName), append(b, '\n'))
+	return durable.Replace(filepath.Join(dir, checkpoint.EndingName), append(b, '\n'))
 }
 
 // writeTasks writes all tasks of a job on YARN into its state directory.

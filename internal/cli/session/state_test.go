@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/engine/journal"
 	"bulkload/internal/model/progress"
 	"bulkload/internal/model/result"
+	"bulkload/internal/test/testcheck"
 )
 
 // TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
@@ -58,5 +59,31 @@ func TestWriteTasks(t *testing.T) {
 	}
 	if err != nil || len(all.Tasks) != 2000 || all.Tasks[7] != y.Tasks[7] {
 		t.Errorf("%v: %d tasks", err, len(all.Tasks))
+	}
+}
+
+// TestEndOfADirectory: of a run by directories the one that failed says why, with its own beginning and attempt, and the others say what they said.
+func TestEndOfADirectory(t *testing.T) {
+	began := time.Date(2026, 11, 28, 1, 2, 3, 0, time.UTC)
+	for _, tt := range []struct {
+		status result.PartStatus
+		writes bool
+	}{{result.PartFailed, true}, {result.PartStopped, true}, {result.PartDone, false}, {result.PartAlready, false}, {result.PartBusy, false}, {result.PartLeft, false}} {
+		dir := t.TempDir()
+		lock, err := journal.TryLock(dir)
+		testcheck.Must(t, err)
+		w := &stateWriter{session: &Session{program: &Program{}}}
+		r := &result.Result{Job: t.TempDir(), Parts: result.Parts{{Job: dir, Status: tt.status, Began: began, Rejected: 7, Error: "no"}}}
+		o := ending.Outcome{Result: r, Progress: progress.Progress{Start: progress.Start{Job: dir, Attempt: 3}},
+			Object: &ending.Object{Schema: 1, Status: "failed", ExitCode: 4, Error: "directory b (2 of 3): no", ErrorKind: "rows", Job: r.Job, Result: r}}
+		testcheck.Must(t, w.End(o))
+		testcheck.Must(t, lock.Release())
+		e := checkpoint.ReadEnding(dir)
+		if (e != nil) != tt.writes {
+			t.Fatalf("%s: %+v", tt.status, e)
+		}
+		if tt.writes && (e.ExitCode != 4 || e.Error != "directory b (2 of 3): no" || !e.Began.Equal(began) || e.Attempt != 3 || e.Rejected != 7) {
+			t.Errorf("%s: %+v", tt.status, e)
+		}
 	}
 }

@@ -101,6 +101,12 @@ func TestReadJob(t *testing.T) {
 			JobDone, func(s *State) bool {
 				return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 && s.Loaded == 1 && *s.Percent == 100 && *s.ExitCode == 0 && s.Regions == 3 && s.InBytes == 77 && s.Taken[0].Server == "rs1" && s.Attempts[0].State == JobDone
 			}},
+		{"done, and undone by another attempt", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + builtLines + "\n" + loadedLines + "\n" + `"event":"done","result":{"table":"ns:t"}` + "\n" + attemptLine(2, me, host) + "\n" + `"event":"undoing","snapshot":"s","timestamp":5` + "\n" + `"event":"undone"`, lock: signed(me, host, now)},
+			JobDone, func(s *State) bool {
+				return s.Attempt == 2 && s.Ended.Sub(s.Began) == 2*time.Second && s.Undo == UndoDone
+			}},
+		{"done, of a directory's files", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + loadedLines + "\n" + `"event":"done","result":{"table":"ns:t","manifest":{"hfiles":2,"bytes":250,"digest":{"rows":11}}}`, lock: signed(me, host, now)},
+			JobDone, func(s *State) bool { return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 }},
 		{"running", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now), live: live(me, host, now)},
 			JobRunning, func(s *State) bool {
 				return s.Phase == "write" && *s.Percent == 42 && s.Rows == 9 && s.JobID == "night" && s.Attempts[0].State == JobRunning

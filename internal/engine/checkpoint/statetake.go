@@ -52,6 +52,9 @@ func (s *State) take(h *History) {
 			s.Rows, s.HFiles, s.Bytes = s.Rows+m.Digest.Rows, s.HFiles+m.HFiles, s.Bytes+m.Bytes
 		}
 	}
+	if h.Built == nil && h.Result != nil && h.Result.Manifest != nil { // of a load of a directory
+		s.Rows, s.HFiles, s.Bytes = h.Result.Manifest.Digest.Rows, h.Result.Manifest.HFiles, h.Result.Manifest.Bytes
+	}
 	if s.Tables = h.tableStates(); s.Tables != nil {
 		s.Regions = 0
 		for _, t := range s.Tables {
@@ -86,5 +89,8 @@ func (s *State) take(h *History) {
 	}
 	if h.Finished {
 		s.State, s.Ended = JobDone, h.FinishedAt
+		if n := len(h.Attempts); n > 0 && h.Attempts[n-1].Began.After(h.FinishedAt) { // such as an undo
+			s.Ended = h.Attempts[n-1].Ended
+		}
 	}
 }

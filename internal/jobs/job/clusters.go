@@ -102,6 +102,9 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		}
 	}
 	if st.Finished {
+		if err := j.loadsUndone(); err != nil {
+			return j.result, err
+		}
 		j.alreadyDone()
 		return j.result, nil
 	}
@@ -305,6 +308,22 @@ func (j *clustersRun) removeFiles() {
 	if err := os.RemoveAll(j.local); err != nil {
 		j.o.Events.Warn("HFiles that all clusters have are left behind", "path", j.local, "error", err)
 	}
+}
+
+// loadsUndone refuses a job whose load into one of the clusters was undone, or is being undone.
+func (j *clustersRun) loadsUndone() error {
+	for _, d := range j.destinations {
+		for _, dir := range j.st.Clusters[d.conf].Jobs {
+			h, err := readHistory(dir)
+			if err == nil {
+				err = undone(dir, &h, false, " into all clusters, with another timestamp")
+			}
+			if err != nil {
+				return fmt.Errorf("cluster %s: %w", d, err)
+			}
+		}
+	}
+	return nil
 }
 
 // alreadyDone is the answer to a job that was done before. A process that was killed at its end can have left the HFiles.

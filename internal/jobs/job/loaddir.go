@@ -114,7 +114,7 @@ func (d *dirLoad) open(ctx context.Context) (err error) {
 	if d.manifest, err = read(ctx, d.out.FS, d.at.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail.With(fail.Input, err)
 	}
-	if err := d.checkReplacing(); err != nil || !d.at.Local() {
+	if err := d.checkReplacing(ctx); err != nil || !d.at.Local() {
 		return err
 	}
 	return d.list(ctx)
@@ -169,7 +169,7 @@ func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpo
 }
 
 // again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
-// are there again.
+// are there again. One that was undone, or is being undone, is no load that is done.
 func (d *dirLoad) again(ctx context.Context) error {
 	restart := d.o.State.Restart
 	if !restart && d.st.Finished && !d.at.Local() {
@@ -178,8 +178,8 @@ func (d *dirLoad) again(ctx context.Context) error {
 			return err
 		}
 	}
-	if !restart {
-		return nil
+	if err := undone(d.st.Dir, &d.st.History, restart, ""); err != nil || !restart {
+		return err
 	}
 	if d.fresh != nil {
 		if err := d.keepsMoved(); err != nil {

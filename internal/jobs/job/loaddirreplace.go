@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 
 	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
@@ -36,7 +37,7 @@ func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 func (d *dirLoad) replaces() bool { return d.spec.Replace || d.fresh != nil }
 
 // checkReplacing refuses a directory that is not known to be a whole export.
-func (d *dirLoad) checkReplacing() error {
+func (d *dirLoad) checkReplacing(ctx context.Context) error {
 	switch {
 	case !d.replaces():
 	case d.o.TrustFiles:
@@ -44,6 +45,9 @@ func (d *dirLoad) checkReplacing() error {
 	case d.manifest != nil && d.spec.Replace:
 		return refuseOwnRows(d.spec.Table, d.manifest.Tables)
 	case d.manifest == nil:
+		if _, err := d.out.FS.Stat(ctx, d.at.Path); err != nil {
+			return fail.With(fail.Input, fmt.Errorf("directory to be loaded: %w", err))
+		}
 		return fail.With(fail.Input, setting.Errorf("%s has no %s, so its files may not be a whole export: build or merge them again, or leave %s out",
 			d.given, manifest.FileName, setting.Replace))
 	}

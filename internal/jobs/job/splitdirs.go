@@ -192,7 +192,8 @@ func (p *parts) partOptions(i int) RunOptions {
 
 // doneBefore are the results of parts that earlier runs have done, by their
 // journals and without asking the table: there may be thousands of them. One
-// with files that have changed since is not one: its run says so.
+// with files that have changed since is not one, and neither is one that was
+// undone: its run says so.
 //
 // newest is the one that was done last, about which the table is to be asked,
 // since it may have been emptied; rows of the others may have newer cells by
@@ -216,7 +217,7 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 		}
 		p.begun[i] = h.Plan != nil && !h.Finished
 		loading = loading || h.Loading && !h.Finished
-		if !h.Finished || h.Result == nil || h.Plan == nil || !p.isOf(h, i) {
+		if !h.Finished || h.Undo != nil || h.Result == nil || h.Plan == nil || !p.isOf(h, i) {
 			continue
 		}
 		known[i] = h.Result

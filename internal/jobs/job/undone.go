@@ -11,15 +11,16 @@ import (
 )
 
 // undone refuses a job whose load was taken out of its table again, or is being
-// taken out: that it was done once says nothing of the table any more.
-func undone(st *checkpoint.Job, restart bool) error {
-	u := st.History.Undo
+// taken out: that it was done once says nothing of the table any more. After says
+// how another load by restart differs.
+func undone(dir string, h *checkpoint.History, restart bool, after string) error {
+	u := h.Undo
 	switch {
 	case u == nil:
 	case !u.Done:
-		return fail.Errorf(fail.Check, "an undo of this job is under way: bulkload undo %s %s resumes it", setting.Job, st.Dir)
+		return fail.Errorf(fail.Check, "an undo of this job is under way: bulkload undo %s %s resumes it", setting.Job, dir)
 	case !restart:
-		return fail.Errorf(fail.Check, "this job was undone at %s: %s loads it again, with another timestamp", u.DoneAt.Format(time.RFC3339), setting.Restart)
+		return fail.Errorf(fail.Check, "this job was undone at %s: %s loads it again%s", u.DoneAt.Format(time.RFC3339), setting.Restart, after)
 	}
 	return nil
 }

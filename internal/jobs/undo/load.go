@@ -30,10 +30,28 @@ type load struct {
 	clusterID string    // on which it was loaded; empty: the journal is of an older version
 }
 
+// neverUndone refuses jobs that have no load in a table that was there before, whether they are done or not.
+func neverUndone(name string, h *checkpoint.History) error {
+	switch {
+	case h.Exporting != nil:
+		return fail.Errorf(fail.Check, "job %s exported table %s, which was only read: there is no load to take out", name, h.Exporting.Table)
+	case h.Comparing != nil:
+		return fail.Errorf(fail.Check, "job %s compared tables, which were only read: a repair of one is a job of its own", name)
+	case h.Fresh != nil:
+		return fail.Errorf(fail.Check, "job %s made a table to replace table %s: name that one in the readers' job files again", name, h.Fresh.From)
+	case h.Rekey != nil:
+		return fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
+	}
+	return nil
+}
+
 // loadsOf reads a journal: the load of each table, in the order in which they were loaded. A job that is not done, or whose
 // cells cannot be distinguished from others by a timestamp, is refused.
 func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	name := filepath.Base(dir)
+	if err := neverUndone(name, h); err != nil {
+		return nil, err
+	}
 	switch {
 	case h.Plan == nil || !h.Finished:
 		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
@@ -41,8 +59,6 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 		return nil, fail.With(fail.Check, setting.Errorf("job %s loaded a directory of HFiles, which undo by markers does not take out: %s", name, otherWay(h)))
 	case h.Built == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
-	case h.Fresh != nil:
-		return nil, fail.Errorf(fail.Check, "job %s made a table to replace table %s: name that one in the readers' job files again", name, h.Fresh.From)
 	case len(h.Plan.Tables) != len(h.BuiltTables):
 		return nil, fail.Errorf(fail.Check, "job %s: its journal has %d further tables, and files of %d", name, len(h.Plan.Tables), len(h.BuiltTables))
 	case h.Undo != nil && len(h.Undo.Tables) != len(h.Plan.Tables):
@@ -82,13 +98,12 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 // loadBefore reads a journal of a job of one table, whose load a snapshot from before it takes back: its cells need no common timestamp.
 func loadBefore(dir string, h *checkpoint.History) (*load, error) {
 	name := filepath.Base(dir)
+	if err := neverUndone(name, h); err != nil {
+		return nil, err
+	}
 	switch {
 	case h.Plan == nil || !h.Finished:
 		return nil, fail.Errorf(fail.Check, "job %s is not done: run its command again, and undo it then", name)
-	case h.Fresh != nil:
-		return nil, fail.Errorf(fail.Check, "job %s made a table to replace table %s: name that one in the readers' job files again", name, h.Fresh.From)
-	case h.Rekey != nil:
-		return nil, fail.Errorf(fail.Check, "job %s gave rows new keys in a new table: drop that one, table %s was only read", name, h.Rekey.From)
 	case len(h.Plan.Tables) > 0:
 		return nil, fail.Errorf(fail.Check, "job %s loaded several tables, and a snapshot is of one: undo it by markers", name)
 	}

@@ -66,24 +66,31 @@ func TestUndoBySnapshotOfOtherJobs(t *testing.T) {
 // loadDir builds a night's files and loads their directory after a snapshot, the only one that stays. It gives the directory of the load's job.
 func (n *nights) loadDir(snapshot string) string {
 	n.t.Helper()
-	s := n.spec(3, 100, 300)
-	bin, out := jobtest.Program(n.t), filepath.Join(n.t.TempDir(), "files")
-	for _, args := range [][]string{
-		{"build", "--table", n.table, "--key", "id", "--input", s.Inputs[0], "--out", out},
-		{"load", "--table", n.table, "--state", n.state, "--snapshot", snapshot, "--keep-snapshots", "1", out},
-	} {
-		cmd := exec.CommandContext(n.t.Context(), bin, args...)
-		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+n.cluster.ConfDir(), "HBASE_CONF_DIR="+n.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			n.t.Fatalf("%s: %v\n%s", args, err, out)
-		}
-	}
+	n.program("load", "--table", n.table, "--state", n.state, "--snapshot", snapshot, "--keep-snapshots", "1", n.files(3))
 	n.t.Cleanup(func() { n.drop(snapshot) })
 	jobs, err := checkpoint.ReadAll(n.state)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	return jobs[0].Dir
+}
+
+// files builds a night's files in a directory.
+func (n *nights) files(night int) (dir string) {
+	n.t.Helper()
+	dir = filepath.Join(n.t.TempDir(), "files")
+	n.program("build", "--table", n.table, "--key", "id", "--input", n.spec(night, 100, 300).Inputs[0], "--out", dir)
+	return dir
+}
+
+// program runs bulkload.
+func (n *nights) program(args ...string) {
+	n.t.Helper()
+	cmd := exec.CommandContext(n.t.Context(), jobtest.Program(n.t), args...)
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+n.cluster.ConfDir(), "HBASE_CONF_DIR="+n.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		n.t.Fatalf("%s: %v\n%s", args, err, out)
+	}
 }
 
 // loadAfter loads a night after a snapshot, which the cluster loses at the end of the test.

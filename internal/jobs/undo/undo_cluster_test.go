@@ -145,11 +145,11 @@ func (n *nights) column(rows ...int) (values []string) {
 }
 
 // killed runs undo in a process that is killed after a record.
-func (n *nights) killed(program, dir, after string) {
+func (n *nights) killed(program, dir, after string, flags ...string) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "undo", "--state", n.state, "--job", filepath.Base(dir))
+	cmd := exec.CommandContext(ctx, program, append([]string{"undo", "--state", n.state, "--job", filepath.Base(dir)}, flags...)...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+n.cluster.ConfDir(), "HBASE_CONF_DIR="+n.cluster.ConfDir(), "HADOOP_USER_NAME=tina", "BULKLOAD_TEST_STOP_AFTER="+after)
 	out, err := cmd.CombinedOutput()
 	e, ok := errors.AsType[*exec.ExitError](err)

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/manifest"
 	"bulkload/internal/model/result"
 	"bulkload/internal/test/race"
@@ -50,6 +52,22 @@ func rowsOf(seen map[string]string) map[string]bool {
 		rows[key[:1]] = true
 	}
 	return rows
+}
+
+// TestJobsWithoutALoad: jobs that changed no table that was there say so, done or not, and not that their commands are to be given again.
+func TestJobsWithoutALoad(t *testing.T) {
+	for want, h := range map[string]checkpoint.History{
+		"job x exported table t, which was only read: there is no load to take out":            {Exporting: &checkpoint.ExportingRecord{Table: "t"}, Finished: true},
+		"job x compared tables, which were only read: a repair of one is a job of its own":     {Comparing: &checkpoint.ComparingRecord{Table: "t"}, Finished: true},
+		"job x gave rows new keys in a new table: drop that one, table t was only read":        {Rekey: &checkpoint.RekeyRecord{From: "t"}, Plan: &checkpoint.PlanRecord{}, Finished: true},
+		"job x made a table to replace table t: name that one in the readers' job files again": {Fresh: &checkpoint.FreshRecord{From: "t"}, Plan: &checkpoint.PlanRecord{}},
+	} {
+		_, err := loadsOf("state/x", &h)
+		_, before := loadBefore("state/x", &h)
+		if err == nil || before == nil || err.Error() != want || before.Error() != want || fail.KindOf(err) != fail.Check {
+			t.Errorf("%v and %v, want %s", err, before, want)
+		}
+	}
 }
 
 // TestRefusals: what cannot be proven is refused, each for its reason.

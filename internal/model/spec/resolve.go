@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/model/choice"
 	"bulkload/internal/model/fail"
 	"bulkload/internal/objectstore"
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
@@ -188,6 +189,9 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		bad("field_sep", err)
 		j.separators.Record, err = source.ParseSep(s.RecordSep)
 		bad("record_sep", err)
+	}
+	if s.Timestamp == hfile.LatestTimestamp {
+		bad("timestamp", fmt.Errorf("%d is HBase's word for now, and no scan reads cells of it: give a lower one", s.Timestamp))
 	}
 	seen := nameSet{}
 	for i, c := range s.Columns {

@@ -279,13 +279,14 @@ func TestSpecIsReadStrictly(t *testing.T) {
 		t.Errorf("unknown field: %v", err)
 	}
 	for bad, want := range map[string]string{
-		"key: nope(id)":                   `key: key spec "nope(id)", position 1: unknown function "nope"`,
-		"key: id\nempty: maybe":           `empty: "maybe" is invalid: want one of skip, store`,
-		"key: id\nfield_sep: '123456789'": "field_sep: ",
-		"key: id\nbad_records: x":         "bad_records: ",
-		"key: id\ncolumns: [a, a]":        `columns: column "a" is named twice`,
-		"key: id\nsalt_buckets: -1":       "salt_buckets: -1 is below 0",
-		"{}":                              "key: missing",
+		"key: nope(id)":                           `key: key spec "nope(id)", position 1: unknown function "nope"`,
+		"key: id\nempty: maybe":                   `empty: "maybe" is invalid: want one of skip, store`,
+		"key: id\nfield_sep: '123456789'":         "field_sep: ",
+		"key: id\nbad_records: x":                 "bad_records: ",
+		"key: id\ncolumns: [a, a]":                `columns: column "a" is named twice`,
+		"key: id\nsalt_buckets: -1":               "salt_buckets: -1 is below 0",
+		"key: id\ntimestamp: 9223372036854775807": "timestamp: 9223372036854775807 is HBase's word for now",
+		"{}": "key: missing",
 	} {
 		s, err := spec.ParseSpec("job.yaml", []byte(bad))
 		if err == nil {

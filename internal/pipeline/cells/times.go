@@ -56,7 +56,7 @@ func (t timing) values() (n int) {
 
 // times appends a record's time and life to the maker's values.
 func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
-	t := &m.plan.timing
+	t, stamp := &m.plan.timing, m.plan.Timestamp
 	next := len(m.plan.Slots) + len(m.plan.wide)
 	put := func(v int64) {
 		m.offsets[next], m.lengths[next] = uint32(len(data)), 8
@@ -78,6 +78,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 			return data, &keygen.FieldError{Column: m.plan.Columns[t.stamp], Err: err}
 		}
 		put(ms)
+		stamp = ms
 	}
 	if t.ttl >= 0 {
 		text := b.Field(row, t.ttl)
@@ -89,7 +90,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 		switch {
 		case why == "" && v <= 0:
 			why = "is no time to live: it must be above 0"
-		case why == "" && v > math.MaxInt64/t.unit:
+		case why == "" && v > (math.MaxInt64-stamp)/t.unit: // HBase's sum with the timestamp wraps: the cell has expired
 			why = "is out of range"
 		}
 		if why != "" {

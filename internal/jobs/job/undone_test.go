@@ -1,0 +1,51 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"bulkload/internal/engine/checkpoint"
+	"bulkload/internal/model/fail"
+	"bulkload/internal/model/progress"
+	"bulkload/internal/model/result"
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/loader"
+)
+
+// TestLoadsUndone: a job of several clusters is not done while the load into one of them is being undone, or was.
+func TestLoadsUndone(t *testing.T) {
+	state := t.TempDir()
+	journals := func(word string, begun, undone bool) (dir string) {
+		st, err := checkpoint.Open(t.Context(), nil, checkpoint.IdentifyParts(loader.TableName{Qualifier: "t"}, word).On("cluster"), checkpoint.Options{Dir: state}, progress.Events{})
+		testcheck.Must(t, err)
+		testcheck.Must(t, st.Record(checkpoint.EventDone, checkpoint.DoneRecord{}))
+		if begun {
+			testcheck.Must(t, st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{Timestamp: 5, Snapshot: "s"}))
+		}
+		if undone {
+			testcheck.Must(t, st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: &result.Undo{}}))
+		}
+		testcheck.Must(t, st.Close())
+		return st.Dir
+	}
+	for name, c := range map[string]struct {
+		dir, want string
+	}{
+		"none":      {journals("none", false, false), ""},
+		"under way": {journals("begun", true, false), "cluster /etc/b: an undo of this job is under way: bulkload undo"},
+		"undone":    {journals("done", true, true), "cluster /etc/b: this job was undone at"},
+		"cleaned":   {state + "/gone", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &clustersRun{destinations: []destination{{}, {conf: "/etc/b"}}}
+			j.st = &checkpoint.Job{History: checkpoint.NewHistory()}
+			j.st.Clusters[""] = result.Cluster{Jobs: []string{journals("own "+name, false, false)}}
+			j.st.Clusters["/etc/b"] = result.Cluster{Conf: "/etc/b", Jobs: []string{c.dir}}
+			switch err := j.loadsUndone(); {
+			case c.want == "" && err == nil:
+			case c.want == "" || fail.KindOf(err) != fail.Check || !strings.HasPrefix(err.Error(), c.want):
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
