@@ -63,6 +63,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 		data = binary.BigEndian.AppendUint64(data, uint64(v))
 		next++
 	}
+	stamp := m.plan.Timestamp
 	if t.stamp >= 0 {
 		text := b.Field(row, t.stamp)
 		ms, err := t.dates.Millis(text)
@@ -78,6 +79,7 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 			return data, &keygen.FieldError{Column: m.plan.Columns[t.stamp], Err: err}
 		}
 		put(ms)
+		stamp = ms
 	}
 	if t.ttl >= 0 {
 		text := b.Field(row, t.ttl)
@@ -91,6 +93,8 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 			why = "is no time to live: it must be above 0"
 		case why == "" && v > math.MaxInt64/t.unit:
 			why = "is out of range"
+		case why == "" && v*t.unit > math.MaxInt64-stamp: // HBase adds them, and takes a sum that wraps for one in the past
+			why = "is out of range: the cell's timestamp and it are above 2^63-1 ms"
 		}
 		if why != "" {
 			return data, &keygen.FieldError{Column: m.plan.Columns[t.ttl], Err: celltype.ValueError(text, why)}
