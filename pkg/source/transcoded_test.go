@@ -39,3 +39,25 @@ func TestErrorsOfUTF16(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMarkOfUTF8: a text that begins with the mark of UTF-8 is not read in another set, in which its characters would be others.
+func TestMarkOfUTF8(t *testing.T) {
+	for _, c := range []struct{ charset, want string }{{"", ""}, {"utf-8", ""}, {"gbk", "gb18030"}, {"latin1", "cp1252"}, {"shift_jis", "shift_jis"}} {
+		csv := Options{Dialect: strayCSV(t, "yes", func(d *dialect.Dialect) { d.Charset = c.charset })}
+		lines := Options{Format: FormatJSON, Charset: c.charset, Columns: []string{"a", "b"}}
+		for name, of := range map[string]struct {
+			o    Options
+			text string
+		}{"x.csv": {csv, "a,b\n1,é\n"}, "x.jsonl": {lines, `{"a":1,"b":"é"}` + "\n"}} {
+			rows, err := loadBytes(t, of.o, name, []byte(strayMark+of.text))
+			switch {
+			case c.want == "":
+				if err != nil || len(rows) != 1 || rows[0].Values[1] != "é" {
+					t.Errorf("%s in %q: %v, %v", name, c.charset, rows, err)
+				}
+			case err == nil || err.Error() != "/"+name+": the byte order mark says utf-8, not "+c.want:
+				t.Errorf("%s in %q: %v, %v", name, c.charset, rows, err)
+			}
+		}
+	}
+}
