@@ -143,6 +143,7 @@ func TestClientsFile(t *testing.T) {
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {orders: [user]}}]":                                   `"orders" is not a job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], in_flight: -1}]":                                               "below 0",
 		"clients: [{name: a, jobs: [check], certificates: [x], token: " + d + "}]":                                            "token",
+		"clients: [{name: a, jobs: [check], certificates: [x]}]\n---\nclients: [{name: b, jobs: [check], certificates: [y]}]": "line 2: a second document begins",
 	} {
 		if err := os.WriteFile(s.o.Clients, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

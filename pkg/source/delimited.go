@@ -199,12 +199,24 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	}
 }
 
+// afterMark is where the text begins in data, the beginning of a file: after the mark of UTF-8, if it has one. The mark is not
+// passed over where the text is to be read in another set: its characters would be others.
+func (f *inputFile) afterMark(data []byte) (int, error) {
+	switch {
+	case !bytes.HasPrefix(data, bom):
+		return 0, nil
+	case f.decoder() != nil && f.charset.Name() != "utf-8":
+		return 0, fmt.Errorf("%s: the byte order mark says utf-8, not %s", f.Path, f.charset.Name())
+	}
+	return len(bom), nil
+}
+
 // firstRecord finds the first record in data, the beginning of the text. It is false when data is too short for that. last
 // says that data is all of it.
 func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error) {
-	at := 0
-	if bytes.HasPrefix(data, bom) {
-		at = len(bom)
+	at, err := f.afterMark(data)
+	if err != nil {
+		return false, err
 	}
 	at += f.excelSep(data[at:])
 	for range f.dialect.SkipLines {
@@ -232,7 +244,7 @@ func (f *inputFile) firstRecord(data []byte, last bool, o *Options) (bool, error
 	if h == dialect.HeaderMatch && !sniff.Alike(names, o.Columns) {
 		return true, nil
 	}
-	err := sniff.CheckHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
+	err = sniff.CheckHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
 	if err == nil {
 		err = sniff.CheckTextHeader(names)
 	}

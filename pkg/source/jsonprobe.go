@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,10 +75,11 @@ func (j *jsonText) probe(ctx context.Context, o *Options) error {
 		if err != nil {
 			return err
 		}
-		f.dataStart = 0
-		if bytes.HasPrefix(data, bom) {
-			f.dataStart = int64(len(bom))
+		at, err := f.afterMark(data)
+		if err != nil {
+			return err
 		}
+		f.dataStart = int64(at)
 		last := int64(len(data)) < size
 		lines, err := firstPaths(data[f.dataStart:], last, f.decoder())
 		switch {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 
-	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/compression"
 	"bulkload/pkg/setting"
 )
@@ -100,7 +99,7 @@ func (s *textStream) unpack() error {
 		}
 	}
 	if s.file.transcoded {
-		text = transcoded{s.file.charset.NewReader(text)}
+		text = transcoded{s.file.charset.NewReader(below{text}), s.file.Path}
 	}
 	if d := s.file.dialect; d != nil && d.SkipEnd > 0 {
 		text = &withoutLastLines{r: text, n: d.SkipEnd}
@@ -140,16 +139,36 @@ func (r rawReader) Read(p []byte) (int, error) {
 	return asRaw(r.s.readRaw(p))
 }
 
-// transcoded is a text that is decoded from its beginning. Its own errors are about bytes, not about unpacking.
-type transcoded struct{ r io.Reader }
+// transcoded is a text that is decoded from its beginning. Its own errors are about its bytes, not about unpacking.
+type transcoded struct {
+	r    io.Reader
+	path string
+}
 
 func (t transcoded) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
-	if bad, ok := errors.AsType[*charset.BadBytesError](err); ok {
-		err = rawError{bad}
+	if under, ok := errors.AsType[belowError](err); ok {
+		return n, under.error
+	}
+	if err != nil && err != io.EOF {
+		err = rawError{fmt.Errorf("%s: %w", t.path, err)}
 	}
 	return n, err
 }
+
+// below marks the errors of what a text is decoded from.
+type below struct{ io.Reader }
+
+func (b below) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = belowError{err}
+	}
+	return n, err
+}
+
+// belowError is an error from below a decoded text.
+type belowError struct{ error }
 
 // rawErrors are those of a reader that unpacks nothing.
 type rawErrors struct{ io.Reader }

@@ -29,21 +29,20 @@ type Option struct {
 // ParseOptions reads a configuration file: a mapping of names to texts,
 // numbers, booleans and lists of them. The name is for messages.
 func ParseOptions(name string, data []byte) (Options, error) {
-	f, err := parser.ParseBytes(data, 0)
+	f, err := parser.ParseBytes(WithoutMark(data), 0)
 	if err != nil {
 		return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
 	}
+	body, err := oneDocument(f)
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "configuration file %s: %w", name, err)
+	}
 	var o Options
-	for i, doc := range f.Docs {
-		if i > 0 {
-			return nil, fail.Errorf(fail.Config, "configuration file %s: line %d: a second document", name, doc.GetToken().Position.Line)
-		}
-		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
-			continue
-		}
-		if err := o.UnmarshalYAML(doc.Body); err != nil {
-			return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
-		}
+	if body == nil {
+		return nil, nil
+	}
+	if err := o.UnmarshalYAML(body); err != nil {
+		return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
 	}
 	return o, nil
 }
@@ -155,7 +154,7 @@ func fieldNames(t reflect.Type) []string {
 // empty when the file is none.
 func FieldLines(data []byte) map[string]int {
 	lines := map[string]int{}
-	f, err := parser.ParseBytes(data, 0)
+	f, err := parser.ParseBytes(WithoutMark(data), 0)
 	if err != nil {
 		return lines
 	}

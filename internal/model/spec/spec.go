@@ -15,8 +15,12 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 		Spec    `yaml:",inline"`
 		Regions *int `yaml:"regions"` // old name of salt_buckets, for one more release
 	}
+	data = WithoutMark(data)
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
 		return nil, fail.Errorf(fail.Config, "job file %s", yamlText(name, err))
+	}
+	if err := OneDocument(data); err != nil {
+		return nil, fail.Errorf(fail.Config, "job file %s: %w", name, err)
 	}
 	if err := refuseNull(name, data); err != nil {
 		return nil, err

@@ -2,10 +2,12 @@ package build
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/model/fail"
 	"bulkload/internal/model/spec"
 	"bulkload/internal/test/jobtest"
 	"bulkload/internal/test/testcheck"
@@ -28,6 +30,37 @@ func TestManifestSaysLifetimes(t *testing.T) {
 					t.Errorf("expiring %t, %v", m.Expiring(), err)
 				}
 			})
+		}
+	}
+}
+
+// TestLifeBeyondTime: HBase adds a cell's life to its timestamp, and a sum that does not fit into 64 bits is in the past for it:
+// such a record would be loaded and never be seen.
+func TestLifeBeyondTime(t *testing.T) {
+	const stamp = 1000
+	for _, c := range []struct {
+		life, unit string
+		at         int64 // of the record, 0 for the job's
+		bad        bool
+	}{
+		{"9223372036854774807", "ms", 0, false}, // 2^63-1 less 1000
+		{"9223372036854774808", "ms", 0, true},
+		{"9223372036854775807", "ms", 0, true},
+		{"9223372036854774", "s", 0, false},
+		{"9223372036854775", "s", 0, true},
+		{"1", "ms", math.MaxInt64 - 1, false}, // the latest timestamp of a cell
+		{"2", "ms", math.MaxInt64 - 1, true},
+	} {
+		in := filepath.Join(t.TempDir(), "in.csv")
+		m := spec.Mapping{Skip: []string{"life", "at"}, CellTTL: &spec.TTLColumn{Column: "life", Unit: c.unit}}
+		if c.at != 0 {
+			m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "unixms"}
+		}
+		testcheck.Must(t, os.WriteFile(in, fmt.Appendf(nil, "id,life,at\na,%s,%d\n", c.life, c.at), 0o600))
+		s := spec.Spec{Inputs: []string{in}, Key: "id", Timestamp: stamp, Mapping: m}
+		_, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
+		if bad := fail.KindOf(err) == fail.BadRows; bad != c.bad || !bad && err != nil {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -315,27 +315,6 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestLifeOutOfRange sets records aside whose cells would expire after the last time that HBase counts: its sum wraps, and takes them for expired.
-func TestLifeOutOfRange(t *testing.T) {
-	for unit, c := range map[string]struct{ last, first string }{
-		"s":  {"9223372036854774", "9223372036854775"},
-		"ms": {"9223372036854774807", "9223372036854774808"},
-	} {
-		for stamped, m := range map[string]spec.Mapping{"job": {}, "record": {CellTimestamp: &spec.TimeColumn{Column: "at", Layout: "unixms"}}} {
-			t.Run(unit+" after that of the "+stamped, func(t *testing.T) {
-				input := filepath.Join(t.TempDir(), "rows.csv")
-				testcheck.Must(t, os.WriteFile(input, fmt.Appendf(nil, "id,at,ttl\n1,1000,%s\n2,1000,%s\n", c.last, c.first), 0o600))
-				m.CellTTL = &spec.TTLColumn{Column: "ttl", Unit: unit}
-				s := spec.Spec{Inputs: []string{input}, Key: "id", Timestamp: 1000, Mapping: m}
-				_, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
-				if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "rows.csv: record 2 at byte") || !strings.Contains(err.Error(), "column ttl: value of") {
-					t.Error(err)
-				}
-			})
-		}
-	}
-}
-
 // TestUnderscoreFamilies builds files of a family whose name begins with an underscore, as HBase allows, and none of one by whose
 // name a directory is the program's own.
 func TestUnderscoreFamilies(t *testing.T) {

@@ -56,13 +56,14 @@ func (t timing) values() (n int) {
 
 // times appends a record's time and life to the maker's values.
 func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
-	t, stamp := &m.plan.timing, m.plan.Timestamp
+	t := &m.plan.timing
 	next := len(m.plan.Slots) + len(m.plan.wide)
 	put := func(v int64) {
 		m.offsets[next], m.lengths[next] = uint32(len(data)), 8
 		data = binary.BigEndian.AppendUint64(data, uint64(v))
 		next++
 	}
+	stamp := m.plan.Timestamp
 	if t.stamp >= 0 {
 		text := b.Field(row, t.stamp)
 		ms, err := t.dates.Millis(text)
@@ -90,8 +91,10 @@ func (m *RowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 		switch {
 		case why == "" && v <= 0:
 			why = "is no time to live: it must be above 0"
-		case why == "" && v > (math.MaxInt64-stamp)/t.unit: // HBase's sum with the timestamp wraps: the cell has expired
+		case why == "" && v > math.MaxInt64/t.unit:
 			why = "is out of range"
+		case why == "" && v*t.unit > math.MaxInt64-stamp: // HBase adds them, and takes a sum that wraps for one in the past
+			why = "is out of range: the cell's timestamp and it are above 2^63-1 ms"
 		}
 		if why != "" {
 			return data, &keygen.FieldError{Column: m.plan.Columns[t.ttl], Err: celltype.ValueError(text, why)}

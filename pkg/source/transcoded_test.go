@@ -1,0 +1,63 @@
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+
+	"bulkload/internal/test/testcheck"
+	"bulkload/pkg/source/dialect"
+)
+
+// TestErrorsOfUTF16: what is wrong with a text in UTF-16 names the file and the place in its text, and does not say of a packed
+// file that it is damaged.
+func TestErrorsOfUTF16(t *testing.T) {
+	big := utf16Text("a,b\n1,2\n", false)
+	for _, c := range []struct{ charset, text, want string }{
+		{"utf-16", big, "x: no byte order mark, and"},
+		{"utf-16", "\x2f\x65\x2f\x65", "x: no byte order mark, and neither order"},
+		{"utf-16le", "\xfe\xff" + big, "x: the byte order mark says utf-16be, not utf-16le"},
+		{"utf-16le", utf16Text("a,b\n1,2\n", true) + "x", "x: no character of utf-16le at byte 16"},
+		{"utf-16le", utf16Text("a,b\n1,", true) + "\x00\xd8" + utf16Text("\n", true), "x: no character of utf-16le at byte 12"},
+	} {
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, err := z.Write([]byte(c.text))
+		testcheck.Must(t, err)
+		testcheck.Must(t, z.Close())
+		o := Options{Dialect: strayCSV(t, "yes", func(d *dialect.Dialect) { d.Charset = c.charset })}
+		for name, data := range map[string][]byte{"x": []byte(c.text), "x.gz": packed.Bytes()} {
+			want := "/" + strings.Replace(c.want, "x:", name+":", 1)
+			if _, err := loadBytes(t, o, name, data); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s in %s: %v, want %s", c.charset, name, err, want)
+			}
+		}
+	}
+	// What is damaged below the text is said as before.
+	if _, err := loadBytes(t, Options{Dialect: strayCSV(t, "yes", func(d *dialect.Dialect) { d.Charset = "utf-16le" })}, "x.gz", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff")); err == nil || !strings.Contains(err.Error(), "x.gz: the ") {
+		t.Error(err)
+	}
+}
+
+// TestMarkOfUTF8: a text that begins with the mark of UTF-8 is not read in another set, in which its characters would be others.
+func TestMarkOfUTF8(t *testing.T) {
+	for _, c := range []struct{ charset, want string }{{"", ""}, {"utf-8", ""}, {"gbk", "gb18030"}, {"latin1", "cp1252"}, {"shift_jis", "shift_jis"}} {
+		csv := Options{Dialect: strayCSV(t, "yes", func(d *dialect.Dialect) { d.Charset = c.charset })}
+		lines := Options{Format: FormatJSON, Charset: c.charset, Columns: []string{"a", "b"}}
+		for name, of := range map[string]struct {
+			o    Options
+			text string
+		}{"x.csv": {csv, "a,b\n1,é\n"}, "x.jsonl": {lines, `{"a":1,"b":"é"}` + "\n"}} {
+			rows, err := loadBytes(t, of.o, name, []byte(strayMark+of.text))
+			switch {
+			case c.want == "":
+				if err != nil || len(rows) != 1 || rows[0].Values[1] != "é" {
+					t.Errorf("%s in %q: %v, %v", name, c.charset, rows, err)
+				}
+			case err == nil || err.Error() != "/"+name+": the byte order mark says utf-8, not "+c.want:
+				t.Errorf("%s in %q: %v, %v", name, c.charset, rows, err)
+			}
+		}
+	}
+}
