@@ -53,7 +53,7 @@ func sampleValue(t *testing.T, f *pflag.Flag) string {
 	return ""
 }
 
-// freshCommands are commands of which no flag was given yet. A tree of all commands takes ten milliseconds to make, so each serves one
+// freshCommands are commands whose flags were not given yet. A tree of all commands takes ten milliseconds to make, so each serves one
 // flag of each command.
 type freshCommands struct {
 	trees []*freshTree
