@@ -17,7 +17,7 @@ import (
 // so that it can be read as an input again, by [FormatRejects]; where that changes from one file to the next, such a line
 // stands before the first record. "partitions" there, such as ["dt=2026-11-01"], are columns that the records had by their path. "since" is there when record counts from that byte of the file on; "lines" when the
 // record spans several; "column" and "value" when one column is at fault. "raw" is the record without its end mark,
-// "raw_base64" stands in for it when the record is not UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,
+// "raw_base64" stands in for it when its bytes are not the same characters in UTF-8. Parquet and Avro have no such thing: raw is a line of CSV then,
 // in which NULL is \N. "kept" of a duplicate is the place of the record that is loaded in its stead.
 //
 // The order of lines is that of the input, however the records came in. Until Finish they are in a temporary file next to

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"bulkload/internal/base/durable"
+	"bulkload/internal/formats/charset"
 	"bulkload/pkg/setting"
 )
 
@@ -28,7 +29,8 @@ type File struct {
 	target string // the path without symbolic links, once it was checked
 
 	mu      sync.Mutex
-	spool   *spool // nil before the first record
+	spool   *spool           // nil before the first record
+	set     *charset.Charset // of the records of the spool's form, nil for UTF-8
 	records int
 	closed  bool
 	err     error
@@ -55,8 +57,13 @@ func (f *File) Write(split int, form *Form, e *Record) error {
 		f.spool, f.err = newSpool(f.target)
 	}
 	if f.err == nil {
-		f.spool.split, f.spool.form = split, form
-		f.err = e.write(f.spool)
+		if f.spool.split = split; f.spool.form != form {
+			f.spool.form = form
+			f.set, f.err = form.set()
+		}
+	}
+	if f.err == nil {
+		f.err = e.write(f.spool, f.set)
 	}
 	if f.err != nil {
 		return f.fail(f.err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkload/internal/formats/charset"
 	"bulkload/internal/formats/valuetext"
 	"bulkload/pkg/source/dialect"
 )
@@ -100,8 +101,8 @@ type Record struct {
 	Kept                         *Place // of a duplicate, the record of its key that is loaded
 }
 
-// write writes the line of a record.
-func (e *Record) write(w io.Writer) error {
+// write writes the line of a record whose bytes are in a character set, nil for UTF-8.
+func (e *Record) write(w io.Writer, set *charset.Charset) error {
 	j := lineJSON{e.Path, e.Offset, e.Number, e.Since, e.Lines, e.Column, "", e.Reason, e.Kept}
 	if j.Lines == 1 {
 		j.Lines = 0
@@ -120,7 +121,7 @@ func (e *Record) write(w io.Writer) error {
 		return err
 	}
 	line = line[:len(line)-1]
-	if !utf8.Valid(e.Raw) {
+	if !readsAlike(e.Raw, set) {
 		if _, err := w.Write(append(line, `,"raw_base64":"`...)); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"bulkload/internal/formats/charset"
 	"bulkload/pkg/setting"
 )
 
@@ -33,6 +34,7 @@ type Reader struct {
 	n       int64 // lines read
 	form    *Form
 	marks   Marks
+	set     *charset.Charset // of the records, nil for UTF-8
 	marksOf func(*Form) (Marks, error)
 	text    []byte // of the current record
 	given   int    // of it
@@ -107,6 +109,9 @@ func (r *Reader) parseForm(line []byte) (*Form, error) {
 	}
 	if r.form == nil {
 		r.form, r.marks = form, marks
+		if r.set, err = form.set(); err != nil {
+			return nil, r.fail(err)
+		}
 	}
 	return form, nil
 }
@@ -162,7 +167,9 @@ func (r *Reader) record(line []byte) error {
 	r.text, r.given = r.text[:0], 0
 	switch {
 	case j.Raw != nil:
-		r.text = append(r.text, *j.Raw...)
+		if r.text = append(r.text, *j.Raw...); r.set != nil && !readsAlike(r.text, r.set) {
+			return r.fail(fmt.Errorf("raw has characters that are others in %s: give its bytes in that set as raw_base64", r.set.Name()))
+		}
 	case len(j.RawBase64) > 0:
 		r.text = append(r.text, j.RawBase64...)
 	default:

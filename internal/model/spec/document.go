@@ -11,8 +11,8 @@ import (
 // WithoutMark is the text of a file without the byte order mark that editors of Windows put before it.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// OneDocument refuses a YAML file of several documents, of which the decoder reads the first and passes over the others without a
-// word. What is no YAML is left to the decoder.
+// OneDocument refuses a YAML file of several documents: the decoder reads the first and passes over the others without a word. What
+// is no YAML is left to the decoder.
 func OneDocument(data []byte) error {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {

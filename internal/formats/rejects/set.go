@@ -1,0 +1,45 @@
+package rejects
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"bulkload/internal/formats/charset"
+)
+
+// set is the character set of the records' bytes, nil if they are UTF-8 or taken as they are.
+func (f *Form) set() (*charset.Charset, error) {
+	if f == nil {
+		return nil, nil
+	}
+	name := f.Charset
+	if f.Dialect != nil {
+		name = cmp.Or(name, f.Dialect.Charset)
+	}
+	if name == "" {
+		return nil, nil
+	}
+	set, err := charset.Lookup(name)
+	if err != nil || set.Name() == "utf-8" {
+		return nil, err
+	}
+	return set, nil
+}
+
+// readsAlike reports whether bytes of a set are the same characters in UTF-8, as ASCII is in most: only then can a record be shown as
+// text, and be taken from it. A character that lies across two pieces counts as another one.
+func readsAlike(raw []byte, set *charset.Charset) bool {
+	if set == nil || !utf8.Valid(raw) {
+		return utf8.Valid(raw)
+	}
+	var text []byte
+	for piece := range slices.Chunk(raw, 32<<10) { // a record may be as long as memory
+		var bad int
+		if text, bad = set.Append(text[:0], piece); bad >= 0 || !bytes.Equal(text, piece) {
+			return false
+		}
+	}
+	return true
+}
