@@ -45,8 +45,10 @@ func loadEvents() []eventInfo {
 		of(EventLoaded, journal.Later, "after HBase has taken files, by its answer or because they were found in the table",
 			func(h *History, f FilesRecord) {
 				h.set(f.Files, FileLoaded)
-				h.loadedFiles += len(f.Files)
-				h.region(f.Region).Files += len(f.Files)
+				if h.loads == nil { // else it is an undo's
+					h.loadedFiles += len(f.Files)
+					h.region(f.Region).Files += len(f.Files)
+				}
 			}),
 		of(EventReturned, journal.Later, "after it is certain that HBase has not taken files: refused, or found at their source", func(h *History, f FilesRecord) { h.set(f.Files, FileReady) }),
 		{Event: EventUnknown, Record: FilesRecord{}, Synced: journal.Later, When: "after an answer was lost: HBase may have the files"},
@@ -99,7 +101,9 @@ func (h *History) send(_ journal.Record, s SendingRecord) error {
 	}
 	for _, g := range s.Groups {
 		h.set(g.Files, FileSent)
-		h.region(g.Region).Server = g.Server
+		if h.loads == nil {
+			h.region(g.Region).Server = g.Server
+		}
 	}
 	return nil
 }

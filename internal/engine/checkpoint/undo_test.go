@@ -156,7 +156,7 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := Read(dir)
-		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent {
+		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent || s.State == JobDone && (s.Loaded != 3 || len(s.Taken) != 1) {
 			t.Fatalf("after %s: %+v, %v", step.event, s, err)
 		}
 		var undos []string
