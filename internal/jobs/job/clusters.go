@@ -316,7 +316,7 @@ func (j *clustersRun) loadsUndone() error {
 		for _, dir := range j.st.Clusters[d.conf].Jobs {
 			h, err := readHistory(dir)
 			if err == nil {
-				err = undone(dir, &h, false, " into all clusters, with another timestamp")
+				err = undone(dir, &h, false, byRestart(" into all clusters, with another timestamp"))
 			}
 			if err != nil {
 				return fmt.Errorf("cluster %s: %w", d, err)

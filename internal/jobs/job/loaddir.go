@@ -178,7 +178,7 @@ func (d *dirLoad) again(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := undone(d.st.Dir, &d.st.History, restart, ""); err != nil || !restart {
+	if err := undone(d.st.Dir, &d.st.History, restart, byRestart("")); err != nil || !restart {
 		return err
 	}
 	if d.fresh != nil {

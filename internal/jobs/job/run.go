@@ -102,7 +102,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		}
 	}()
 	defer func() { st.GiveBackTables(ctx, c, o.Events) }()
-	if err := undone(st.Dir, &st.History, o.State.Restart, ", with another timestamp"); err != nil {
+	if err := undone(st.Dir, &st.History, o.State.Restart, o.afterUndo()); err != nil {
 		return known, err
 	}
 	if err := o.keepRejects(st.Dir); err != nil {

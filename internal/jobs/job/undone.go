@@ -11,18 +11,31 @@ import (
 )
 
 // undone refuses a job whose load was taken out of its table again, or is being
-// taken out: that it was done once says nothing of the table any more. After says
-// how another load by restart differs.
-func undone(dir string, h *checkpoint.History, restart bool, after string) error {
+// taken out: that it was done once says nothing of the table any more. Again says
+// how it is loaded again.
+func undone(dir string, h *checkpoint.History, restart bool, again setting.Text) error {
 	u := h.Undo
 	switch {
 	case u == nil:
 	case !u.Done:
 		return fail.Errorf(fail.Check, "an undo of this job is under way: bulkload undo %s %s resumes it", setting.Job, dir)
 	case !restart:
-		return fail.Errorf(fail.Check, "this job was undone at %s: %s loads it again%s", u.DoneAt.Format(time.RFC3339), setting.Restart, after)
+		return fail.Errorf(fail.Check, "this job was undone at %s: %s", u.DoneAt.Format(time.RFC3339), again)
 	}
 	return nil
+}
+
+// byRestart says that a job is loaded again by a restart, and how that load differs.
+func byRestart(how string) setting.Text {
+	return setting.Textf("%s loads it again%s", setting.Restart, how)
+}
+
+// afterUndo says how a run is loaded again.
+func (o RunOptions) afterUndo() setting.Text {
+	if o.parts > 0 { // a restart would be of all directories
+		return setting.Textf("leave the directory out, or load it again by a run of it alone with %s", setting.Restart)
+	}
+	return byRestart(", with another timestamp")
 }
 
 // freshTimestamp refuses a timestamp that an undo has used up: markers hide what

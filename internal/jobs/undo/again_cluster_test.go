@@ -34,7 +34,8 @@ func TestUndoneDirectory(t *testing.T) {
 	testcheck.Must(t, err)
 	without := n.digest()
 	r, err = job.RunParts(t.Context(), n.env, jobtest.Resolve(t, s), o)
-	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "directory "+filepath.Join(in, "a")+" (1 of 2): this job was undone") {
+	if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "directory "+filepath.Join(in, "a")+" (1 of 2): this job was undone") ||
+		!strings.Contains(err.Error(), "leave the directory out") {
 		t.Errorf("with a directory whose load was undone: %v, %+v", err, r)
 	}
 	if got := n.digest(); got != without {
