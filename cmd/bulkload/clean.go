@@ -65,7 +65,7 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	r, err := clean(cmd.Context(), env, checkpoint.CleanOptions{State: state, Staging: o.staging, Job: o.id,
 		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
 	if r != nil {
-		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
+		if e := g.Print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r, o.id) }); e != nil {
 			return e
 		}
 	}
@@ -86,7 +86,7 @@ func clean(ctx context.Context, env *cluster.Env, o checkpoint.CleanOptions) (*c
 	return r, err
 }
 
-func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
+func printCleaning(w io.Writer, r *checkpoint.Cleaning, job string) {
 	removed, bytes := 0, int64(0)
 	verb := "would remove"
 	if r.Removed {
@@ -102,6 +102,8 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
 		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, ui.Bytes(d.Bytes), d.Path, "", d.Because)
 	}
 	switch {
+	case len(r.Dirs) == 0 && job != "":
+		fmt.Fprintf(w, "no files of job %s are left (--job takes the name of its directory, or the twelve digits at its end: bulkload status lists them)\n", job)
 	case len(r.Dirs) == 0:
 		fmt.Fprintln(w, "no files of jobs are left")
 	case removed == 0:
