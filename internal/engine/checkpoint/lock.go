@@ -125,6 +125,9 @@ func stateFailure(err error) error {
 	if _, lost := errors.AsType[*statetable.LostError](err); lost {
 		return fail.With(fail.Busy, err)
 	}
+	if foreign, ok := errors.AsType[*statetable.ForeignTableError](err); ok {
+		return fail.With(fail.Config, setting.Errorf("%s: %w", setting.State, foreign))
+	}
 	return fail.With(fail.State, fmt.Errorf("state of the job: %w", err))
 }
 

@@ -133,7 +133,7 @@ func (o *Owner) become(ctx context.Context, h Holder, before []byte, cells []loa
 	}
 	done, err := o.t.c.Mutate(ctx, o.t.name, loader.Mutation{Row: []byte(o.job), If: ownerCell(before), Cells: append(cells, ownerCell(value))})
 	if err != nil {
-		return err
+		return o.t.foreign(err)
 	}
 	if !done {
 		c, err := o.t.read(ctx, o.job, ownerFamily)

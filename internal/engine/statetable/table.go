@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"bulkload/pkg/loader"
@@ -61,20 +62,23 @@ func (t *Table) Read(ctx context.Context, job string) (*Content, error) {
 }
 
 func (t *Table) read(ctx context.Context, job string, families ...string) (*Content, error) {
+	if len(families) == 0 {
+		families = []string{recordFamily, ownerFamily}
+	}
 	c := &Content{}
 	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Start: []byte(job), Stop: append([]byte(job), 0), Families: families, Prompt: true}, func(r loader.Row) (err error) {
 		c, err = contentOf(r)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the state of job %s: %w", job, err)
+		return nil, fmt.Errorf("read the state of job %s: %w", job, t.foreign(err))
 	}
 	return c, nil
 }
 
 // All reads what there is of every job, in the order of their names. A table that does not exist has none.
 func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) error {
-	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Prompt: true}, func(r loader.Row) error {
+	err := t.c.Scan(ctx, loader.ScanRequest{Table: t.name, Families: []string{recordFamily, ownerFamily}, Prompt: true}, func(r loader.Row) error {
 		c, err := contentOf(r)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", r.Key, err)
@@ -83,6 +87,21 @@ func (t *Table) All(ctx context.Context, fn func(job string, c *Content) error) 
 	})
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return nil
+	}
+	return t.foreign(err)
+}
+
+// A ForeignTableError is a table that lacks a family of those that tables of state have: it has the data of others.
+type ForeignTableError struct{ Table loader.TableName }
+
+func (e *ForeignTableError) Error() string {
+	return fmt.Sprintf("table %s is not one of jobs' state, which has the families %s and %s: name another one, or none, and it is made", e.Table, recordFamily, ownerFamily)
+}
+
+// foreign is a *[ForeignTableError] where a region server says that a family is not there, else err.
+func (t *Table) foreign(err error) error {
+	if e, ok := errors.AsType[*loader.RemoteError](err); ok && strings.HasSuffix(e.Class, ".NoSuchColumnFamilyException") {
+		return &ForeignTableError{t.name}
 	}
 	return err
 }
