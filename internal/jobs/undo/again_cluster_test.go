@@ -15,7 +15,8 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// TestUndoneDirectory: of a run by directories, one whose load was undone is not taken for one that is done, although the last one is.
+// TestUndoneDirectory: of a run by directories, one whose load was undone is not taken for one that is done, although the last one is; neither is one
+// whose file has become empty.
 func TestUndoneDirectory(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 1, "ROW")
@@ -52,6 +53,12 @@ func TestUndoneDirectory(t *testing.T) {
 	}
 	if got := n.digest(); got != want {
 		t.Errorf("the table has %s, want %s", got, want)
+	}
+	emptied := filepath.Join(in, "a", "x.csv")
+	testcheck.Must(t, os.Truncate(emptied, 0))
+	_, err = job.RunParts(t.Context(), n.env, jobtest.Resolve(t, s), o)
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "directory "+filepath.Dir(emptied)+" (1 of 2)") || !strings.Contains(err.Error(), "1 empty file") {
+		t.Errorf("with a loaded file that is empty now: %v", err)
 	}
 }
 

@@ -24,7 +24,8 @@ type Directory struct {
 
 // Directories finds the directories that the inputs' files are in, ordered by name. Inputs are directories, or patterns
 // that match directories. A directory that has files next to directories with files is an error: as an input it would
-// mean them all. An input without data is an error unless o.AllowEmpty. No file is opened.
+// mean them all. A directory has no Files if all of its files are empty, and no directory with files is below it. An input
+// without data is an error unless o.AllowEmpty. No file is opened.
 func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Options) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
@@ -32,7 +33,7 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Optio
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)
 		}
 	}
-	files, _, err := List(ctx, resolve, trimmed, o)
+	files, empty, _, err := list(ctx, resolve, trimmed, o)
 	if err != nil {
 		return nil, err
 	}
@@ -42,21 +43,35 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Optio
 	}
 	byPath := map[string]*Directory{}
 	var dirs []*Directory
-	for _, f := range files {
-		p := "."
-		if slash := strings.LastIndexByte(f.Path, '/'); slash >= 0 {
-			p = f.Path[:slash] // path.Dir would make one slash of the two after a scheme
-		}
+	directory := func(f *File) (*Directory, error) {
+		p := parent(f.Path)
 		d := byPath[p]
 		if d == nil {
 			d = &Directory{Path: p, Name: path.Dir(f.Name)}
 			byPath[p] = d
 			dirs = append(dirs, d)
-			if err := d.meansItself(ctx, resolve); err != nil {
-				return nil, err
-			}
+			return d, d.meansItself(ctx, resolve)
+		}
+		return d, nil
+	}
+	above := map[string]bool{} // directories with files below them
+	for _, f := range files {
+		d, err := directory(f)
+		if err != nil {
+			return nil, err
 		}
 		d.Files = append(d.Files, f)
+		for p := parent(d.Path); p != "." && !above[p]; p = parent(p) {
+			above[p] = true
+		}
+	}
+	for _, f := range empty {
+		if p := parent(f.Path); above[p] || byPath[p] != nil || below(byPath, p) {
+			continue // an empty file among others, such as the mark of a complete export
+		}
+		if _, err := directory(f); err != nil {
+			return nil, err
+		}
 	}
 	parts := make([]Directory, 0, len(dirs))
 	for _, d := range dirs {
@@ -70,6 +85,25 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, o *Optio
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
 	})
 	return parts, nil
+}
+
+// parent returns the directory of a path. Unlike path.Dir it keeps the two slashes after a scheme.
+func parent(p string) string {
+	slash := strings.LastIndexByte(p, '/')
+	if slash < 0 {
+		return "."
+	}
+	return p[:slash]
+}
+
+// below reports whether a path is below a directory that has files.
+func below(dirs map[string]*Directory, p string) bool {
+	for p = parent(p); p != "." && p != ""; p = parent(p) {
+		if d := dirs[p]; d != nil && len(d.Files) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // meansItself sees that the path, as an input, is this directory.
@@ -99,7 +133,7 @@ func (d *Directory) holds(ctx context.Context, resolve Resolve, where []Conditio
 		return fmt.Errorf("input %s: %w", d.Path, err)
 	}
 	for _, f := range e.files {
-		if path.Dir(f.Name) != d.Name {
+		if path.Dir(f.Name) != d.Name && len(d.Files) > 0 {
 			return fmt.Errorf("the directory %s holds files, and so does %s below it: a part is one directory, so move its files, such as %s, into one of their own",
 				d.Path, path.Dir(f.Path), path.Base(d.Files[0].Name))
 		}

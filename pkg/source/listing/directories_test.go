@@ -77,6 +77,16 @@ func TestDirectories(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
+	for _, name := range []string{"2018/mark", "2018/sub/mark", "2016/mark", "2014/a/part-0", "2014/a/part-1"} { // empty files
+		testcheck.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		testcheck.Must(t, os.WriteFile(name, nil, 0o644))
+	}
+	dirs, err := Directories(t.Context(), disk, []string{root}, &Options{})
+	testcheck.Must(t, err)
+	if len(dirs) != 6 || dirs[0].Path != root+"/2014/a" || len(dirs[0].Files) != 0 || dirs[1].Path != root+"/2015" {
+		t.Errorf("with empty files: %+v", dirs)
+	}
+	testcheck.Must(t, os.RemoveAll("2014"))
 	plant(t, root, "2018/01/part-0")
 	for _, c := range []struct {
 		input []string

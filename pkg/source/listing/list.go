@@ -14,19 +14,24 @@ import (
 // List finds the files that inputs name: files, directories with all that is below them, and patterns, and what these lead to that is not read. An
 // input without data is an error unless o.AllowEmpty, and so is a file that is being written, or that comes twice.
 func List(ctx context.Context, resolve Resolve, inputs []string, o *Options) (files []*File, left []LeftOut, err error) {
+	files, _, left, err = list(ctx, resolve, inputs, o)
+	return files, left, err
+}
+
+// list is [List], and returns the empty files that are left out, too.
+func list(ctx context.Context, resolve Resolve, inputs []string, o *Options) (files, empty []*File, left []LeftOut, err error) {
 	if len(inputs) == 0 {
-		return nil, nil, errors.New("no input is given")
+		return nil, nil, nil, errors.New("no input is given")
 	}
 	where, err := ParseWhere(o.Where)
 	if o.Described {
 		where = nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var all []*File
 	closed := func() error {
-		return Each(ctx, all, func(ctx context.Context, f *File) error {
+		return Each(ctx, slices.Concat(files, empty), func(ctx context.Context, f *File) error {
 			if err := f.closed(ctx); err != nil {
 				return fmt.Errorf("input %s: %w", inputs[f.Input], err)
 			}
@@ -38,7 +43,7 @@ func List(ctx context.Context, resolve Resolve, inputs []string, o *Options) (fi
 	for i, input := range inputs {
 		fsys, name, err := resolve(input)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		e := expansion{fs: fsys, show: shown(input, name), input: i, where: where, clean: clean[systemKey(fsys)]}
 		if e.clean == nil {
@@ -46,26 +51,26 @@ func List(ctx context.Context, resolve Resolve, inputs []string, o *Options) (fi
 			clean[systemKey(fsys)] = e.clean
 		}
 		if err := e.expand(ctx, path.Clean(name)); err != nil {
-			return nil, nil, fmt.Errorf("input %s: %w", input, err)
+			return nil, nil, nil, fmt.Errorf("input %s: %w", input, err)
 		}
-		all = append(append(all, e.files...), e.empty...)
+		files, empty = append(files, e.files...), append(empty, e.empty...)
 		if e.found.files == 0 && !o.AllowEmpty {
 			if err := closed(); err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
-			return nil, nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
+			return nil, nil, nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
 		}
 		if err := partition(e.files, o, where); err != nil {
-			return nil, nil, fmt.Errorf("input %s: %w", input, err)
+			return nil, nil, nil, fmt.Errorf("input %s: %w", input, err)
 		}
 		for _, f := range e.files {
 			if err := once.add(f); err != nil {
-				return nil, nil, fmt.Errorf("input %s: %w", input, err)
+				return nil, nil, nil, fmt.Errorf("input %s: %w", input, err)
 			}
 		}
-		files, left = append(files, e.files...), addLeft(left, e.left)
+		left = addLeft(left, e.left)
 	}
-	return files, left, closed()
+	return files, empty, left, closed()
 }
 
 // shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
