@@ -170,10 +170,10 @@ func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration)
 	fmt.Fprintf(w, "done: table %s %s %s, to %s in %s\n", m.Table, as, m.Created.Format(time.RFC3339), to, ui.Round(took))
 	fmt.Fprintf(w, "  %s in %s, %s\n", m.Digest, setting.Count(len(m.Files), "file"), ui.Bytes(m.Bytes))
 	if m.NoCells > 0 {
-		fmt.Fprintf(w, "  %s have no cell in these columns and were left out\n", setting.Count(m.NoCells, "row"))
+		fmt.Fprintf(w, "  %s no cell in these columns: left out\n", setting.Count(m.NoCells, "row has"))
 	}
 	if m.LeftOver > 0 {
-		fmt.Fprintf(w, "  %s are in no exported column and were left out\n", setting.Count(m.LeftOver, "cell"))
+		fmt.Fprintf(w, "  %s in no exported column: left out\n", setting.Count(m.LeftOver, "cell is"))
 	}
 	if what := m.Choice.String(); what != "" {
 		fmt.Fprintf(w, "  chosen: %s\n", what)

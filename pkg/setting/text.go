@@ -155,10 +155,17 @@ func merged(names, more []Name) []Name {
 	return names
 }
 
-// Count is a number with what it counts: 1 file, 2 files, 0 directories.
+// pluralVerbs are the plurals of the verbs that may end what [Count] counts.
+var pluralVerbs = map[string]string{"is": "are", "was": "were", "has": "have"}
+
+// Count returns a number and a noun in the singular or plural: 1 file, 2 files, 0 directories. A verb may follow the noun:
+// Count(n, "row has") returns 1 row has, 2 rows have.
 func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
+	}
+	if i := strings.LastIndexByte(one, ' '); i > 0 && pluralVerbs[one[i+1:]] != "" {
+		return Count(n, one[:i]) + " " + pluralVerbs[one[i+1:]]
 	}
 	if stem, ok := strings.CutSuffix(one, "ry"); ok {
 		return fmt.Sprintf("%d %sries", n, stem)

@@ -136,7 +136,7 @@ func (b *Budget) Judge(bad, total int64) error {
 	case bad == 0:
 		return nil
 	case !b.share && bad > b.most:
-		return &budgetError{text: setting.Textf("%s are bad, and %s allows %d", setting.Count(bad, "record"), setting.BadRecords, b.most)}
+		return &budgetError{text: setting.Textf("%s bad, and %s allows %d", setting.Count(bad, "record is"), setting.BadRecords, b.most)}
 	case b.share && float64(bad) > b.percent/100*float64(total):
 		return &budgetError{text: setting.Textf("%d of %s are bad, more than the %s that %s allows", bad, setting.Count(total, "record"), b.spec, setting.BadRecords)}
 	}

@@ -74,7 +74,7 @@ func (o *Outcome) summary() string {
 		case "files":
 			fmt.Fprintf(&b, "; verified: %s", v.Text())
 		case "sample":
-			fmt.Fprintf(&b, "; verified: %s are as written%s", setting.Count(v.Sampled, "sampled row"), v.Masked.Text())
+			fmt.Fprintf(&b, "; verified: %s as written%s", setting.Count(v.Sampled, "sampled row is"), v.Masked.Text())
 		default:
 			b.WriteString("; not verified (--verify off)")
 		}

@@ -87,7 +87,7 @@ func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte,
 		return h, nil, 0, err
 	}
 	if int64(h.packed) > end-at-int64(size) {
-		return h, nil, 0, fmt.Errorf("%s are packed into %d, more than the column has left", setting.Count(h.unpacked, "byte"), h.packed)
+		return h, nil, 0, fmt.Errorf("%s packed into %d, more than the column has left", setting.Count(h.unpacked, "byte is"), h.packed)
 	}
 	total := size + h.packed
 	if total > n {

@@ -72,7 +72,7 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	case o.Bytes == 0 && o.Growth == 0:
 		return nil, fail.Errorf(fail.Config, "advice needs a size: give bytes, or rows and bytes per row")
 	case o.Servers < 1 || o.Servers > 10_000:
-		return nil, fail.Errorf(fail.Config, "%s are outside 1..10000", setting.Count(o.Servers, "region server"))
+		return nil, fail.Errorf(fail.Config, "%s outside 1..10000", setting.Count(o.Servers, "region server is"))
 	case o.Access != AccessPoint && o.Access != AccessScan && o.Access != AccessThroughput:
 		return nil, fail.Errorf(fail.Config, "access %q is invalid: want point, scan or throughput", o.Access)
 	case o.MaxFileSize < 1<<20:

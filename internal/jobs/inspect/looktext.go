@@ -239,7 +239,7 @@ func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 		}
 		r.names = names
 		if n := len(g.spec.Columns); n > 0 && n != r.reading.s.width {
-			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s are named, but the records have %d", setting.Count(n, "column"), r.reading.s.width)})
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s named, but the records have %d", setting.Count(n, "column is"), r.reading.s.width)})
 		}
 	}
 	p := newProfile(o.Values)

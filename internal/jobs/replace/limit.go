@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"bulkload/internal/model/spec"
+	"bulkload/pkg/setting"
 )
 
 // A LimitError says that more rows would be deleted than a limit allows.
@@ -24,10 +25,10 @@ func (e *LimitError) Error() string {
 func (s *Survey) Refuse(stamp int64, l spec.DeleteLimit) error {
 	var errs []error
 	if s.Newer > 0 {
-		errs = append(errs, fmt.Errorf("%d visible cells are newer than the job's timestamp %d and would stay visible", s.Newer, stamp))
+		errs = append(errs, fmt.Errorf("%s newer than the job's timestamp %d and would stay visible", setting.Count(s.Newer, "visible cell is"), stamp))
 	}
 	if s.Foreign > 0 {
-		errs = append(errs, fmt.Errorf("%d visible cells have the job's timestamp %d and are not in the export: take a later timestamp", s.Foreign, stamp))
+		errs = append(errs, fmt.Errorf("%s the job's timestamp %d without being in the export: take a later timestamp", setting.Count(s.Foreign, "visible cell has"), stamp))
 	}
 	if !l.Allows(s.Deleted, s.Rows) {
 		errs = append(errs, &LimitError{s.Deleted, s.Rows, l})

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/pipeline/rewrite"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // part is what one file of markers is for.
@@ -89,7 +90,7 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 		return err
 	}
 	if written != p.rows {
-		return fmt.Errorf("%d rows have cells that the export does not write; there were %d a moment ago", written, p.rows)
+		return fmt.Errorf("%s cells that the export does not write; before: %d", setting.Count(written, "row has"), p.rows)
 	}
 	return nil
 }

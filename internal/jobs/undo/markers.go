@@ -109,7 +109,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 		return err
 	}
 	if written != p.rows {
-		return fmt.Errorf("%s have cells of the load; there were %d a moment ago", setting.Count(written, "row"), p.rows)
+		return fmt.Errorf("%s cells of the load; before: %d", setting.Count(written, "row has"), p.rows)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 			s.Load, l.stamp, setting.Count(s.Foreign, "row"), l.manifest.Digest)
 	}
 	if insertOnly && s.RowsOverwritten > 0 {
-		no("%s is given, but %s were there before the load", setting.InsertOnly, setting.Count(s.RowsOverwritten, "row"))
+		no("%s is given, but %s there before the load", setting.InsertOnly, setting.Count(s.RowsOverwritten, "row was"))
 	}
 	for _, f := range s.Families {
 		need := 2 + others

@@ -175,7 +175,7 @@ func (r *restore) verifyRestored(ctx context.Context) error {
 			return err
 		}
 		if left > 0 {
-			return r.notRestored("%s have cells of timestamp %d", setting.Count(left, "row"), r.stamp)
+			return r.notRestored("%s cells of timestamp %d", setting.Count(left, "row has"), r.stamp)
 		}
 	}
 	died, err := r.died(ctx)

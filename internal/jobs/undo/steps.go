@@ -229,7 +229,7 @@ func (t *target) verify(ctx context.Context) error {
 		return err
 	}
 	if left > 0 {
-		return t.notAsPredicted(fmt.Errorf("%s still have cells of timestamp %d", setting.Count(left, "row"), t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s cells of timestamp %d left", setting.Count(left, "row has"), t.stamp))
 	}
 	if u.o.Verify != "full" {
 		return nil
@@ -253,7 +253,7 @@ func (t *target) left(ctx context.Context, table loader.TableName, families ...s
 func (t *target) compare(predicted, now *result.Survey) error {
 	switch {
 	case now.CellsSeen > 0:
-		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still visible", setting.Count(now.CellsSeen, "cell"), t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s still visible with timestamp %d", setting.Count(now.CellsSeen, "cell is"), t.stamp))
 	case now.Rest != predicted.Rest:
 		return t.notAsPredicted(fmt.Errorf("other cells of the table: want %[2]s, got %[1]s; others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
 	case now.Versions != predicted.Versions:

@@ -46,7 +46,7 @@ func (k Key) Columns() []string {
 func (k Key) Bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.Columns()
 	if len(values) > len(columns) {
-		return nil, fail.Errorf(fail.Config, "%s: %s are given, but after its salt the key %s has the columns %q", what, setting.Count(len(values), "value"), k.Spec, columns)
+		return nil, fail.Errorf(fail.Config, "%s: %s given, but after its salt the key %s has the columns %q", what, setting.Count(len(values), "value is"), k.Spec, columns)
 	}
 	bound := make(map[string]string, len(values))
 	for i, v := range values {

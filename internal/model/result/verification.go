@@ -95,7 +95,7 @@ func (v *Verification) Text() string {
 	case v.Mode == "files":
 		return v.filesText() + v.Masked.Text()
 	case v.Mode == "sample":
-		return fmt.Sprintf("%s were read back", setting.Count(v.Sampled, "sampled row")) + v.Masked.Text()
+		return fmt.Sprintf("%s read back", setting.Count(v.Sampled, "sampled row was")) + v.Masked.Text()
 	}
 	return ""
 }
@@ -123,5 +123,5 @@ func (m Masked) Text() string {
 	if m.Rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; readers do not see all cells of %s: %s are masked by newer cells, %d are hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell"), m.Deleted)
+	return fmt.Sprintf("; readers do not see all cells of %s: %s masked by newer cells, %s hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell is"), setting.Count(m.Deleted, "cell is"))
 }

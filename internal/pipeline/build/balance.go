@@ -62,14 +62,14 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	var err error
 	switch {
 	case w.counts.records != m.Records-m.Rejected-m.Filtered:
-		err = fmt.Errorf("%s were read, %d of them rejected and %d filtered, but %d were sorted", setting.Count(m.Records, "record"), m.Rejected, m.Filtered, w.counts.records)
+		err = fmt.Errorf("%s read, %d of them rejected and %d filtered, but %d sorted", setting.Count(m.Records, "record was"), m.Rejected, m.Filtered, w.counts.records)
 	case expected != m.Digest.Rows:
 		err = fmt.Errorf("%s − %d rejected − %d filtered − %d duplicates − %d joined − %d without cells = %s, but %d were written",
 			setting.Count(m.Records, "record"), m.Rejected, m.Filtered, dups, m.Joined, m.NoCells, setting.Count(expected, "row"), m.Digest.Rows)
 	case len(w.plan.Families) == 1 && rows != m.Digest.Rows:
-		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Rows, "row"), rows)
+		err = fmt.Errorf("%s counted, but the files have %d", setting.Count(m.Digest.Rows, "row was"), rows)
 	case cells != m.Digest.Cells:
-		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Cells, "cell"), cells)
+		err = fmt.Errorf("%s counted, but the files have %d", setting.Count(m.Digest.Cells, "cell was"), cells)
 	default:
 		return nil
 	}

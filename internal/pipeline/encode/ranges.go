@@ -76,7 +76,7 @@ func (p *rangePieces) encode(ctx context.Context, r *PieceWriter) (bool, error) 
 
 func (p *rangePieces) end(r *PieceWriter) error {
 	if got := r.part.Taken + r.Dups; got != p.rows {
-		return fail.Errorf(fail.Unexpected, "region %d: %s were merged of %d; nothing was loaded (a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row"), p.rows)
+		return fail.Errorf(fail.Unexpected, "region %d: %s merged of %d; nothing was loaded (a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row was"), p.rows)
 	}
 	return nil
 }

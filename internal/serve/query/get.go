@@ -42,7 +42,7 @@ func queryColumns(s spec.Job, key keygen.Expr) []string {
 func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.Rows, *rowFilter, error) {
 	query := queryColumns(s, k.Spec)
 	if len(args) != len(query) {
-		return keyrange.Rows{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s are given", query, setting.Count(len(args), "value"))
+		return keyrange.Rows{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s given", query, setting.Count(len(args), "value is"))
 	}
 	known := make(map[string]string, len(query))
 	for i, c := range query {
