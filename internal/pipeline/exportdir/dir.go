@@ -58,6 +58,9 @@ func Claim(ctx context.Context, fsys hdfsio.FS, dir, token string) (d *Dir, agai
 }
 
 func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
+	if err := d.noFile(ctx); err != nil {
+		return false, err
+	}
 	switch c, err := d.read(ctx); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -76,6 +79,14 @@ func (d *Dir) take(ctx context.Context, token string) (again bool, err error) {
 		return false, err
 	}
 	return false, d.claim(ctx, claim{token, d.made})
+}
+
+// noFile refuses the path of a file.
+func (d *Dir) noFile(ctx context.Context) error {
+	if i, err := d.FS.Stat(ctx, d.Path); err == nil && !i.IsDir() {
+		return fail.Errorf(fail.Config, "%s is a file: name a directory that is empty or does not exist", d.Path)
+	}
+	return nil // other errors are those of the next call
 }
 
 // empty refuses a directory that has something other than the place of files that are not whole, before the job puts its token there.
@@ -210,12 +221,16 @@ func Held(ctx context.Context, fsys hdfsio.FS, dir, token string) (*Dir, error) 
 
 // Fits refuses a directory that no job can take, or take again: it has files, and not the place of files that are not whole.
 func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
+	d := &Dir{FS: fsys, Path: dir}
+	if err := d.noFile(ctx); err != nil {
+		return err
+	}
 	infos, err := fsys.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == Writing }) {
 		return nil
 	}
 	if err == nil {
-		err = (&Dir{FS: fsys, Path: dir}).empty(infos)
+		err = d.empty(infos)
 	}
 	return fail.With(fail.HDFS, err)
 }
@@ -223,6 +238,9 @@ func Fits(ctx context.Context, fsys hdfsio.FS, dir string) error {
 // Free refuses a directory that is there and not empty.
 func Free(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	d := &Dir{FS: fsys, Path: dir}
+	if err := d.noFile(ctx); err != nil {
+		return err
+	}
 	infos, err := fsys.ReadDir(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(infos) == 0 {
 		return nil

@@ -3,6 +3,7 @@ package exportdir
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -42,6 +43,23 @@ func listed(t *testing.T, fsys hdfsio.FS, dir string) (names []string) {
 		names = append(names, i.Name())
 	}
 	return names
+}
+
+// TestFileAsDirectory checks that the path of a file is a usage error.
+func TestFileAsDirectory(t *testing.T) {
+	for name, fsys := range map[string]hdfsio.FS{"memory": held(t, map[string]string{"x": "x"}), "local": hdfsio.Local{}} {
+		file := "/out/x"
+		if name == "local" {
+			file = path.Join(t.TempDir(), "x")
+			testcheck.Must(t, os.WriteFile(file, []byte("x"), 0o600))
+		}
+		_, _, err := Claim(t.Context(), fsys, file, "ours")
+		for _, err := range []error{err, Fits(t.Context(), fsys, file), Free(t.Context(), fsys, file)} {
+			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), file+" is a file: ") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
 }
 
 // TestClaim: a directory is taken if it is missing or empty, and again by the job that has it. Others stay as they are.
