@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"bulkload/internal/model/manifest"
+	"bulkload/internal/model/result"
 )
 
 // TestErrorText keeps a result small, whatever an error says.
@@ -15,5 +18,21 @@ func TestErrorText(t *testing.T) {
 	}
 	if errorText(nil) != "" || errorText(ErrAlready) != "" {
 		t.Error("no error has a text")
+	}
+}
+
+// TestSummaryOfLeftOut checks that the last line of a run has the rows that were left out.
+func TestSummaryOfLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		m    manifest.Manifest
+		want string
+	}{
+		{manifest.Manifest{NoCells: 1}, "; 1 row has no value that makes a cell: left out"},
+		{manifest.Manifest{NoCells: 2, Duplicates: 1}, "; 1 row left out because another row has the same key; 2 rows have no value that makes a cell: left out"},
+	} {
+		o := Outcome{Result: &result.Result{Manifest: &c.m}}
+		if got := o.summary(); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s, want …%s", got, c.want)
+		}
 	}
 }

@@ -82,6 +82,9 @@ func (o *Outcome) summary() string {
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %s left out because another row has the same key%s", setting.Count(m.Duplicates, "row"), inFiles(r, m.DuplicatesFile, func(p result.Part) string { return p.DuplicatesFile }))
 	}
+	if m != nil && m.NoCells > 0 {
+		fmt.Fprintf(&b, "; %s no value that makes a cell: left out", setting.Count(m.NoCells, "row has"))
+	}
 	if m != nil && m.Filtered > 0 {
 		fmt.Fprintf(&b, "; %s left out by the filter%s", setting.Count(m.Filtered, "record"), inFiles(r, m.FilteredFile, func(p result.Part) string { return p.FilteredFile }))
 	}

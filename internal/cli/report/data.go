@@ -163,7 +163,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	w.endPart()
 	regions := w.regions
 	if m != nil {
-		r.Counts = &counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates,
+		r.Counts = &counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Filtered: m.Filtered, Duplicates: m.Duplicates, NoCells: m.NoCells,
 			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs, FilteredFile: m.FilteredFile, DuplicatesFile: m.DuplicatesFile}
 		r.RejectFile = m.RejectFile
 		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)

@@ -81,6 +81,7 @@ type counts struct {
 	Rejected   int64
 	Filtered   int64 // left out by the filter
 	Duplicates int64
+	NoCells    int64 // rows left out because no value makes a cell
 	HFiles     int
 	Bytes      int64 // of the HFiles
 	SpillBytes int64
