@@ -20,7 +20,7 @@ type favored struct {
 // slowLookup is how long the look-up of a name may take. After one that takes longer none is made: where blocks are is never worth a wait.
 const slowLookup = 2 * time.Second
 
-// address is that of a server host:port, empty if its host is not known. Each host is looked up once.
+// address returns the address of a server host:port, empty if its host is unknown. Each host is looked up once.
 func (f *favored) address(ctx context.Context, server string) string {
 	host, port, err := net.SplitHostPort(server)
 	if err != nil {

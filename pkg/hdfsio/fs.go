@@ -65,7 +65,7 @@ type CreateOptions struct {
 	Interim bool
 }
 
-// WriteFile makes a file of what from writes. If it returns an error, no file is left, as far as that can be.
+// WriteFile creates a file with the bytes that from writes. If it returns an error, it has removed the file, if it could.
 func WriteFile(ctx context.Context, fsys FS, name string, from io.WriterTo, o CreateOptions) error {
 	w, err := fsys.Create(ctx, name, o)
 	if err != nil {

@@ -56,7 +56,7 @@ func (h *HDFS) exists(ctx context.Context, name string) bool {
 	return err == nil
 }
 
-// renamed says what an attempt has done whose answer was lost. An error is one that the rename must end with.
+// renamed reports whether a rename whose answer was lost was executed. An error must end the rename.
 func (h *HDFS) renamed(ctx context.Context, from, to string, id uint64) (done bool, err error) {
 	dst, err := h.stat(ctx, "rename", to)
 	if err == nil {

@@ -226,7 +226,7 @@ func (w *hdfsWriter) complete() error {
 	}
 }
 
-// closed says whether an attempt to close the file whose answer was lost has closed it. An error is what is wrong.
+// closed returns nil if a close whose answer was lost was executed, and otherwise err.
 func (w *hdfsWriter) closed(err error) error {
 	info, e := w.h.stat(w.ctx, "finish", w.name)
 	if e != nil {
@@ -315,7 +315,7 @@ func (w *hdfsWriter) giveUp() {
 	w.file.Release()
 }
 
-// writtenInfo describes a file as its writer knows it. Its time is that of its making.
+// writtenInfo describes a file as its writer knows it. Its time is its creation time.
 type writtenInfo struct {
 	name string
 	size int64

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// defaultNameNodePort is what an hdfs:// address without a port means (HdfsClientConfigKeys, Hadoop 3).
+// defaultNameNodePort is the port of an hdfs:// address without one (HdfsClientConfigKeys, Hadoop 3).
 const defaultNameNodePort = "8020"
 
 // Location is where a path that a user gave leads.

@@ -17,7 +17,7 @@ type Security struct {
 	Kerberos *kerberos.Client
 	// Token is a delegation token of the cluster; it comes before Kerberos.
 	Token *kerberos.Token
-	// Principal is that of the NameNodes, dfs.namenode.kerberos.principal.
+	// Principal is the principal of the NameNodes, dfs.namenode.kerberos.principal.
 	Principal string
 	// RPC and Data are the protections that the configuration asks for, the preferred one first: hadoop.rpc.protection and
 	// dfs.data.transfer.protection. None: the strongest that the cluster offers.

@@ -26,7 +26,7 @@ type mountedLink struct {
 	key    string
 }
 
-// mountTable is what the configuration has of one table.
+// mountTable is the configuration of one mount table.
 type mountTable struct {
 	name     string
 	links    []mountedLink // by path

@@ -55,7 +55,7 @@ type placed struct {
 // flushSize is how much is collected before the output is written to.
 const flushSize = 1 << 20
 
-// firstBuffer is what there is room for at first. The room grows with the file: a table of many regions has many small ones.
+// firstBuffer is the initial capacity of a buffer. It grows with the file, since a table of many regions has many small files.
 const firstBuffer = 64 << 10
 
 // blockWriter turns payloads into blocks, one after the other, and writes
@@ -95,7 +95,7 @@ func (b *blockWriter) write(kind blockKind, payload []byte) placed {
 	return b.seal(kind, at, len(payload))
 }
 
-// writePacked is write of what [compressor.block] made of a payload of size bytes.
+// writePacked is write for a payload of size bytes that [compressor.block] has compressed.
 func (b *blockWriter) writePacked(kind blockKind, packed []byte, size int) placed {
 	at := len(b.buf)
 	if b.err == nil {

@@ -83,7 +83,7 @@ func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	}
 }
 
-// bloomMask is what a remainder of a power of two takes, as the bits of a chunk are by default; else 0.
+// bloomMask returns the mask that replaces the modulo operation if the number of bits is a power of two, as it is by default; else 0.
 func bloomMask(bits int32) int32 {
 	if bits&(bits-1) != 0 {
 		return 0

@@ -97,7 +97,7 @@ func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	return hasBloomBits(blk.payload, f.hashes, f.hash, key), nil
 }
 
-// keyOf is what the filter holds for a row's column. It is valid until the next call.
+// keyOf returns the filter's key for a column of a row. It is valid until the next call.
 func (f *bloomReader) keyOf(row, qualifier []byte) []byte {
 	switch f.kind {
 	case BloomRowPrefix:

@@ -93,7 +93,7 @@ func Compare(a, b *Cell) int {
 	return cmp.Compare(b.Type, a.Type)
 }
 
-// keyOverhead is what a flat key has besides row, family and qualifier: the
+// keyOverhead is the size of a flat key without row, family and qualifier: the
 // two lengths, the timestamp and the type.
 const keyOverhead = 2 + 1 + 8 + 1
 

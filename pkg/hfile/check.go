@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CheckResult is what [Check] found. Where the file is too damaged to continue,
+// CheckResult is the result of [Check]. Where the file is too damaged to continue,
 // what comes later in it is zero.
 type CheckResult struct {
 	OK                   bool     `json:"ok"`                      // there are no Errors

@@ -140,7 +140,7 @@ func (b *bloomProof) finish() error {
 	return nil
 }
 
-// maxKeysFit reports whether the metadata's room for keys is what folding leaves
+// maxKeysFit reports whether the capacity in the metadata is one that folding leaves
 // of the chunks' (see foldBloom). Of a filter of one chunk only bounds are known.
 func (b *bloomProof) maxKeysFit() bool {
 	n := int64(b.meta.entries.len())

@@ -162,7 +162,7 @@ func proveTags(tags []byte) error {
 	return nil
 }
 
-// unencoded is what a cell counts for in its block's own sum.
+// unencoded returns the size that a cell adds to the unencoded size of its block.
 func (c *checker) unencoded(f *flat) int {
 	n := 8 + len(f.key) + len(f.value)
 	if c.cells.dec.tags {

@@ -2,7 +2,7 @@ package hfile
 
 import "fmt"
 
-// layout is what the walk over a file's blocks keeps of them.
+// layout records the blocks that the walk over a file finds.
 type layout struct {
 	counts    [kindCount]int
 	prev      [kindCount]int64 // offset of the last block of each chain

@@ -89,7 +89,7 @@ func ParseLevel(s string) (Level, error) {
 	return Level(i), err
 }
 
-// ZstdFraming is what is around the Zstandard frames of a block. Which of
+// ZstdFraming is the framing around the Zstandard frames of a block. Which of
 // the two a server reads is decided by its hbase.io.compress.zstd.codec.
 type ZstdFraming uint8
 

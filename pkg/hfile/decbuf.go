@@ -18,7 +18,7 @@ func (notHFile) Error() string        { return "not an HFile" }
 func (notHFile) Is(target error) bool { return target == ErrCorrupt }
 
 // decbuf reads numbers and bytes off a slice. After the first thing that is
-// not there every read gives zero, and err says what it was.
+// missing, every read returns zero, and err has the reason.
 type decbuf struct {
 	b   []byte
 	at  int

@@ -51,7 +51,7 @@ func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 	return append(dst, 0)
 }
 
-// unencodedSize is what a cell counts for the size of its block, whatever the
+// unencodedSize returns the size that a cell adds to its block, whatever the
 // encoding: its KeyValue form with tag length and a one-byte sequence id.
 func unencodedSize(keyLen, valueLen, tagsLen int) int { return keyLen + valueLen + tagsLen + 11 }
 

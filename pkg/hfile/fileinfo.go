@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// fileStats is what the file info says of the cells.
+// fileStats holds the statistics of the cells that the file info records.
 type fileStats struct {
 	cells        int64
 	keyBytes     int64

@@ -38,7 +38,7 @@ func (x *indexEntries) nonRootSize() int {
 	return 4 + 4*(n+1) + 12*n + len(x.keys)
 }
 
-// rootEntrySize is what entry i takes in a root block.
+// rootEntrySize returns the encoded size of entry i in a root block.
 func (x *indexEntries) rootEntrySize(i int) int {
 	n := len(x.key(i))
 	return 12 + vlongSize(int64(n)) + n
@@ -117,7 +117,7 @@ func (x *indexWriter) writeLeaf(w *blockWriter, end bool) (uncompressed int64) {
 	return headerSize + int64(len(x.buf))
 }
 
-// rootInfo is what the trailer says of the data index.
+// rootInfo holds the fields of the trailer that describe the data index.
 type rootInfo struct {
 	place        placed
 	entries      int

@@ -35,7 +35,7 @@ func ParseEncoding(s string) (Encoding, error) {
 	return Encoding(i), err
 }
 
-// BloomType is what a Bloom filter of a file is asked for.
+// BloomType is the kind of key in a file's Bloom filter.
 type BloomType uint8
 
 // Bloom filter types (regionserver.BloomType, 2.6.4).
@@ -133,7 +133,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate says what in the options no file can be written with.
+// Validate returns an error that names options with which no file can be written.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	var errs []error

@@ -32,7 +32,7 @@ type Reader struct {
 	decoder   cellDecoder  // settings for every scanner
 }
 
-// Meta is what a file says of itself. Whether it is true is for [Check].
+// Meta is the metadata of a file, as its trailer and file info have it. [Check] validates it.
 type Meta struct {
 	Bytes       int64 // of the whole file
 	Cells       int64

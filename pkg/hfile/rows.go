@@ -24,7 +24,7 @@ type rowView struct {
 	data []byte // its values, one after the other
 }
 
-// rowsForm is what the rows of a file have in common.
+// rowsForm describes what all rows of a file share.
 type rowsForm struct {
 	quals []int // lengths of qualifiers
 	fixed int   // unencoded size of a cell besides row, qualifier and value

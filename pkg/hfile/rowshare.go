@@ -35,7 +35,7 @@ const (
 	mostSharedBlock = 1 << 20
 )
 
-// sharing is what a [RowWriter] has given away.
+// sharing holds the batches that a [RowWriter] has handed to other goroutines.
 type sharing struct {
 	batch   *rowBatch   // that is filled; nil while rows are encoded at once
 	open    int         // unencoded size of the cells since the last end of a block

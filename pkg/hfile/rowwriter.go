@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Schema is what all rows of a file have in common. A [RowWriter] keeps it:
+// Schema describes what all rows of a file share. A [RowWriter] keeps it:
 // it must not be changed while it writes.
 type Schema struct {
 	Qualifiers [][]byte // in rising order, no two equal
@@ -167,7 +167,7 @@ func (r *RowWriter) openRow() {
 	w.info.addRow(w.cur.row(), r.s.Timestamp)
 }
 
-// bloomKey is what the filter holds of a row.
+// bloomKey returns the filter's key for a row.
 func (r *RowWriter) bloomKey(row []byte) []byte {
 	if r.w.o.Bloom == BloomRowPrefix {
 		return row[:min(len(row), r.w.o.BloomPrefix)]

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// rowSize is what the cells of a row come to.
+// rowSize holds the sizes of a row's cells.
 type rowSize struct {
 	first, last int // columns that have a cell; -1 where none has
 	cells       int

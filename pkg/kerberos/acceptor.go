@@ -130,7 +130,7 @@ func (a *Acceptor) verify(req *messages.APReq, from string) (string, error) {
 	return who, a.seen.first([16]byte(sum[:]), req.Authenticator.CTime, time.Now())
 }
 
-// mistake says what an error of gokrb5 means for who runs the service.
+// mistake explains an error of gokrb5 to the operator of the service.
 func (a *Acceptor) mistake(req *messages.APReq, err error) error {
 	sname := written(req.Ticket.SName.NameString, req.Ticket.Realm)
 	k, ok := errors.AsType[messages.KRBError](err)

@@ -15,7 +15,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 )
 
-// Config is what krb5.conf says of realms and their KDCs. It is not changed after it was read.
+// Config has the realms and KDCs of krb5.conf. It does not change after it was read.
 type Config struct {
 	Path string // where it was read, several separated by colons
 	krb5 *config.Config
@@ -274,7 +274,7 @@ func family(word string) []string {
 	return []string{word}
 }
 
-// defaultEnctypes are those of MIT Kerberos 1.20 that gokrb5 has.
+// defaultEnctypes lists the default encryption types of MIT Kerberos 1.20 that gokrb5 implements.
 var defaultEnctypes = []string{"aes256-cts-hmac-sha1-96", "aes128-cts-hmac-sha1-96", "aes256-cts-hmac-sha384-192", "aes128-cts-hmac-sha256-128", "arcfour-hmac"}
 
 // text is the configuration as gokrb5 reads it: each section once.

@@ -17,13 +17,13 @@ var (
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
 )
 
-// mistake is what an error of a KDC means for who runs a job.
+// mistake explains an error of a KDC to the operator of a job.
 type mistake struct {
 	code string // as RFC 4120 names it, and gokrb5's texts
 	text string // %s: who or what it is about
 }
 
-// mistakes are those of a login.
+// mistakes lists the errors of a login.
 var mistakes = []mistake{
 	{"KDC_ERR_C_PRINCIPAL_UNKNOWN", "the KDC does not know the principal %s: check its name and realm"},
 	{"KDC_ERR_PREAUTH_FAILED", "the KDC refuses the key of %s: the keytab is older than the principal's present key: export it again"},
@@ -68,7 +68,7 @@ func loginError(principal string, o Options, err error) error {
 	return fmt.Errorf("kerberos login of %s: %w", principal, err)
 }
 
-// explained is an error whose message has what an error of the library means, and not its text, which names its internals.
+// explained is an error with an explanation in place of the library's text, which names its internals.
 func explained(err error, format string, args ...any) error {
 	return &explainedError{fmt.Errorf(format, args...), err}
 }

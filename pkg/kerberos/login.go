@@ -18,7 +18,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 )
 
-// Options say who logs in, and by what.
+// Options has the principal of a login and its credentials.
 type Options struct {
 	// Config is krb5.conf. Required.
 	Config *Config
@@ -265,7 +265,7 @@ func openCache(path string, conf *Config) (s *state, err error) {
 	return s, s.tgt.ticket.Unmarshal(tgt.Ticket)
 }
 
-// ParsePrincipal takes a principal apart. realm is that of one that names none.
+// ParsePrincipal parses a principal. realm is its realm if it does not name one.
 func ParsePrincipal(name, realm string) (user, of string, err error) {
 	user, of, ok := strings.Cut(name, "@")
 	if !ok {

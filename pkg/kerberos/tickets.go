@@ -53,7 +53,7 @@ type state struct {
 // asked is a ticket's service with the realm that was named.
 type asked struct{ service, realm string }
 
-// Ticket is a ticket for a service, such as nn/host.example.com, of a realm; an empty realm is that of the host as the
+// Ticket returns a ticket for a service, such as nn/host.example.com, of a realm; an empty realm means the realm of the host as the
 // configuration maps it. A ticket is used until shortly before its end, as long as no KDC answers until its end. The context
 // bounds waiting for the exchanges of others; one's own have the limits of gokrb5, 5 s for each KDC.
 func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ticket, types.EncryptionKey, error) {

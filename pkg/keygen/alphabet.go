@@ -52,7 +52,7 @@ func (a Alphabet) bytes() []byte {
 	return s
 }
 
-// each is the set of what fn makes of the members.
+// each returns the set of fn's results for the members.
 func (a Alphabet) each(fn func(byte) byte) Alphabet {
 	var out Alphabet
 	for _, b := range a.bytes() {

@@ -15,7 +15,7 @@ var ErrUnknownColumn = errors.New("unknown column")
 // longKey is from where on keys cost: HBase keeps the key in every cell.
 const longKey = 100
 
-// CheckOptions are what a spec is held against. What is not given is not checked.
+// CheckOptions has the facts that a spec is checked against. Fields that are zero are not checked.
 type CheckOptions struct {
 	Columns []string       // of the records; nil: not known
 	Unique  string         // the column whose values all differ; empty: Uniqueness is NotAsked
@@ -24,18 +24,18 @@ type CheckOptions struct {
 	Splits  [][]byte       // of the table, rising
 }
 
-// A Report is what can be said of a spec's keys without a record.
+// A Report describes the keys of a spec, as far as they are known without a record.
 type Report struct {
 	Min, Max   int          // bytes of a key; Max is MaxKey where nothing bounds it
 	First      Alphabet     // of the first byte
 	Parts      []PartReport // in the order of the key
 	Uniqueness Uniqueness
-	Why        string    // of Uniqueness; for people
+	Why        string    // the reason of Uniqueness, as text
 	Shares     []float64 // of rows expected in each region; nil if there are no split points or the keys' start is not a hash
-	Warnings   []string  // for people; keys can be made all the same
+	Warnings   []string  // as text; keys can be made in spite of them
 }
 
-// PartReport is what can be said of one part of a key.
+// PartReport describes one part of a key.
 type PartReport struct {
 	Part     string   // as it prints
 	Min, Max int      // its bytes; Max is MaxKey where nothing bounds it

@@ -24,7 +24,7 @@
 //
 // # Java
 //
-// Keys are read by Java programs, so hashes are those of a Java String: over
+// Keys are read by Java programs, so hashes equal those of a Java String: over
 // UTF-16 units, so a character beyond U+FFFF counts as two, wrapping in 32
 // bits. The salt takes the remainder first and then its absolute value, which
 // is defined for −2³¹ too. Dates follow java.time.

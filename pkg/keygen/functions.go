@@ -31,7 +31,7 @@ type function struct {
 	kind    func(c Call) (Kind, error)      // of a function of values alone, which checks the call; all other members are nil then
 }
 
-// A Function is what people read of a function of the language.
+// A Function is the documentation of a function of the language.
 type Function struct {
 	Form  string `json:"form"`  // how a call is written, such as substr(e, from [, count])
 	About string `json:"about"` // what it gives, in a sentence

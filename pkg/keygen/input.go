@@ -4,8 +4,8 @@ import (
 	"unicode/utf8"
 )
 
-// input is what a function works on: its arguments' bytes joined. One plain
-// column is taken as it is; else the bytes are gathered in a buffer.
+// input is the operand of a function: the joined bytes of its arguments. One plain
+// column is used without a copy; else the bytes are copied into a buffer.
 type input struct {
 	ops    []op
 	buf    []byte

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Kind is what the values of an expression are.
+// Kind is the type of an expression's values.
 type Kind uint8
 
 // Kinds of values. A column is text.
@@ -59,7 +59,7 @@ func results(o Operation) []Expr {
 	return list
 }
 
-// joint is the kind of what is one of several values: that of all, or text where some are numbers.
+// joint returns the kind of an expression that gives one of several values: their common kind, or text where some are numbers.
 func joint(list []Expr, name string) (Kind, error) {
 	k := KindNull
 	for i, e := range list {

@@ -135,7 +135,7 @@ func (l *layout) offset() bool {
 	return false
 }
 
-// width is the least and the greatest length of what the layout writes, in
+// width returns the least and the greatest length of a written date, in
 // bytes.
 func (l *layout) width() (least, most int) {
 	if l.unit > 0 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Operation is what joins or asks of other parts in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, each
+// Operation is an operator with its operands in a value: and, or, not, = != < <= > >=, in, between, like, matches, is null, each
 // of these words with not as well where the language has it, and case. The arguments of case are pairs of a condition and a value,
-// and after them what else gives, if it is there. Keys have none.
+// followed by the value of else, if there is one. Keys have no operations.
 type Operation struct {
 	Name string
 	Args []Expr

@@ -13,9 +13,9 @@ import (
 type SyntaxError struct {
 	Spec string
 	Pos  int    // byte position, from 0
-	Msg  string // what is wrong there, for people
+	Msg  string // the error there, as text
 
-	value bool // the spec is that of a value
+	value bool // the spec is a value's, not a key's
 	err   error
 }
 

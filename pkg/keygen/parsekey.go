@@ -139,7 +139,7 @@ func (p *KeyParser) verifyBy(e Expr, o Options) error {
 	return nil
 }
 
-// Columns are those that a key gives, in the order of [KeyParser.Parse]. The slice
+// Columns returns the columns that a key contains, in the order of [KeyParser.Parse]. The slice
 // is shared: do not change it.
 func (p *KeyParser) Columns() []string { return p.columns }
 

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A shape is what can be said of a part's bytes without a record.
+// A shape describes the bytes of a part, as far as they are known without a record.
 type shape struct {
 	min, max int      // bytes; MaxKey is no bound
 	set      Alphabet // every byte is one of these

@@ -8,8 +8,8 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// suggest is what name may have been meant to be: what continues like
-// it, or is its beginning, else what differs in a few letters.
+// suggest returns the known name that name may stand for: one that it is a beginning
+// of, or that is its beginning, else one that differs in a few letters.
 func suggest(name string, known []string) string {
 	const most = 3 // more would be no hint
 	name = strings.ToLower(name)

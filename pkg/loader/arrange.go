@@ -15,7 +15,7 @@ type group struct {
 	region   Region
 	files    []HFile
 	attempts int
-	failure  string // why the last attempt came to nothing, by failureKind
+	failure  string // why the last attempt failed, by failureKind
 	same     int    // how often in a row that was the reason
 }
 

@@ -38,7 +38,7 @@ func (l *load) causes(ctx context.Context, g group) []string {
 	return found
 }
 
-// remoteCauses says what to change after an exception that comes again when the call is made again.
+// remoteCauses says what to change after an exception that every retry of the call would get.
 func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	switch re, _ := errors.AsType[*RemoteError](err); {
 	case re == nil:
@@ -108,7 +108,7 @@ func (l *load) fileCauses(ctx context.Context, user, name string, seen map[strin
 	return found
 }
 
-// complain says what a user may not do with a file, and how to fix it.
+// complain names the right that a user lacks on a file, and how to grant it.
 func complain(info fs.FileInfo, name, user, verb, mode string) string {
 	if user == "" {
 		user = "HBase's user"

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// check is what can be found wrong before the servers are asked to do anything.
+// check finds errors before any request that changes something is sent to the servers.
 func (l *load) check(ctx context.Context) error {
 	table, err := l.c.Describe(ctx, l.req.Table)
 	if err != nil {

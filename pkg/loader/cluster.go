@@ -66,7 +66,7 @@ func newCluster(cfg Config, log *slog.Logger) *Cluster {
 	return c
 }
 
-// ID is what distinguishes the cluster from every other, also from one that has its addresses later: the UUID in its directory
+// ID identifies the cluster, also against one that gets its addresses later: the UUID in its directory
 // (hbase.id), as ZooKeeper or the RPC registry has it, else as the master says.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })

@@ -27,7 +27,7 @@ type Config struct {
 	// EffectiveUser is who acts. Without Kerberos the servers believe it; with it, it is the whole principal. Loads need it
 	// to be the user that owns the files on HDFS. Required.
 	EffectiveUser string
-	// Owner is what HDFS calls the effective user, to whom files belong. Default: the effective user.
+	// Owner is the name of the effective user on HDFS, as owner of files. Default: the effective user.
 	Owner string
 	// Dialer makes the connections to the master and the region servers, as net.Dialer.DialContext does. Default: TCP.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)

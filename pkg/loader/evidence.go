@@ -22,7 +22,7 @@ type settling struct {
 	findings
 }
 
-// findings are what the looks at a file have found.
+// findings records the results of all looks at a file.
 type findings struct {
 	stagedSince time.Time // when it was first seen in the staging directory
 	goneSince   time.Time // when it was first seen nowhere
@@ -162,7 +162,7 @@ func (s *settling) lain(ctx context.Context) bool {
 	return s.servedElsewhere(ctx, s.region)
 }
 
-// evidence is what the stores show of a file.
+// evidence is the trace of a file in the stores.
 type evidence struct {
 	found   bool    // the table has it, or had it until a compaction
 	unknown error   // why not all stores could be looked into

@@ -256,7 +256,7 @@ func (l *load) clean(failed bool) error {
 	return tell(l, l.req.Events.OnCleaned, l.staged)
 }
 
-// stagedFamilies are those of the files, and those that the staging directory of an earlier attempt has.
+// stagedFamilies returns the families of the files, and those in the staging directory of an earlier attempt.
 func (l *load) stagedFamilies(ctx context.Context) (map[string]bool, error) {
 	families := map[string]bool{}
 	for _, f := range l.req.Files {

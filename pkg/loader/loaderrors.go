@@ -72,13 +72,13 @@ func (p Place) String() string {
 	return [...]string{"at an unknown place", "at its source", "in the staging directory", "loaded", "gone from its source"}[p]
 }
 
-// FileState is what was found about a file after a refused load.
+// FileState is the state of a file after a refused load.
 type FileState struct {
 	File  HFile
 	Place Place
 	// Path is where it is, when that is known.
 	Path string
-	// Owner, Group and Mode are those of the file, DirOwner, DirGroup and DirMode of its directory.
+	// Owner, Group and Mode describe the file, DirOwner, DirGroup and DirMode its directory.
 	Owner, Group       string
 	Mode               fs.FileMode
 	DirOwner, DirGroup string

@@ -100,16 +100,16 @@ var lasting = []string{
 	"NSQuotaExceededException", "DSQuotaExceededException", "NoSuchFileException", "AccessDeniedException",
 }
 
-// settleInFlight is how many files are looked for at a time. Each may have to be still for StageQuiet, so many are.
+// settleInFlight is the number of files that are searched in parallel. Each may have to stay unchanged for StageQuiet, so it is large.
 const settleInFlight = 64
 
-// outcome is what became of files.
+// outcome sorts files by the result of their load.
 type outcome struct {
 	loaded, source, unknown []HFile
 	err                     error // why the unknown ones are
 }
 
-// leastLook is what the first look at a file may take, however soon the search ends: a search without a look finds nothing.
+// leastLook is the time for the first look at a file, even if the search ends sooner: a search without a look finds nothing.
 const leastLook = 30 * time.Second
 
 // settleAll resolves the outcome of files, for SettleTimeout at most, and with one look at least. The region, if it is known, is the one

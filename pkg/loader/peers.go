@@ -20,7 +20,7 @@ type Peer struct {
 	namespaces, tables selection // that are excluded or named
 }
 
-// selection is what a peer names: of tables, all families where none is named.
+// selection holds the tables of a peer, each with its families; no families means all.
 type selection map[string][]string
 
 // Fields of Replication.proto of HBase 2, which gohbase lacks.

@@ -86,7 +86,7 @@ type place struct {
 	namespace string
 }
 
-// names are those of the place in a grant.
+// names returns the names that identify the place in a grant.
 func (p place) names() []string {
 	switch {
 	case p.table != nil && p.family != "":

@@ -83,7 +83,7 @@ func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 	return places{}, errors.Join(failed...)
 }
 
-// registryState is what is known of the RPC registry. Cluster.mu guards it.
+// registryState is the known state of the RPC registry. Cluster.mu guards it.
 type registryState struct {
 	learned []string // from GetBootstrapNodes: they may live longer than those that were configured
 	turn    int

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/hadoop/hbaserpc"
 )
 
-// reaction is what a server's exception asks of the client.
+// reaction is how the client has to handle a server's exception.
 type reaction int
 
 // The reactions. For a load, relocate, backOff and giveUp mean that nothing was done; unclear means that it may have been.
@@ -44,7 +44,7 @@ func (e *RemoteError) Error() string {
 // short is the class without its package.
 func (e *RemoteError) short() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
 
-// The classes by what they ask for, by short name: packages moved between versions.
+// The reaction to each exception class, by its short name: packages have changed between versions.
 var (
 	relocating = []string{
 		"NotServingRegionException", "RegionMovedException", "RegionServerStoppedException", "RegionServerAbortedException",

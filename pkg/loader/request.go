@@ -31,11 +31,11 @@ type HFile struct {
 	// Vacant says that the table had no cell of the request's Timestamp in the first and last row before the file was sent.
 	// Load sets it where the request is Shared; the caller hands it back when it resumes a load.
 	Vacant bool `json:"vacant,omitempty"`
-	// CRC32C is that of all its bytes, to compare them. 0: not known. Load does not look at it.
+	// CRC32C is the checksum of the whole file, for comparisons. 0: unknown. Load does not use it.
 	CRC32C uint32 `json:"crc32c,omitempty"`
 }
 
-// FS is what a load does on the file system of the files; hdfsio's HDFS is one. Names are paths without scheme and
+// FS is the file system of the files, with the operations that a load needs; hdfsio.HDFS implements it. Names are paths without scheme and
 // authority. Its methods are called by several goroutines. A name that does not exist matches [fs.ErrNotExist].
 type FS interface {
 	// Stat describes a file or a directory.
@@ -110,12 +110,12 @@ type LoadRequest struct {
 	Stage Stage
 	// Token is the staging directory of an earlier attempt at this load. It is used again if it is still there.
 	Token string
-	// Timestamp is that of every cell of the files, by which the table can be asked whether a file was loaded when it is found
+	// Timestamp is the timestamp of every cell of the files. With it the table can be asked whether a file was loaded when it is found
 	// nowhere else. 0: they have no common one, or it is not known; such a file stays unknown.
 	Timestamp int64
 	// Shared says that others may write cells of the Timestamp. The table is asked then before files are sent, too.
 	Shared bool
-	// Unknown are those of Files that an earlier attempt sent without an answer. Their outcome is resolved first.
+	// Unknown lists the Files that an earlier attempt sent without getting an answer. Their outcome is resolved first.
 	Unknown []HFile
 	// Rewriter cuts files that are in several regions, and merges those of a region that are more than MaxFiles. Default:
 	// such files are errors.
@@ -168,7 +168,7 @@ type Events struct {
 	OnCleaned func(token string) error
 }
 
-// LoadReport is what a load did. Load gives it with an error, too.
+// LoadReport summarizes a load. Load returns it with an error, too.
 type LoadReport struct {
 	Token   string
 	Regions []RegionLoad // in the order of the table

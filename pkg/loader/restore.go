@@ -17,7 +17,7 @@ const (
 	restoreNonce      = 3 // .nonce
 )
 
-// SnapshotInfo is what the master says of a complete snapshot.
+// SnapshotInfo is the master's description of a complete snapshot.
 type SnapshotInfo struct {
 	Name    string
 	Table   TableName

@@ -46,7 +46,7 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 	}
 }
 
-// announce says what a round will send.
+// announce reports the files that a round will send.
 func (l *load) announce(groups []group) error {
 	sending := make([]Sending, len(groups))
 	for i, g := range groups {

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// ScanRequest says what to read.
+// ScanRequest selects the rows and cells to read.
 type ScanRequest struct {
 	Table TableName
 	// Start is the first row, Stop the row after the last; empty means the table's ends.
@@ -37,7 +37,7 @@ type ScanRequest struct {
 	Versions uint32
 	// KeysOnly leaves the values out. Default: they are given.
 	KeysOnly bool
-	// MaxRows ends the scan after so many rows, for ScanParallel in each region. Default: no limit.
+	// MaxRows limits the number of rows, for ScanParallel in each region. Default: no limit.
 	MaxRows int64
 	// ChunkBytes is how much the server sends at once, by its own count, and so the memory of a scan: about three times
 	// this in each region at a time. Default 4 MiB.

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// columnsOf is what a request reads of a row, one entry for each family. A family without qualifiers is read whole.
+// columnsOf returns the columns that a request reads, one entry for each family. A family without qualifiers is read whole.
 func columnsOf(r ScanRequest) []*pb.Column {
 	var columns []*pb.Column
 	at := map[string]*pb.Column{}

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// RegionScan is what a scan read of one region.
+// RegionScan counts what a scan has read of one region.
 type RegionScan struct {
 	Region Region
 	Rows   int64         // given to the caller

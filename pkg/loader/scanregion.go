@@ -196,7 +196,7 @@ func (c *Cluster) parallel(ctx context.Context, req ScanRequest, workers int, fn
 	return g.Wait()
 }
 
-// within is what a request reads of a region. It is false where that is nothing.
+// within restricts a request to a region. some is false if they have no rows in common.
 func (r ScanRequest) within(region Region) (part ScanRequest, some bool) {
 	if len(region.End) > 0 && bytes.Compare(region.End, r.Start) <= 0 || len(r.Stop) > 0 && bytes.Compare(region.Start, r.Stop) >= 0 {
 		return r, false

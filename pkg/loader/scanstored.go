@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Hidden is what readers do not see of a row's cells, although the stores hold them.
+// Hidden has the cells of a row that readers do not see, although the stores hold them.
 type Hidden struct {
 	Newer   int // cells of whose column readers see a newer version
 	Deleted int // cells that delete markers hide

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// places is what ZooKeeper or the RPC registry says. An empty address has to be looked up.
+// places holds the addresses from ZooKeeper or the RPC registry. An empty address has to be looked up.
 type places struct {
 	meta, master string // host:port
 	id           string // of the cluster; empty: not reported
@@ -97,7 +97,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	return p, nil
 }
 
-// refusals are what the dials of a quorum came to: a server that refused is asked again only if another may answer.
+// refusals counts the refused dials to a quorum: a server that refused is dialed again only if another may answer.
 type refusals struct {
 	mu    sync.Mutex
 	other bool // a server did not refuse
@@ -187,7 +187,7 @@ func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (
 	return p, nil
 }
 
-// clusterID is what the first master of a cluster wrote (ZKClusterId). Empty: it is not there, or not for all clients.
+// clusterID parses the id that the first master of a cluster wrote (ZKClusterId). It is empty if the id is missing or not readable for clients.
 func clusterID(root string, data []byte, err error) (string, error) {
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
 		return "", nil

@@ -21,7 +21,7 @@ type algorithm struct {
 	most int // n is no more
 }
 
-// algorithms are those that [ParsePlan] knows.
+// algorithms lists the names that [ParsePlan] accepts.
 func algorithms() []algorithm {
 	return []algorithm{
 		{"hex", HexSplits, MaxRegions},

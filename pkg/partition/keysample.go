@@ -83,7 +83,7 @@ func (s *KeySample) halve() {
 	s.items, s.text = items, text
 }
 
-// Merge adds another's keys, each for so many.
+// Merge adds the keys of another sample with their weights.
 func (s *KeySample) Merge(o *KeySample, factor float64) {
 	for i, it := range o.items {
 		s.put(o.key(i), it.weight*factor)

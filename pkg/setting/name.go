@@ -1,6 +1,6 @@
 package setting
 
-// A Name is what files call a setting: a field of a job file, or an option of a
+// A Name is the name of a setting in files: a field of a job file, or an option of a
 // command with underscores.
 type Name string
 

@@ -36,7 +36,7 @@ func (t Text) IsZero() bool { return t.plain == "" }
 // Equal reports whether two texts read the same.
 func (t Text) Equal(u Text) bool { return t.plain == u.plain }
 
-// Settings are those that the text names, each once.
+// Settings returns the settings that the text names, each once.
 func (t Text) Settings() []Name { return namesIn(t.args) }
 
 // In is the text with each setting as words calls it.

@@ -43,7 +43,7 @@ func (e entry) payload() uint32 { return uint32(e.place) }
 
 const entrySize = IndexSize
 
-// IndexSize is what the index takes of the memory budget for each row, in bytes.
+// IndexSize is the size of a row's index entry, in bytes. It counts against the memory budget.
 const IndexSize = 16
 
 // smallRow is a row in the arena with its index entry, small enough that
@@ -124,7 +124,7 @@ func (a *arena) record(e entry) (record, shared []byte) {
 	return b[:recordHeader+key], a.data[e.payload():][:size-key]
 }
 
-// touch reads bytes of what record gives.
+// touch reads bytes of the rows that record returns.
 func (a *arena) touch(e entry) (sum byte) {
 	b := a.data[e.pos():]
 	for i := 0; i < touchLines*64 && i < len(b); i += 64 {

@@ -27,7 +27,7 @@ type Arrivals interface {
 	Next() (first []byte, f Feed, err error)
 }
 
-// ArrivalOptions are those of [MergeArrivals].
+// ArrivalOptions configures [MergeArrivals].
 type ArrivalOptions struct {
 	Duplicates Policy
 	// Shared is how many leading bytes all keys share. Default: none are known to be.

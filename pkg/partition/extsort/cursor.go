@@ -37,7 +37,7 @@ type cursor struct {
 	left int64  // rows not yet seen
 }
 
-// buffers are what a cursor reads a run into.
+// buffers holds the memory into which a cursor reads a run.
 type buffers struct {
 	stored []byte
 	block  []byte

@@ -1,6 +1,6 @@
 package extsort
 
-// Forecast is what sorting would take.
+// Forecast predicts the memory, disk and merges that a sort needs.
 type Forecast struct {
 	Spills bool
 	Runs   int64 // those that merging makes included
@@ -42,5 +42,5 @@ func (o Options) forecast(rows, bytes int64) Forecast {
 	return f
 }
 
-// Forecast is that of the sort's options.
+// Forecast is [Options.Forecast] for the options of the sort.
 func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.o.forecast(rows, bytes) }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// losses are what merges note of rows that lost against others, in any order and more than once. Beyond a share of the memory they are in a
+// losses records the duplicates that merges leave out, in any order and possibly more than once. Beyond a share of the memory they are in a
 // file. Safe for concurrent use.
 type losses[T comparable] struct {
 	dir     string

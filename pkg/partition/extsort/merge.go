@@ -44,7 +44,7 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	return s.merge(region, s.runs, policy, policy == KeepAll)
 }
 
-// policy is what becomes of duplicates in a region.
+// policy returns the policy for duplicates of a region.
 func (s *Sorter) policy(region int) Policy {
 	if s.o.Policies != nil {
 		return s.o.Policies[region]

@@ -51,7 +51,7 @@ func (q *quota) give(bytes int64) {
 	q.bytes -= bytes
 }
 
-// with is what is on disk when runs are there twice.
+// with is the number of bytes on disk while runs exist twice.
 func (q *quota) with(runs []*run) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,7 @@ func (q *quota) with(runs []*run) int64 {
 	return n
 }
 
-// needs says what a merge would have taken.
+// needs adds to a LimitError how much disk the merge would have needed.
 func needs(err error, n int64) error {
 	if e, ok := errors.AsType[*LimitError](err); ok {
 		e.Need = n

@@ -142,7 +142,7 @@ func (w *runWriter) finish() (*run, error) {
 	return w.run, nil
 }
 
-// spillError says what a person can do when a run cannot be written.
+// spillError adds advice to the error of a run that cannot be written.
 func spillError(err error, name string) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("spill to %s: %w (the sort needs up to 0.6 times the input there)", name, err)

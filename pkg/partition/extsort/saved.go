@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// SavedRun names a run that was kept. It is what a caller writes down.
+// SavedRun identifies a run that was kept. A caller stores it to resume.
 type SavedRun struct {
 	Name string `json:"name"`  // below the directory of the runs
 	Size int64  `json:"bytes"` // of the file

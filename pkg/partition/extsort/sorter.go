@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Policy says what becomes of rows with equal keys.
+// Policy determines how rows with equal keys are handled.
 type Policy uint8
 
 // Policies. In input order "first" is the one that was read first.
@@ -65,7 +65,7 @@ type Options struct {
 	Memory     int64  // bytes for the arenas of all writers, later for merging; default 256 MiB
 	Dir        string // for runs, default the system's temporary directory
 	Duplicates Policy
-	// Policies are those of each region, where they differ. Default: Duplicates, of all.
+	// Policies has the policy of each region, if they differ. Default: Duplicates for all regions.
 	Policies []Policy
 	// Leading and Follows are for rows of one record, which share its sequence number: where its row in one of the first Leading
 	// regions is left out as a duplicate, a merge of a region that follows leaves its row out, too.
@@ -172,7 +172,7 @@ type Writer struct {
 	added   []added // to each region, spilled rows included
 }
 
-// added is what has come to a region: rows, and bytes as [Sorter.Size] counts them.
+// added counts the rows that were added to a region, and their bytes as [Sorter.Size] counts them.
 type added struct{ rows, bytes int64 }
 
 func (a *added) row(key []byte, payload int) {
