@@ -18,7 +18,7 @@ type cellOf struct {
 	column abilities.Column
 }
 
-// refusedRuns are the command lines of runs and of loads that the table refuses, in part or as a whole.
+// refusedRuns returns the command lines of runs and of loads that the table refuses, in part or as a whole.
 func refusedRuns(t *testing.T) map[cellOf][]string {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -66,7 +66,7 @@ func refusedRuns(t *testing.T) map[cellOf][]string {
 	}
 }
 
-// refusedFlag is the command line of another command, with the flag of an ability that it lacks. It is nil where no flag asks for that.
+// refusedFlag returns the command line of another command, with the flag of an ability that it lacks. It is nil where no flag asks for that.
 func refusedFlag(c cellOf) []string {
 	name, value := c.column.Setting()
 	args, ok := map[abilities.Row][]string{abilities.Rekey: {"rekey", "--from=a", "--to=b", "--key=id"}, abilities.Undo: {"undo", "--job=j"},

@@ -132,7 +132,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	return s.Summarize(cmd.OutOrStdout())
 }
 
-// shapes are those of the job's targets: split points by the flags, settings by the job file.
+// shapes returns the shapes of the job's targets: split points by the flags, settings by the job file.
 func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, error) {
 	points, err := readTableSplits(o.tables, js)
 	if err != nil {
@@ -180,7 +180,7 @@ func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 	return points, nil
 }
 
-// rejects is where the bad records of a build go by default: next to its output, since what is in that is
+// rejects returns where the bad records of a build go by default: next to its output, since what is in that is
 // loaded. Of an output on HDFS it is a file in the current directory.
 func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	l, err := env.Conf.Resolve(o.out)
@@ -216,7 +216,7 @@ func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	}
 }
 
-// below is what is at a name in a directory, local or a URI.
+// below returns what is at a name in a directory, local or a URI.
 func below(dir, name string) string {
 	if scheme, path, ok := strings.Cut(dir, "://"); ok {
 		return scheme + "://" + below(path, name)

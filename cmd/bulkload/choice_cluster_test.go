@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// java is what HBase's own client says.
+// java returns what HBase's own client says.
 func (l *exportLab) java(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := l.admin.Run(t.Context(), args...)
@@ -100,7 +100,7 @@ func (l *exportLab) otherSalts(t *testing.T) {
 	l.nothingLeft(t)
 }
 
-// exportedCells are the cells of JSON lines, by row and column.
+// exportedCells returns the cells of JSON lines, by row and column.
 func exportedCells(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}

@@ -19,7 +19,7 @@ func (o *choiceFlags) add(f *pflag.FlagSet) {
 		"since": &a.Since, "until": &a.Until, "only": &o.only})
 }
 
-// choice is what the flags ask for.
+// choice returns what the flags ask for.
 func (o *choiceFlags) choice() choice.Asked {
 	a := o.asked
 	if o.only != "" {

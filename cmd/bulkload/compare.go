@@ -196,7 +196,7 @@ func (o *compareOptions) chosen(cmd *cobra.Command) (c choice.Choice, err error)
 	return asked.Resolve(k)
 }
 
-// modulus is that of the salt of both sides: the job's, or that for which the tables and the tables of snapshots are split.
+// modulus returns the modulus of the salt of both sides: the job's, or that for which the tables and the tables of snapshots are split.
 func (o *compareOptions) modulus(ctx context.Context, js spec.Job) (n int, err error) {
 	if js.Regions > 0 || !keygen.NeedsRegions(js.RowKey()) {
 		return js.SaltModulus(nil)
@@ -224,7 +224,7 @@ func (o *compareOptions) modulus(ctx context.Context, js spec.Job) (n int, err e
 	return n, nil
 }
 
-// splitsOf are the split points of a table, or of a snapshot's.
+// splitsOf returns the split points of a table, or of a snapshot's.
 func splitsOf(ctx context.Context, s compare.Side) (points [][]byte, err error) {
 	if s.Snapshot != "" {
 		src, err := tablesource.Open(ctx, s.Env, tablesource.Ref{Snapshot: s.Snapshot}, tablesource.Options{})

@@ -54,7 +54,7 @@ key: salt(customer) + md5hex(customer) + order_id
 query: [customer]
 `
 
-// demoOrders are the sample: a thousand made-up orders of sixty customers.
+// demoOrders returns the sample: a thousand made-up orders of sixty customers.
 func demoOrders() []byte {
 	notes := []string{"", "gift", "call first", `leave it, "as always", at the door`}
 	var b bytes.Buffer
@@ -111,7 +111,7 @@ Your own export: bulkload inspect FILE --write JOB.yaml
 	return nil
 }
 
-// hfilesBelow are the HFiles of a directory that a build has written, in the order of names: those of the families' directories.
+// hfilesBelow returns the HFiles of a directory that a build has written, in the order of names: those of the families' directories.
 func hfilesBelow(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Dir(path) != dir {

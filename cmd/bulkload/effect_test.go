@@ -52,7 +52,7 @@ var effects = map[string]string{
 	"since": "--since=1", "until": "--until=2", "only": "--only=f", "input-versions": "--input-versions=2", "parse": "--parse=id", "read-by": "--read-by=scan",
 }
 
-// effectsOf are those of one command, over those of all.
+// effectsOf are the effects of one command, over those of all.
 var effectsOf = map[string]map[string]string{
 	"plan": {
 		"engine": "--engine=yarn", "map-memory": "--engine=yarn --map-memory=3GiB", "reduce-memory": "--engine=yarn --reduce-memory=3GiB", "maps": "--engine=yarn --maps=7", "reduces": "--engine=yarn --splits=b --reduces=2",
@@ -200,7 +200,7 @@ func writeEffectInputs(t *testing.T) {
 	testcheck.Must(t, os.WriteFile("long.csv", []byte(long), 0o600))
 }
 
-// resultOf is the result of a command: its error, what it prints, and its files, which are removed. Times are left out.
+// resultOf returns the result of a command: its error, what it prints, and its files, which are removed. Times are left out.
 func resultOf(t *testing.T, args []string) string {
 	t.Helper()
 	var out, all bytes.Buffer
@@ -240,7 +240,7 @@ func resultOf(t *testing.T, args []string) string {
 	return all.String()
 }
 
-// timeless is a JSON object without what two runs of the same job differ in.
+// timeless returns a JSON object without what two runs of the same job differ in.
 func timeless(text []byte) []byte {
 	var v any
 	if json.Unmarshal(text, &v) != nil {

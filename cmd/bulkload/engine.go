@@ -37,7 +37,7 @@ func (e *engineFlags) addPlan(f *pflag.FlagSet) {
 	settings.Bind(f, settings.To{"engine": &e.engine, "map-memory": &e.mapMemory, "reduce-memory": &e.reduceMemory, "maps": &e.yarn.Maps, "reduces": &e.yarn.Reduces})
 }
 
-// settings are those of YARN, nil for a build here.
+// settings returns the settings of YARN, nil for a build here.
 func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 	if e.engine == "local" {
 		// Those that a command does not have are not changed.
@@ -64,7 +64,7 @@ type plannedOnYARN struct {
 	YARN *mapreduce.Prediction `json:"yarn,omitempty"`
 }
 
-// predicted is what a job on YARN would take, nil when none is asked for.
+// predicted returns what a job on YARN would take, nil when none is asked for.
 func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Prediction {
 	if y == nil || e.Rows == 0 {
 		return nil

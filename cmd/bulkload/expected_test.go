@@ -73,7 +73,7 @@ func TestExpectedByTheProgram(t *testing.T) {
 	}
 }
 
-// findingsOf are those of a manifest.
+// findingsOf returns the findings of a manifest.
 func findingsOf(t *testing.T, dir string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "_bulkload.json"))

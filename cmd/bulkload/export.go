@@ -132,7 +132,7 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	})
 }
 
-// exportRef is what the argument names.
+// exportRef returns what the argument names.
 func exportRef(name string) (tablesource.Ref, error) {
 	if r, ok, err := tablesource.Parse(name); ok {
 		return r, err
@@ -141,7 +141,7 @@ func exportRef(name string) (tablesource.Ref, error) {
 	return tablesource.Ref{Table: table}, err
 }
 
-// plan is what the flags and the job file ask for.
+// plan returns what the flags and the job file ask for.
 func (o *exportOptions) plan(cmd *cobra.Command) (*export.Plan, error) {
 	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory, Choice: o.choice()}
 	if e.Workers == 0 {

@@ -77,7 +77,7 @@ func (l *exportLab) must(t *testing.T, code int, args ...string) string {
 	return p.stdout.String()
 }
 
-// states are the flags that an export has its state by.
+// states returns the flags that an export has its state by.
 func (l *exportLab) states(command string) []string {
 	if command == "export" {
 		return []string{"--state", l.state}
@@ -186,13 +186,13 @@ func (l *exportLab) paused(t *testing.T) {
 	l.must(t, 0, args...)
 }
 
-// otherHour is a window that begins in two hours.
+// otherHour returns a window that begins in two hours.
 func otherHour() string {
 	at := time.Now().UTC()
 	return at.Add(2*time.Hour).Format("15:04") + "-" + at.Add(3*time.Hour).Format("15:04")
 }
 
-// jobFile is the example's with the policy of empty values that the table was loaded with.
+// jobFile returns the example's with the policy of empty values that the table was loaded with.
 func (l *exportLab) jobFile(t *testing.T) string {
 	t.Helper()
 	b := jobtest.ReadWhole(t, hdfsio.Local{}, jobtest.Absolute(t, l.job))

@@ -27,7 +27,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// freshFlags are those of a run or a load that makes a table to take the place of another.
+// freshFlags are the fresh flags of a run or a load that makes a table to take the place of another.
 type freshFlags struct {
 	into    string
 	splits  string
@@ -42,7 +42,7 @@ func (o *freshFlags) add(f *pflag.FlagSet) {
 // autoSplits are found from the export.
 const autoSplits = "auto"
 
-// splitKeys are the split points that were given for the new table.
+// splitKeys returns the split points that were given for the new table.
 func (o *freshFlags) splitKeys() ([][]byte, error) {
 	if o.splits == "" || o.splits == autoSplits {
 		return nil, nil
@@ -54,7 +54,7 @@ func (o *freshFlags) splitKeys() ([][]byte, error) {
 	return points, nil
 }
 
-// splitsOf are the split points of the new table, nil for those of the old one.
+// splitsOf returns the split points of the new table, nil for those of the old one.
 func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions, given [][]byte) fresh.Splits {
 	switch o.splits {
 	case "":
@@ -66,7 +66,7 @@ func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions,
 	return func(context.Context, int) ([][]byte, error) { return given, nil }
 }
 
-// splitsOfFiles are the split points of the new table of a load, nil for those of the old one.
+// splitsOfFiles returns the split points of the new table of a load, nil for those of the old one.
 func (o *freshFlags) splitsOfFiles(env *cluster.Env, dir string, given [][]byte) fresh.Splits {
 	if o.splits != autoSplits {
 		return o.splitsOf(env, spec.Job{}, build.WorkOptions{}, given)
@@ -185,7 +185,7 @@ Table %[1]s is unchanged. To switch readers to table %[2]s:
 	fmt.Fprintf(w, "Table %s does not have the grants, quotas and snapshots of table %s.\n", now, old)
 }
 
-// quoteIfNeeded is a text as one word of a POSIX shell, in quotes only where it needs them.
+// quoteIfNeeded returns a text as one word of a POSIX shell, in quotes only where it needs them.
 func quoteIfNeeded(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r))
@@ -195,7 +195,7 @@ func quoteIfNeeded(s string) string {
 	return s
 }
 
-// freshLine is what status says of the old table.
+// freshLine returns what status says of the old table.
 func freshLine(s *checkpoint.State, at string) string {
 	f := s.Fresh
 	text := fmt.Sprintf("in place of table %s", f.From)

@@ -99,7 +99,7 @@ func fullHelp(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nAbout a command: bulkload COMMAND --help, or bulkload help COMMAND. Exit codes: bulkload help exit-codes.\n")
 }
 
-// about is the text of a command.
+// about returns the text of a command.
 func about(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
@@ -108,7 +108,7 @@ func about(cmd *cobra.Command) string {
 	return strings.TrimSpace(text)
 }
 
-// commandPath is a command without the program's name.
+// commandPath returns a command without the program's name.
 func commandPath(cmd *cobra.Command) string {
 	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
 	return p

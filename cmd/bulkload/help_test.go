@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpOf is what the program prints for arguments.
+// helpOf returns what the program prints for arguments.
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	root := newRootCmd(&globals{})
@@ -25,7 +25,7 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// leaves are the commands that do something, below a command.
+// leaves returns the commands that do something, below a command.
 func leaves(c *cobra.Command) (all []*cobra.Command) {
 	for _, c := range c.Commands() {
 		switch {

@@ -124,7 +124,7 @@ func (o *hfileWriteOptions) options() (hfile.Options, error) {
 	return h, h.Validate()
 }
 
-// otherSettings are those that have no flag of their own.
+// otherSettings are the other settings that have no flag of their own.
 var otherSettings = []string{"hbase.hstore.bytes.per.checksum", "io.storefile.bloom.error.rate", "hbase.mapreduce.hfileoutputformat.compaction.exclude"}
 
 // define applies a setting under the name that HBase's configuration has for it.

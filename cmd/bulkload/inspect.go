@@ -122,7 +122,7 @@ func (o *inspectOptions) writeJob(job []byte) error {
 	return nil
 }
 
-// inspected is how an inspection ends.
+// inspected returns how an inspection ends.
 func inspected(r *inspect.Report) error {
 	switch {
 	case r.Doubtful():

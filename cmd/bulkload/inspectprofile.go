@@ -52,7 +52,7 @@ func (p *profileOptions) check() error {
 	return err
 }
 
-// part is the share of the input that is read.
+// part returns the share of the input that is read.
 func (p *profileOptions) part() (float64, error) {
 	if p.share == "" {
 		return 1, nil
@@ -156,7 +156,7 @@ func (o *inspectOptions) ofJob(cmd *cobra.Command, g *globals, env *cluster.Env,
 	})
 }
 
-// expectations are the section of a job file.
+// expectations returns the section of a job file.
 func (o *inspectOptions) expectations(r *profiling.Result) ([]byte, error) {
 	if o.write == "" {
 		return nil, nil
@@ -226,7 +226,7 @@ func printProfileColumn(w io.Writer, p *profile.Profile, c *profile.Column) {
 	}
 }
 
-// short is the beginning of a value.
+// short returns the beginning of a value.
 func short(text string) string {
 	if r := []rune(text); len(r) > 40 {
 		return string(r[:39]) + "…"

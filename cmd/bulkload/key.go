@@ -99,7 +99,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	return errors.Join(w.all(in), w.out.Flush())
 }
 
-// load is the spec of the job file with the flags over it.
+// load returns the spec of the job file with the flags over it.
 func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	js := settings.JobSpec(cmd)
 	switch {

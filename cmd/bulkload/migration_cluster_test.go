@@ -74,7 +74,7 @@ func (m *migration) run(t *testing.T, input string, args ...string) *process {
 		"--staging", "hdfs:///tmp/" + m.name, "--input", input, "--log-level", "info"}, args...)...)
 }
 
-// digest is that of the table, by HBase's own client.
+// digest returns the digest of the table, by HBase's own client.
 func (m *migration) digest(t *testing.T) string {
 	t.Helper()
 	got, err := m.cluster.AdminT(t).Run(t.Context(), "digest", m.table)
@@ -84,7 +84,7 @@ func (m *migration) digest(t *testing.T) string {
 	return got
 }
 
-// wantDigest is that of the check export, without empty cells.
+// wantDigest returns the want digest of the check export, without empty cells.
 func wantDigest(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile("../../testdata/exports/check.digest")
@@ -100,7 +100,7 @@ func wantDigest(t *testing.T) string {
 	return ""
 }
 
-// days are the records of the check export, cut into files of so many directories.
+// days returns the records of the check export, cut into files of so many directories.
 func days(t *testing.T, n int) map[string][]byte {
 	t.Helper()
 	b, err := os.ReadFile("../../testdata/exports/check.dump")

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// estimateOf is an estimate with the given rows in its regions.
+// estimateOf returns an estimate with the given rows in its regions.
 func estimateOf(rows []int64, start func(i int) string) *estimate.Estimate {
 	e := &estimate.Estimate{Schema: 1, Key: `md5hex(a) + '<&"'`, Table: "t<&>", Files: 1, Places: 1}
 	for _, n := range rows {

@@ -28,7 +28,7 @@ const (
 	mostStart    = 24 // columns of a region's start
 )
 
-// textWidth is the width of the terminal that w is, else COLUMNS, else 100.
+// textWidth returns the width of the terminal that w is, else COLUMNS, else 100.
 func textWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
@@ -100,7 +100,7 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	}
 }
 
-// rowsText is how many rows and cells there are.
+// rowsText returns how many rows and cells there are.
 func rowsText(e *estimate.Estimate) string {
 	about := "about "
 	if e.Exact {
@@ -109,7 +109,7 @@ func rowsText(e *estimate.Estimate) string {
 	return fmt.Sprintf("%s%s (about %s)", about, setting.Count(e.Rows, "row"), setting.Count(e.Cells, "cell"))
 }
 
-// regionsText is how many regions get rows.
+// regionsText returns how many regions get rows.
 func regionsText(e *estimate.Estimate) string {
 	used := 0
 	for _, r := range e.Regions {
@@ -166,7 +166,7 @@ func (l *shareLine) name() string {
 	return fmt.Sprintf("%d-%d", l.first, l.last)
 }
 
-// shareText is a share in percent, with the digits that n regions need.
+// shareText returns a share in percent, with the digits that n regions need.
 func shareText(share float64, n int) string {
 	digits := 1
 	if n > 50 {

@@ -128,7 +128,7 @@ func explain(w io.Writer, st *query.ReadStats) {
 	fmt.Fprintln(w, "blocks are estimated from bytes and the block size; disk reads are the server's count of blocks that were not in its cache")
 }
 
-// rowLabel is the name of a cell's column.
+// rowLabel returns the name of a cell's column.
 func rowLabel(c *loader.Cell, family string) string {
 	name := string(appendText(nil, c.Qualifier, ""))
 	if string(c.Family) != family || name == "rowkey" {

@@ -44,7 +44,7 @@ func TestReadmeIsComplete(t *testing.T) {
 	}
 }
 
-// commandsOf are the names of the program's commands, without those that are hidden.
+// commandsOf returns the names of the program's commands, without those that are hidden.
 func commandsOf(t *testing.T) (names []string) {
 	t.Helper()
 	root := newRootCmd(&globals{})

@@ -260,7 +260,7 @@ its earlier key when its key columns have changed. Table %[1]s is as it was.
 	}
 }
 
-// choiceText is what of a choice holds for a further pass too, as flags.
+// choiceText returns what of a choice holds for a further pass too, as flags.
 func choiceText(a choice.Asked) (flags string) {
 	for _, f := range []struct{ flag, text string }{{"from-key", a.FromKey}, {"to-key", a.ToKey}, {"key-prefix", a.KeyPrefix}, {"start-row", a.StartRow}, {"stop-row", a.StopRow}, {"row-prefix", a.RowPrefix},
 		{"only", strings.Join(a.Only, ",")}} {
@@ -271,5 +271,5 @@ func choiceText(a choice.Asked) (flags string) {
 	return flags
 }
 
-// quoteForShell is a text as one word of a POSIX shell.
+// quoteForShell returns a text as one word of a POSIX shell.
 func quoteForShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -116,7 +116,7 @@ func (r *replacePlan) print(w io.Writer) {
 	fmt.Fprintf(w, "\nreplace: %s%d of the table's %s (%.2f%%) are not in the export and would be %s (%s)\nrun %s at most %s\n", about, p.Deleted, setting.Count(p.Rows, "row"), share, gone, how, verdict, r.text())
 }
 
-// text is the limit in words.
+// text returns the limit in words.
 func (r *replacePlan) text() string {
 	if strings.HasSuffix(r.MaxDeletes, "%") {
 		return r.MaxDeletes + " of the rows before"

@@ -110,7 +110,7 @@ func TestResultOfStop(t *testing.T) {
 	}
 }
 
-// bigInput is a CSV file that takes a second to read.
+// bigInput returns a CSV file that takes a second to read.
 func bigInput(t *testing.T, dir string) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -73,7 +73,7 @@ func newRights(t *testing.T) *rights {
 	return r
 }
 
-// user is the user with these rights.
+// user returns the user with these rights.
 func (r *rights) user(letters string) string {
 	if letters == "hbase" { // the superuser
 		return letters

@@ -127,7 +127,7 @@ func (p *rowPrinter) release() error {
 	return nil
 }
 
-// seen are the columns of the rows that are held: those of the job in its
+// seen returns the columns of the rows that are held: those of the job in its
 // order when the rows have no others, else in the order of their names.
 func (p *rowPrinter) seen() []string {
 	var names []string

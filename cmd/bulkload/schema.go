@@ -31,13 +31,13 @@ const (
 	sizePattern = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
 )
 
-// object is a schema of an object that has no other members than these.
+// object returns a schema of an object that has no other members than these.
 func object(members map[string]*schema) *schema {
 	closed := false
 	return &schema{Type: "object", Properties: members, Additional: &closed}
 }
 
-// jobSchema is the schema of a job file.
+// jobSchema returns the schema of a job file.
 func jobSchema(root *cobra.Command) *schema {
 	s := fieldsSchema(spec.SpecFields(), settingsSchema(root, true))
 	for _, r := range settings.Renames() {
@@ -50,7 +50,7 @@ func jobSchema(root *cobra.Command) *schema {
 	return s
 }
 
-// configSchema is the schema of a configuration file.
+// configSchema returns the schema of a configuration file.
 func configSchema(root *cobra.Command) *schema {
 	s := settingsSchema(root, false)
 	s.Draft, s.Title = schemaDraft, "bulkload configuration file"
@@ -58,7 +58,7 @@ func configSchema(root *cobra.Command) *schema {
 	return s
 }
 
-// fieldsSchema is the schema of an object with these fields; settings is that
+// fieldsSchema returns the schema of an object with these fields; settings is that
 // of a section of settings.
 func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 	members := map[string]*schema{}
@@ -96,7 +96,7 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 	return object(members)
 }
 
-// settingsSchema is the schema of settings, of a file or of the section of a
+// settingsSchema returns the schema of settings, of a file or of the section of a
 // job file, which leaves out what are fields of the job itself.
 func settingsSchema(root *cobra.Command, section bool) *schema {
 	members := map[string]*schema{}
@@ -131,7 +131,7 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 	return object(members)
 }
 
-// flagSchema is what a file may give a flag.
+// flagSchema returns what a file may give a flag.
 func flagSchema(f *pflag.Flag) *schema {
 	text, _, _ := strings.Cut(f.Usage, "\n")
 	if def := f.DefValue; def != "" && def != "false" && def != "0" && def != "[]" && def != "0s" {

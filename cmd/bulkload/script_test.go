@@ -54,7 +54,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// clusterConf is the configuration of the cluster that [testcluster.EnvConf] names, else of one that lives as long as the test.
+// clusterConf returns the configuration of the cluster that [testcluster.EnvConf] names, else of one that lives as long as the test.
 func clusterConf(t *testing.T) string {
 	t.Helper()
 	if conf := os.Getenv(testcluster.EnvConf); conf != "" {

@@ -199,7 +199,7 @@ func benchCSV(t *testing.T, job string) string {
 	return file
 }
 
-// processOf is the process that has a file open.
+// processOf returns the process that has a file open.
 func processOf(t *testing.T, file string) string {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/fd/*")
@@ -222,7 +222,7 @@ type serveBench struct {
 	turn           atomic.Uint64 // requests so far
 }
 
-// cpu is what the service's process has used, in milliseconds; the kernel counts in hundredths of a second.
+// cpu returns what the service's process has used, in milliseconds; the kernel counts in hundredths of a second.
 func (b *serveBench) cpu() float64 {
 	b.Helper()
 	text, err := os.ReadFile("/proc/" + b.pid + "/stat")

@@ -206,7 +206,7 @@ func (p *served) compare(t *testing.T, rng *rand.Rand, address string, args ...s
 	}
 }
 
-// ordersCSV is a file of orders with times; some are the same.
+// ordersCSV returns a file of orders with times; some are the same.
 func ordersCSV(t *testing.T, rng *rand.Rand, n int) string {
 	t.Helper()
 	var b strings.Builder
@@ -221,7 +221,7 @@ func ordersCSV(t *testing.T, rng *rand.Rand, n int) string {
 	return file
 }
 
-// columnOf is a column of a CSV file's first lines, which have no quotes before it.
+// columnOf returns a column of a CSV file's first lines, which have no quotes before it.
 func columnOf(t *testing.T, file string, column int) []string {
 	t.Helper()
 	b, err := os.ReadFile(file)

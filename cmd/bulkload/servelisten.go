@@ -54,7 +54,7 @@ func (o *serviceFlags) checkTLS() error {
 	return nil
 }
 
-// hosts are the names by which a service on this machine alone is reached, none where clients are named or others may
+// hosts returns the names by which a service on this machine alone is reached, none where clients are named or others may
 // reach it. An address that others reach must be encrypted and know its clients, or be meant to do without.
 func (o *serviceFlags) hosts(a net.Addr) ([]string, error) {
 	tcp, ok := a.(*net.TCPAddr)

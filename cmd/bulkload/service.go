@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serviceFlags are those of a command that answers over HTTP: serve and console.
+// serviceFlags are the service flags of a command that answers over HTTP: serve and console.
 type serviceFlags struct {
 	listen   string
 	admin    string

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commands are all commands that can run.
+// commands returns all commands that can run.
 func commands(c *cobra.Command) []*cobra.Command {
 	var list []*cobra.Command
 	if c.Runnable() {
@@ -26,7 +26,7 @@ func commands(c *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// sampleValue is a text that a flag takes.
+// sampleValue returns a text that a flag takes.
 func sampleValue(t *testing.T, f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -64,7 +64,7 @@ type freshTree struct {
 	used     map[int]bool // by command
 }
 
-// with is the nth command, with its flags parsed, of a tree in which neither it nor its flag of that name has a value: a flag of the root
+// with returns the nth command, with its flags parsed, of a tree in which neither it nor its flag of that name has a value: a flag of the root
 // is that of all commands.
 func (c *freshCommands) with(t *testing.T, n int, name string) *cobra.Command {
 	t.Helper()

@@ -100,7 +100,7 @@ func planned(cmd *cobra.Command) error {
 	return err
 }
 
-// shareRejects is where the bad records of a share go by default: next to its rows, or if those are on HDFS, in the
+// shareRejects returns where the bad records of a share go by default: next to its rows, or if those are on HDFS, in the
 // current directory.
 func (o *buildOptions) shareRejects(env *cluster.Env, name string) (string, error) {
 	l, err := env.Conf.Resolve(o.out)

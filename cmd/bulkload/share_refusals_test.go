@@ -40,7 +40,7 @@ func (r *refusalLab) refused(t *testing.T, what string, code int, text string, a
 	}
 }
 
-// find is the one file of the shares that has a name.
+// find returns the one file of the shares that has a name.
 func (r *refusalLab) find(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(r.dir, "rows", pattern))

@@ -68,14 +68,14 @@ func mergeArgs(k, m int) []string {
 	return []string{"merge", "--quiet", "--plan", "plan", "--shares", "rows", "--out", "hfiles", "--share", fmt.Sprintf("%d/%d", k, m)}
 }
 
-// local is the files of one build, by name, and its manifests, by directory.
+// local returns the files of one build, by name, and its manifests, by directory.
 func (j sharedJob) local() (map[string]string, map[string]any) {
 	j.t.Helper()
 	j.must(append([]string{"build", "--quiet", "--out", "local"}, j.args...)...)
 	return treeOf(j.t, filepath.Join(j.dir, "local")), manifestsOf(j.t, filepath.Join(j.dir, "local"))
 }
 
-// treeOf are the HFiles below a directory, with their digests.
+// treeOf returns the HFiles below a directory, with their digests.
 func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -97,7 +97,7 @@ func treeOf(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// manifestsOf are the manifest of a directory, and of several tables those in directories below it, without what depends on how the work was done.
+// manifestsOf returns the manifest of a directory, and of several tables those in directories below it, without what depends on how the work was done.
 func manifestsOf(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	all := map[string]any{}

@@ -19,7 +19,7 @@ type exampleCommand struct {
 	times int
 }
 
-// kubernetesCommands are the containers' arguments of examples/kubernetes/shares.yaml.
+// kubernetesCommands returns the containers' arguments of examples/kubernetes/shares.yaml.
 func kubernetesCommands(t *testing.T, text string) (all []exampleCommand) {
 	t.Helper()
 	args := regexp.MustCompile(`(?m)^ {12}- ((?:plan|build|merge|--).*)$`)
@@ -41,7 +41,7 @@ func kubernetesCommands(t *testing.T, text string) (all []exampleCommand) {
 	return all
 }
 
-// airflowCommands are those of examples/airflow/shares_bash.py.
+// airflowCommands returns the airflow commands of examples/airflow/shares_bash.py.
 func airflowCommands(t *testing.T, text string) (all []exampleCommand) {
 	t.Helper()
 	constant := func(name string) string {

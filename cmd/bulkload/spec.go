@@ -32,7 +32,7 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 	settings.AddFields(f, spec.OfTable, spec.OfQueries)
 }
 
-// describedBy is the job file with its whole path, as far as it is known here; empty without one.
+// describedBy returns the job file with its whole path, as far as it is known here; empty without one.
 func (s *specFlags) describedBy() string {
 	if abs, err := filepath.Abs(s.jobFile); err == nil && s.jobFile != "" && !strings.Contains(s.jobFile, "://") {
 		return abs

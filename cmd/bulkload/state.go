@@ -23,7 +23,7 @@ func addJobOfState(f *pflag.FlagSet, state, job *string) {
 	settings.Bind(f, settings.To{"job": job})
 }
 
-// currentState is the directory of all jobs' state as it is now.
+// currentState returns the directory of all jobs' state as it is now.
 func currentState(ctx context.Context, env *cluster.Env, state string) (string, error) {
 	dir, err := checkpoint.StateDir(env, state)
 	if err == nil {

@@ -146,7 +146,7 @@ func hourText(t, now time.Time) string {
 	}
 }
 
-// liveLine is how far a running job is.
+// liveLine returns how far a running job is.
 func liveLine(s *checkpoint.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, s.PhaseText())

@@ -61,7 +61,7 @@ gets families, attributes and split points of another one.`,
 	return cmd
 }
 
-// spec is the table that the flags describe; a template is what --like names.
+// spec returns the table that the flags describe; a template is what --like names.
 func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
 	if o.salted && (o.salts < 1 || o.salts > partition.MaxRegions) {
@@ -198,7 +198,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	})
 }
 
-// planned is the table to be made, with what another one is like.
+// planned returns the table to be made, with what another one is like.
 func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, name loader.TableName) (loader.TableSpec, error) {
 	var like *table.Template
 	if o.like != "" {

@@ -27,7 +27,7 @@ import (
 
 const exports = "../../testdata/exports/check.csv"
 
-// quiet is a build's command in an environment that says nothing, with more flags.
+// quiet returns a build's command in an environment that says nothing, with more flags.
 func quiet(t *testing.T, more ...string) []string {
 	t.Helper()
 	for _, name := range []string{"BULKLOAD_METRICS_PUSH", "OPENLINEAGE_URL", "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_NAMESPACE", "OPENLINEAGE_API_KEY", "HADOOP_CONF_DIR", "HBASE_CONF_DIR"} {

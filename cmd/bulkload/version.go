@@ -25,7 +25,7 @@ type work struct {
 	Platform string `json:"platform"`           // operating system/architecture
 }
 
-// thisBuild is that of the running program.
+// thisBuild returns the this build of the running program.
 func thisBuild() work {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(version, info)
@@ -53,7 +53,7 @@ func buildOf(linked string, info *debug.BuildInfo) work {
 	return b
 }
 
-// String is one line: the version, and the commit if it is known.
+// String returns one line: the version, and the commit if it is known.
 func (b work) String() string {
 	s := "bulkload " + b.Version
 	if b.Revision != "" {

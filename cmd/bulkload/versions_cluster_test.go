@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// versionsOf is a table whose rows have up to four versions, by a job that is in a file: loaded ones, others by HBase's client, and deletions.
+// versionsOf returns a table whose rows have up to four versions, by a job that is in a file: loaded ones, others by HBase's client, and deletions.
 func (l *exportLab) versionsOf(t *testing.T, name string) (job string) {
 	t.Helper()
 	r := testcheck.Rand(t)

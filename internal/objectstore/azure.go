@@ -15,7 +15,7 @@ type azure struct {
 	keys *azureKeys
 }
 
-// azureVersion is that of the protocol.
+// azureVersion is the azure version of the protocol.
 const azureVersion = "2021-08-06"
 
 func (p *azure) request(method, key, action string, query url.Values) *request {

@@ -71,7 +71,7 @@ func (e endpoint) open() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// regionOf is what a host says of its region: s3.eu-west-1.amazonaws.com, oss-cn-hangzhou.aliyuncs.com, obs.cn-north-4.myhuaweicloud.com.
+// regionOf returns what a host says of its region: s3.eu-west-1.amazonaws.com, oss-cn-hangzhou.aliyuncs.com, obs.cn-north-4.myhuaweicloud.com.
 func regionOf(host string) string {
 	labels := strings.Split(host, ".")
 	provider := strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn") || strings.HasSuffix(host, ".myhuaweicloud.com")
@@ -97,7 +97,7 @@ func (e endpoint) virtual(bucket string) bool {
 	return hosted && !(e.url.Scheme == "https" && strings.Contains(bucket, ".")) // no certificate has such a name
 }
 
-// base is the address of a bucket of S3's protocol, without a slash at its end.
+// base returns the address of a bucket of S3's protocol, without a slash at its end.
 func (e endpoint) base(bucket string) *url.URL {
 	u := *e.url
 	if e.virtual(bucket) {

@@ -100,7 +100,7 @@ func orUnknown(region string) string {
 	return cut(region, 40)
 }
 
-// unreachable is a failure without an answer.
+// unreachable returns a failure without an answer.
 func (s *Store) unreachable(q *request, err error) error {
 	what := fmt.Sprintf("%s at %s", q.what, q.url.Host)
 	switch err := bare(err); {

@@ -147,7 +147,7 @@ func (f *file) again(p []byte, off int64) int {
 	return copy(p, f.tail[off-f.tailAt:])
 }
 
-// at is the span that has a byte; it is asked for if there is none.
+// at returns the span that has a byte; it is asked for if there is none.
 func (f *file) at(off, want int64) *span {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +171,7 @@ func (f *file) at(off, want int64) *span {
 	return r
 }
 
-// flowAt is the flow whose next byte is at a place, or a new one.
+// flowAt returns the flow whose next byte is at a place, or a new one.
 func (f *file) flowAt(off int64) *flow {
 	if i := slices.IndexFunc(f.flows, func(w *flow) bool { return w.next == off }); i >= 0 {
 		return f.flows[i]
@@ -214,7 +214,7 @@ func (f *file) ask(w *flow, want int64) *span {
 	return r
 }
 
-// held is how many bytes of the object are here or asked for.
+// held returns how many bytes of the object are here or asked for.
 func (f *file) held() (n int64) {
 	for _, r := range f.ranges {
 		n += r.end - r.off

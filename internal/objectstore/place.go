@@ -88,7 +88,7 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Root is the place's bucket as messages and records name it, which no other bucket has.
+// Root returns the place's bucket as messages and records name it, which no other bucket has.
 func (p Place) Root() string {
 	if p.kind == kindAzure {
 		return "abfs://" + p.Bucket + "@" + p.Account
@@ -96,5 +96,5 @@ func (p Place) Root() string {
 	return string(p.kind) + "://" + p.Bucket
 }
 
-// String is the one name of the place.
+// String returns the one name of the place.
 func (p Place) String() string { return p.Root() + path.Clean(p.Path) }

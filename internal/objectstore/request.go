@@ -191,7 +191,7 @@ func (w *watched) Read(p []byte) (int, error) {
 // Close drops the connection of a body that was not read to its end.
 func (w *watched) Close() error { return w.body.Close() }
 
-// bare is an error without addresses, which may have signatures in them.
+// bare returns an error without addresses, which may have signatures in them.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

@@ -107,7 +107,7 @@ func (p *s3) get(o object) *request {
 
 func (p *s3) describe(resp *http.Response) (object, error) { return described(resp) }
 
-// described is what the headers of an answer say of an object.
+// described returns what the headers of an answer say of an object.
 func described(resp *http.Response) (object, error) {
 	o := object{size: resp.ContentLength, tag: unquoted(resp.Header.Get("ETag"))}
 	var err error

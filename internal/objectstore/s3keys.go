@@ -27,7 +27,7 @@ type keyPlace struct {
 	*credentials.Credentials
 }
 
-// variables are those of the environment that may have credentials, by protocol: identity, secret, token.
+// variables are the variables of the environment that may have credentials, by protocol: identity, secret, token.
 var variables = map[kind][][3]string{
 	kindOSS: {{"OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"}, {"ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET", "ALIBABA_CLOUD_SECURITY_TOKEN"}},
 	kindOBS: {{"OBS_ACCESS_KEY_ID", "OBS_SECRET_ACCESS_KEY", "OBS_SECURITY_TOKEN"}},

@@ -59,7 +59,7 @@ func (s *Stores) Take(secret []byte) error {
 	return nil
 }
 
-// protocol is the bucket's.
+// protocol returns the bucket's.
 func (c shipped) protocol() (*s3, error) {
 	base, err := url.Parse(c.Base)
 	if err != nil {

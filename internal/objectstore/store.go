@@ -49,7 +49,7 @@ type protocol interface {
 	head(key string) *request
 	describe(*http.Response) (object, error)
 	get(o object) *request
-	// tag is an object's in an answer, empty if it does not say.
+	// tag returns an object's in an answer, empty if it does not say.
 	tag(http.Header) string
 	answer(resp *http.Response, body []byte) *answer
 	sign(context.Context, *http.Request) (*http.Request, error)
@@ -95,7 +95,7 @@ func (s *Store) forget(key string) {
 	delete(s.seen, key)
 }
 
-// name is a key's as messages have it.
+// name returns a key's as messages have it.
 func (s *Store) name(key string) string { return s.root + "/" + key }
 
 func keyOf(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
@@ -256,7 +256,7 @@ func (s *Store) page(ctx context.Context, prefix, token string, most int) (p pag
 	return p, err
 }
 
-// inSeconds is a time as all answers of a store have it.
+// inSeconds returns a time as all answers of a store have it.
 func inSeconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // listQuery asks for what is directly below a prefix, at most so many names of it, from a token on.
@@ -297,7 +297,7 @@ func (s *Store) Open(ctx context.Context, name string) (fs.File, error) {
 	return newFile(ctx, s, o), nil
 }
 
-// ReadAheadMemory is what reading a file of the store holds.
+// ReadAheadMemory returns what reading a file of the store holds.
 func (s *Store) ReadAheadMemory() int64 { return readAheadMemory }
 
 // Rest gives back idle connections.
@@ -326,10 +326,10 @@ func (i info) Mode() fs.FileMode {
 	return 0o444
 }
 
-// Tag is the ETag or the generation of an object.
+// Tag returns the ETag or the generation of an object.
 func (i info) Tag() string { return i.object.tag }
 
-// FileID is a digest of the object's name and tag: an object that is written again has another one, and so have two objects of the same
+// FileID returns a digest of the object's name and tag: an object that is written again has another one, and so have two objects of the same
 // content.
 func (i info) FileID() (uint64, bool) {
 	if i.dir || i.object.tag == "" {

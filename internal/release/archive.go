@@ -56,12 +56,12 @@ func Archive(dir string, files []File, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// sumLine is what sha256sum prints of a file.
+// sumLine returns what sha256sum prints of a file.
 func sumLine(name string, data []byte) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name)
 }
 
-// readFile is a file of the disk, by another name in the archive.
+// readFile returns a file of the disk, by another name in the archive.
 func readFile(from, name string) (File, error) {
 	info, err := os.Stat(from)
 	if err != nil {

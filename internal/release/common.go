@@ -16,7 +16,7 @@ import (
 //go:embed archived.txt
 var archived string
 
-// commonFiles are those of every platform: the repository's, completions and man pages.
+// commonFiles returns the common files of every platform: the repository's, completions and man pages.
 func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
 	list, err := output(ctx, o.Root, nil, "git", append([]string{"ls-files", "-z", "--"}, strings.Fields(archived)...)...)
 	if err != nil {
@@ -45,7 +45,7 @@ func commonFiles(ctx context.Context, o Options, tmp string) ([]File, error) {
 	return append(files, pages...), err
 }
 
-// manPages are the manual pages. A test of the program writes them, which alone knows all commands.
+// manPages returns the manual pages. A test of the program writes them, which alone knows all commands.
 func manPages(ctx context.Context, o Options, dir string) ([]File, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type released struct {
 	version string
 }
 
-// file is the path of the only file whose name has this end.
+// file returns the path of the only file whose name has this end.
 func (r *released) file(t *testing.T, end string) string {
 	t.Helper()
 	found := ""

@@ -73,7 +73,7 @@ func (m *maker) image(arch string, program File) ([]byte, error) {
 	return tarOf(dir, m.Date)
 }
 
-// imageTar is the file system of the image.
+// imageTar returns the file system of the image.
 func imageTar(program []byte, at time.Time) ([]byte, error) {
 	var certificates bytes.Buffer
 	for root := range bundle.Roots() {
@@ -145,7 +145,7 @@ func dockerManifest(dir string, image v1.Image, tag string) error {
 	return os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o644)
 }
 
-// tarOf is a directory as a tar file, in the order of names.
+// tarOf returns a directory as a tar file, in the order of names.
 func tarOf(dir string, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

@@ -22,7 +22,7 @@ type system struct {
 	root string
 }
 
-// debian is a new one, copied from that which debootstrap makes once in the user's cache.
+// debian returns a new one, copied from that which debootstrap makes once in the user's cache.
 func debian(t *testing.T) *system {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -70,7 +70,7 @@ func (s *system) bring(from string) string {
 	return to
 }
 
-// as is a command of a user in the root directory.
+// as returns a command of a user in the root directory.
 func (s *system) as(user string, args ...string) []string {
 	return append([]string{"chroot", "--userspec=" + user, s.root}, args...)
 }
@@ -247,7 +247,7 @@ func upgradesDuringJobs(t *testing.T, older, newer *released) {
 	}
 }
 
-// manyRecords is the sample twenty times, each time with other ids.
+// manyRecords returns the sample twenty times, each time with other ids.
 func manyRecords(t *testing.T) []byte {
 	t.Helper()
 	records, err := csv.NewReader(bytes.NewReader(read(t, "../../testdata/exports/check.csv"))).ReadAll()

@@ -29,7 +29,7 @@ type module struct {
 	licence       string   // SPDX's expression
 }
 
-// modulesOf are the modules of a Go program, with the standard library first: the compiler has recorded them in it, which no other
+// modulesOf returns the modules of a Go program, with the standard library first: the compiler has recorded them in it, which no other
 // file can contradict. Their licences are those in the cache of modules that the program was built with.
 func modulesOf(ctx context.Context, root string, program []byte) ([]module, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
@@ -59,7 +59,7 @@ func modulesOf(ctx context.Context, root string, program []byte) ([]module, erro
 	return all, nil
 }
 
-// moduleDirs are the directories of all modules that the program's module requires, by path and version.
+// moduleDirs returns the directories of all modules that the program's module requires, by path and version.
 func moduleDirs(ctx context.Context, root string) (map[string]string, error) {
 	list, err := output(ctx, root, nil, "go", "list", "-m", "-json=Path,Version,Dir", "all")
 	if err != nil {
@@ -76,7 +76,7 @@ func moduleDirs(ctx context.Context, root string) (map[string]string, error) {
 	return dirs, nil
 }
 
-// ownLicence is the licence of the program: that of LICENSE, which scripts/set-licence writes.
+// ownLicence returns the licence of the program: that of LICENSE, which scripts/set-licence writes.
 func ownLicence(root string) (string, error) {
 	m := module{path: "bulkload", dir: root}
 	if _, err := os.Stat(filepath.Join(root, "LICENSE")); errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,7 @@ func (m *module) readLicences() error {
 	return nil
 }
 
-// noticesOf are the texts of all licences and notices, module by module.
+// noticesOf returns the texts of all licences and notices, module by module.
 func noticesOf(modules []module) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("bulkload contains the Go modules below. Each is under the licence that follows its name.\n")
@@ -148,7 +148,7 @@ func noticesOf(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// billOf is the bill of materials, a document of SPDX 2.3 in JSON.
+// billOf returns the bill of materials, a document of SPDX 2.3 in JSON.
 func billOf(modules []module, version, licence string, at time.Time) ([]byte, error) {
 	const program = common.ElementID("Package-bulkload")
 	doc := &v2_3.Document{

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// notes is the section of the changelog about the version. One with a hyphen, such as 0.2.0-dev, is not released: it has the section of what follows
+// notes returns the section of the changelog about the version. One with a hyphen, such as 0.2.0-dev, is not released: it has the section of what follows
 // it, 0.2.0, or else Unreleased.
 func (m *maker) notes() ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(m.Root, "CHANGELOG.md"))
@@ -28,7 +28,7 @@ func (m *maker) notes() ([]byte, error) {
 	return section, nil
 }
 
-// changesOf is a section of a changelog: from the heading that begins with the title to the next one of that level.
+// changesOf returns a section of a changelog: from the heading that begins with the title to the next one of that level.
 func changesOf(changelog []byte, title string) ([]byte, bool) {
 	heading := regexp.MustCompile(`(?m)^## \[?` + regexp.QuoteMeta(title) + `(?:[ \]].*)?$`).FindIndex(changelog)
 	if heading == nil {

@@ -21,7 +21,7 @@ import (
 //go:embed packaging
 var packaging embed.FS
 
-// units are those of examples/systemd that a package brings.
+// units are the units of examples/systemd that a package brings.
 var units = []string{"bulkload@.service", "bulkload@.timer", "bulkload-serve.service", "bulkload-serve.socket"}
 
 // pack makes a package of a kind, deb or rpm, of the files of an archive.
@@ -137,7 +137,7 @@ func packed(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// extras are the files that only packages have, and the scripts.
+// extras returns the files that only packages have, and the scripts.
 func (t *tree) extras() error {
 	read := func(name string) []byte {
 		b, err := packaging.ReadFile("packaging/" + name)

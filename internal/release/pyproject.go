@@ -54,7 +54,7 @@ func readProject(dir string) (*project, error) {
 	return &file.Project, nil
 }
 
-// of is a string, or what a table has under a key.
+// of returns a string, or what a table has under a key.
 func of(v any, key string) string {
 	if table, ok := v.(map[string]any); ok {
 		v = table[key]
@@ -63,7 +63,7 @@ func of(v any, key string) string {
 	return s
 }
 
-// metadata is the file METADATA of a wheel, version 2.4. licence is SPDX's expression, empty if it is not chosen; files are those with licences.
+// metadata returns the file METADATA of a wheel, version 2.4. licence is SPDX's expression, empty if it is not chosen; files are those with licences.
 func (p *project) metadata(dir, version, licence string, files []string) ([]byte, error) {
 	var b bytes.Buffer
 	field := func(name string, values ...string) {
@@ -134,7 +134,7 @@ func people(field func(string, ...string), kind string, all []person) {
 	field(kind+"-email", strings.Join(addresses, ", "))
 }
 
-// entryPoints is the file entry_points.txt, nil without any.
+// entryPoints returns the file entry_points.txt, nil without any.
 func (p *project) entryPoints() []byte {
 	groups := map[string]map[string]string{"console_scripts": p.Scripts, "gui_scripts": p.GUI}
 	maps.Copy(groups, p.EntryPoints)
@@ -153,7 +153,7 @@ func (p *project) entryPoints() []byte {
 // early are the words of semantic versions that PEP 440 has letters for.
 var early = regexp.MustCompile(`^(alpha|beta|rc)\.?(\d+)$`)
 
-// pythonVersion is a version in the form of PEP 440: 0.2.0-rc.1 is 0.2.0rc1, and any other that is not released, such as 0.2.0-dev.HASH, is
+// pythonVersion returns a version in the form of PEP 440: 0.2.0-rc.1 is 0.2.0rc1, and any other that is not released, such as 0.2.0-dev.HASH, is
 // 0.2.0.dev0+HASH, which is before 0.2.0.
 func pythonVersion(version string) string {
 	number, rest, _ := strings.Cut(version, "-")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// readmeVersion is the version that README's section Install has in its names, and its commands: those in the right column of the table.
+// readmeVersion returns the version that README's section Install has in its names, and its commands: those in the right column of the table.
 func readmeVersion(t *testing.T) (version string, commands []string) {
 	t.Helper()
 	_, section, _ := strings.Cut(string(read(t, "../../README.md")), "\n## Install\n")
@@ -38,7 +38,7 @@ func readmeVersion(t *testing.T) (version string, commands []string) {
 // An installation runs a command of README in the directory of a release, and sees what it has installed.
 type installation func(t *testing.T, r *released, command string)
 
-// installations are those of README by the program that does them, as far as neither root nor an engine of containers is needed.
+// installations returns the installations of README by the program that does them, as far as neither root nor an engine of containers is needed.
 func installations() map[string]installation {
 	return map[string]installation{"pip": pipInstalls, "tar": tarUnpacks, "docker": imageHasTag, "skopeo": hasFiles, "helm": hasFiles, "dpkg": hasFiles, "rpm": hasFiles}
 }
@@ -195,7 +195,7 @@ func imageHasTag(t *testing.T, r *released, command string) {
 	}
 }
 
-// installationsAsRoot are all of them, in new root directories of Debian where packages are installed.
+// installationsAsRoot returns all of them, in new root directories of Debian where packages are installed.
 func installationsAsRoot() map[string]installation {
 	by := installations()
 	by["dpkg"] = func(t *testing.T, r *released, command string) {

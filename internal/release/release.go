@@ -70,7 +70,7 @@ func Make(ctx context.Context, o Options) ([]string, error) {
 	return append(names, "SHA256SUMS"), os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// commitTime is the time of the checkout's commit.
+// commitTime returns the time of the checkout's commit.
 func commitTime(ctx context.Context, root string) (time.Time, error) {
 	text, err := output(ctx, root, nil, "git", "log", "-1", "--format=%ct")
 	if err != nil {
@@ -118,7 +118,7 @@ func (m *maker) all(ctx context.Context) error {
 	return m.pureWheels(ctx)
 }
 
-// materials are the bill of materials and the licences of the modules that are in the program.
+// materials returns the bill of materials and the licences of the modules that are in the program.
 func (m *maker) materials(ctx context.Context, program []byte) error {
 	modules, err := modulesOf(ctx, m.Root, program)
 	if err != nil {

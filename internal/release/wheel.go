@@ -22,7 +22,7 @@ import (
 // withProgram is the Python package whose wheels have the program in them, one for each platform. All others are of no platform.
 const withProgram = "python/bulkload"
 
-// platformTags are those of wheels with the program, by platform. It is static, so that any libc of Linux will do; Go needs macOS 12.
+// platformTags are the platform tags of wheels with the program, by platform. It is static, so that any libc of Linux will do; Go needs macOS 12.
 var platformTags = map[string][]string{
 	"linux/amd64":  {"manylinux_2_17_x86_64", "manylinux2014_x86_64", "musllinux_1_1_x86_64"},
 	"linux/arm64":  {"manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"},
@@ -118,7 +118,7 @@ func (m *maker) wheel(ctx context.Context, dir string, tags []string, more []Fil
 	return m.write(name+"-py3-none-"+strings.Join(tags, ".")+".whl", data)
 }
 
-// packageFiles are the files of a package's src directory, as they are installed.
+// packageFiles returns the files of a package's src directory, as they are installed.
 func packageFiles(ctx context.Context, root, dir string) ([]File, error) {
 	list, err := output(ctx, root, nil, "git", "ls-files", "-z", "--", dir+"/src")
 	if err != nil {
@@ -139,7 +139,7 @@ func packageFiles(ctx context.Context, root, dir string) ([]File, error) {
 	return files, nil
 }
 
-// record is the list of all files of a wheel with their sums, itself included.
+// record returns the list of all files of a wheel with their sums, itself included.
 func record(name string, files []File) File {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -65,7 +65,7 @@ type audit struct {
 	failed func()
 }
 
-// key is how one query key stands in a line.
+// key returns how one query key stands in a line.
 func (k AuditKeys) key(values []string) string {
 	if k == ClearKeys {
 		return strings.Join(values, ",")

@@ -17,7 +17,7 @@ type caller struct {
 	control   []console.Action
 }
 
-// key is what limits count the caller by.
+// key returns what limits count the caller by.
 func (c *caller) key() string {
 	if c.name != "" {
 		return "client " + c.name

@@ -25,7 +25,7 @@ type index struct {
 	fit     *fit
 }
 
-// indexesOf are those of a job, in its order.
+// indexesOf returns the indexes of a job, in its order.
 func indexesOf(c query.IndexCluster, job spec.Job) ([]*index, error) {
 	var list []*index
 	for _, t := range job.Targets() {

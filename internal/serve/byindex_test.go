@@ -17,7 +17,7 @@ const (
 	indexJob = "table: check\nkey: " + checkKey + "\nquery: [check_id]\ncolumns: [id, check_id, day, text]\ntables:\n- index: by_day\n  table: check_by_day\n  key: >-\n    " + dayKey + "\n  query: [day]\n"
 )
 
-// indexed is a service of a table with an index: n rows of the day 17, each 100 bytes or so, and an entry that is stale.
+// indexed returns a service of a table with an index: n rows of the day 17, each 100 bytes or so, and an entry that is stale.
 func indexed(t *testing.T, o Options, n int) *service {
 	t.Helper()
 	s := open(t, o, map[string]string{"check": indexJob, "orders": orderJob})

@@ -191,7 +191,7 @@ func (e clientEntry) grant(rs *resources) (*resources, error) {
 	return granted, errors.Join(errs...)
 }
 
-// only is the resource with some of its columns. Those of the key must be among them: page tokens and the search page
+// only returns the resource with some of its columns. Those of the key must be among them: page tokens and the search page
 // have row keys, and so what these are made of.
 func (r *resource) only(columns []string) (*resource, error) {
 	if len(columns) == 0 {

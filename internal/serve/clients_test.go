@@ -34,7 +34,7 @@ func clientsText() string {
 `, digest("secret-of-loans"), digest("next-secret-of-loans"), digest("secret-of-web"))
 }
 
-// known is the service of checks with clients.
+// known returns the service of checks with clients.
 func known(t testing.TB, o Options) *service {
 	t.Helper()
 	o.Clients = filepath.Join(t.TempDir(), "clients.yaml")

@@ -85,7 +85,7 @@ func (s *Server) compatRefuse(w http.ResponseWriter, r *http.Request, err error)
 	return nil
 }
 
-// compatValues are the values of the query columns, the first one given of
+// compatValues returns the values of the query columns, the first one given of
 // each; other parameters are passed over. The one column of a key is needed,
 // of several a missing one is the text null.
 func compatValues(u *url.URL, columns []string) ([]string, bool) {
@@ -103,7 +103,7 @@ func compatValues(u *url.URL, columns []string) ([]string, bool) {
 	return values, true
 }
 
-// compatCaller is what the old service's callers say of themselves: branch, teller, date, time, serial number, system.
+// compatCaller returns what the old service's callers say of themselves: branch, teller, date, time, serial number, system.
 func compatCaller(u *url.URL) map[string]string {
 	var about map[string]string
 	given := u.Query()

@@ -25,7 +25,7 @@ type board struct {
 	states teststate.States
 }
 
-// openBoard is a console of the jobs in a directory, which reads at each look.
+// openBoard returns a console of the jobs in a directory, which reads at each look.
 func openBoard(t testing.TB, states teststate.States, clients string, o Options, c console.Options) *board {
 	t.Helper()
 	if clients != "" {

@@ -35,7 +35,7 @@ func (b *board) act(job, action, client string, form url.Values, headers ...stri
 	return b.do(r)
 }
 
-// token is that of the forms of a job's page.
+// token returns the token of the forms of a job's page.
 func (b *board) token(t *testing.T, job, client string) string {
 	t.Helper()
 	found := tokenField.FindStringSubmatch(b.as("secret-of-"+client, "/jobs/"+job).body)

@@ -248,7 +248,7 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 	return p
 }
 
-// factsOf is what became of the job, in the words of status.
+// factsOf returns what became of the job, in the words of status.
 func factsOf(s *checkpoint.State) []pageField {
 	var facts []pageField
 	add := func(name, text string) {
@@ -294,7 +294,7 @@ func factsOf(s *checkpoint.State) []pageField {
 	return facts
 }
 
-// planOf is what the job was going to do when it began.
+// planOf returns what the job was going to do when it began.
 func planOf(s *checkpoint.State) []pageField {
 	var plan []pageField
 	add := func(name, text string) {

@@ -38,7 +38,7 @@ type docsParameter struct {
 	Required            bool
 }
 
-// example is a request with what it needs, or with the bounds of a range.
+// example returns a request with what it needs, or with the bounds of a range.
 func (q *docsRequest) example() string {
 	if q.Method != "GET" {
 		return ""

@@ -13,7 +13,7 @@ import (
 // errDeadline ends the context of a request that took its time.
 var errDeadline = errors.New("the deadline of the request is over")
 
-// failure is a failed reading as its caller is answered. ctx is that of the
+// failure returns a failed reading as its caller is answered. ctx is that of the
 // reading. Details of HBase's errors go to the log, not to callers.
 func failure(ctx context.Context, err error) *Problem {
 	if p := asProblem(err); p != nil {

@@ -29,7 +29,7 @@ func newGate(l Limits) *gate {
 	return &gate{most: l.InFlight, perClient: l.PerClient, queue: l.Queue, wait: l.QueueWait, clients: map[string]int{}}
 }
 
-// load is how many requests are in, and how many wait.
+// load returns how many requests are in, and how many wait.
 func (g *gate) load() (in, waiting int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +48,7 @@ func (g *gate) places(c *caller, most int) int {
 	return n
 }
 
-// share is how many places a caller may have at a time.
+// share returns how many places a caller may have at a time.
 func (g *gate) share(c *caller) int {
 	if c.inFlight > 0 {
 		return c.inFlight

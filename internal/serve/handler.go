@@ -125,7 +125,7 @@ func (s *Server) ourHost(host string) bool {
 	return slices.Contains(s.o.Hosts, host)
 }
 
-// addressOf is the address that a request is from, without its port.
+// addressOf returns the address that a request is from, without its port.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

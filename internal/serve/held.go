@@ -63,7 +63,7 @@ func (h *held) run(ctx context.Context) {
 	}
 }
 
-// get is the cluster; the error wraps errNotDialed.
+// get returns the cluster; the error wraps errNotDialed.
 func (h *held) get() (Cluster, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -34,7 +34,7 @@ func (h hostile) bytes(most int) string {
 	return string(b)
 }
 
-// changed is a text with a byte set, cut off or put in.
+// changed returns a text with a byte set, cut off or put in.
 func (h hostile) changed(s string) string {
 	if s == "" || h.IntN(3) > 0 {
 		return s

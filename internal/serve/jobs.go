@@ -8,10 +8,10 @@ type Job struct {
 	// Query are the columns of a query key, parameters of rows.
 	Query []string `json:"query"`
 	Key   string   `json:"key"`
-	// Columns are those that every row has, null where it has no such cell. With OtherColumns rows may have more.
+	// Columns are the columns that every row has, null where it has no such cell. With OtherColumns rows may have more.
 	Columns      []JobColumn `json:"columns"`
 	OtherColumns bool        `json:"other_columns"`
-	// Indexes are those that the caller may read rows by.
+	// Indexes are the indexes that the caller may read rows by.
 	Indexes []JobIndex `json:"indexes,omitempty"`
 }
 

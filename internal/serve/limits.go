@@ -106,5 +106,5 @@ func (l Limits) Validate() error {
 	return nil
 }
 
-// answers is the memory for answers and bodies.
+// answers returns the memory for answers and bodies.
 func (l Limits) answers() int64 { return l.Memory - int64(l.InFlight)*l.ScanMemory }

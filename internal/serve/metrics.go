@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are those of one server. Labels are routes, jobs and codes, never what callers write.
+// metrics are the metrics of one server. Labels are routes, jobs and codes, never what callers write.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -31,7 +31,7 @@ const (
 	stageEncode stage = "encode"
 )
 
-// secondsBuckets are the histograms' bounds, from half a millisecond to 8 s.
+// secondsBuckets returns the histograms' bounds, from half a millisecond to 8 s.
 func secondsBuckets() []float64 { return prometheus.ExponentialBuckets(0.0005, 2, 15) }
 
 func newMetrics(s *Server) *metrics {

@@ -31,7 +31,7 @@ func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
 
 const negotiate = "Negotiate"
 
-// negotiateToken is the token of a request with HTTP Negotiate (RFC 4559), as it is written.
+// negotiateToken returns the token of a request with HTTP Negotiate (RFC 4559), as it is written.
 func negotiateToken(r *http.Request) (string, bool) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, negotiate)

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// negotiated is the service of checks with clients that Kerberos proves, on a KDC of its own.
+// negotiated returns the service of checks with clients that Kerberos proves, on a KDC of its own.
 func negotiated(t *testing.T, o Options) (*service, *testcluster.Cluster, string) {
 	t.Helper()
 	kdc := testcluster.StartKDC(t, testcluster.Security{Kerberos: true})
@@ -76,7 +76,7 @@ func newNegotiation(t *testing.T) *negotiation {
 	return n
 }
 
-// token is a header with a ticket of a user for a service.
+// token returns a header with a ticket of a user for a service.
 func (n *negotiation) token(t *testing.T, user, service string) string {
 	t.Helper()
 	c, err := kerberos.Login(kerberos.Options{Config: n.conf, Principal: user, Keytab: n.kdc.Keytab(user)})

@@ -136,7 +136,7 @@ func indexParameters(r *resource) []any {
 	return list
 }
 
-// ways are those to authenticate, none where callers need not be known.
+// ways returns the ways to authenticate, none where callers need not be known.
 func (s *Server) ways() []string {
 	if s.o.Clients == "" {
 		return nil
@@ -181,7 +181,7 @@ func parameter(name string, required bool, about string, schema object) object {
 	return object{"name": name, "in": "query", "required": required, "description": about, "schema": schema}
 }
 
-// operation is a request with its answer.
+// operation returns a request with its answer.
 func operation(id, summary string, parameters []any, schema object) object {
 	o := object{"operationId": id, "summary": summary, "responses": object{
 		"200": object{"description": "The answer, whole.", "content": object{jsonType: object{"schema": schema}}},
@@ -194,7 +194,7 @@ func operation(id, summary string, parameters []any, schema object) object {
 	return o
 }
 
-// rowSchema is a row with all its columns; one of selected columns has only those.
+// rowSchema returns a row with all its columns; one of selected columns has only those.
 func rowSchema(r *resource) object {
 	properties := object{}
 	for _, c := range r.shape.Columns {
@@ -218,7 +218,7 @@ func pageSchema(r *resource) object {
 		"next_page": object{"type": []string{"string", "null"}, "description": "The page token of what follows; null when these are all rows."}}}
 }
 
-// openAPIOf is the description of what a caller may ask.
+// openAPIOf returns the description of what a caller may ask.
 func (s *Server) openAPIOf(r *http.Request) ([]byte, error) {
 	jobs := note(r).caller.jobs
 	if jobs.openAPI != nil {

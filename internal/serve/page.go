@@ -53,7 +53,7 @@ func (s *Server) pageRoutes(callers, anybody func(string, handler)) {
 	})
 }
 
-// newPage is the page of a job before anything is asked, or of no job.
+// newPage returns the page of a job before anything is asked, or of no job.
 func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
 	page := &searchPage{MaxRow: min(pageRows, p.s.limits.Rows), At: "search"}
 	for _, r := range note(r).caller.jobs.list {

@@ -86,7 +86,7 @@ func (p *searchPage) keep(given map[string]string) {
 	}
 }
 
-// Asking are the fields of the form that was sent, for the one of the next page.
+// Asking returns the fields of the form that was sent, for the one of the next page.
 func (p *searchPage) Asking() []pageField {
 	if p.Scan {
 		return p.Bounds

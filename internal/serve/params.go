@@ -76,7 +76,7 @@ func keyValues(given map[string]string, columns []string) ([]string, error) {
 	return values, nil
 }
 
-// asProblem is an error as what its caller is answered, or nil.
+// asProblem returns an error as what its caller is answered, or nil.
 func asProblem(err error) *Problem {
 	p, _ := errors.AsType[*Problem](err)
 	return p

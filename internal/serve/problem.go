@@ -50,7 +50,7 @@ var (
 	timedOut        = kind{"deadline", "The answer was not ready in time", http.StatusGatewayTimeout, 1}
 )
 
-// kinds are all of them.
+// kinds returns all of them.
 func kinds() []kind {
 	return []kind{badParameter, badColumn, badPage, badQuery, badBody, unauthenticated, forbidden, foreign, badHost, noJob, noState, noPath, badMethod, refused, tooLarge, answerTooLarge, badMedia,
 		tooManyRequests, internalError, overloaded, unavailable, stateAway, noTable, tableDisabled, tableChanged, tableUnfit, timedOut}

@@ -37,7 +37,7 @@ type resource struct {
 	state   *atomic.Pointer[tableState] // shared with the resource of the same name that it replaces
 }
 
-// resources are those of one loading, in order of their names.
+// resources are the resources of one loading, in order of their names.
 type resources struct {
 	list    []*resource
 	byName  map[string]*resource
@@ -81,7 +81,7 @@ func loadResources(dir string, c query.IndexCluster, before *resources) (*resour
 	return rs, nil
 }
 
-// jobFiles are the names of the job files in a directory, sorted.
+// jobFiles returns the names of the job files in a directory, sorted.
 func jobFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -163,7 +163,7 @@ func isJobName(name string) bool {
 	return len(name) > 0 && len(name) <= 64
 }
 
-// shapeOf is that of the columns asked for, all for none.
+// shapeOf returns the shape of the columns asked for, all for none.
 func (r *resource) shapeOf(columns []string) (*rowjson.Shape, error) {
 	if columns == nil {
 		return r.shape, nil

@@ -15,7 +15,7 @@ import (
 
 const jsonType = "application/json"
 
-// resource is the job of a request's path.
+// resource returns the job of a request's path.
 func (s *Server) resource(r *http.Request) (*resource, error) {
 	name := r.PathValue("job")
 	res := note(r).caller.jobs.byName[name]
@@ -121,7 +121,7 @@ func (s *Server) onePage(ctx context.Context, a *answer, res *resource, from sou
 	return nil
 }
 
-// asked is a query with what all queries of the service have.
+// asked returns a query with what all queries of the service have.
 func (s *Server) asked(res *resource, q query.Query) query.Query {
 	q.Memory, q.Stored, q.Steady, q.Bound, q.RowBytes = spec.Size(s.limits.ScanMemory), true, true, res.bound, s.limits.Bytes
 	if q.Columns == nil {
@@ -150,7 +150,7 @@ func (s *Server) ready(ctx context.Context, res *resource) error {
 	return nil
 }
 
-// saltProblem is an error of a job's salts: the job does not fit the table, whatever the caller asks.
+// saltProblem returns an error of a job's salts: the job does not fit the table, whatever the caller asks.
 func saltProblem(ctx context.Context, err error) *Problem {
 	p := failure(ctx, err)
 	if p.is(badQuery) {

@@ -203,7 +203,7 @@ func (s *service) write(t testing.TB, name, text string) {
 	}
 }
 
-// checks is a service of the table check, with n rows of each of the ids A, B and C.
+// checks returns a service of the table check, with n rows of each of the ids A, B and C.
 func checks(t testing.TB, o Options, n int) *service {
 	t.Helper()
 	s := open(t, o, map[string]string{"check": checkJob, "orders": orderJob})
@@ -242,7 +242,7 @@ func (s *service) post(path, body string) reply {
 	return s.do(r)
 }
 
-// ids are those of a reply's rows.
+// ids returns the ids of a reply's rows.
 func (r reply) ids() string {
 	var all []string
 	for _, row := range r.Rows {

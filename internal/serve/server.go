@@ -113,7 +113,7 @@ func Open(o Options) (*Server, error) {
 	return s, nil
 }
 
-// resources are all that are served.
+// resources returns all that are served.
 func (s *Server) resources() *resources { return s.loaded.Load().jobs }
 
 // handler answers a request, or gives what keeps it from that.

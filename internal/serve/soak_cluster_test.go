@@ -99,7 +99,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// answers is how many answers have rows.
+// answers returns how many answers have rows.
 func (s *soak) answers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func (f *TLSFiles) load() (*tls.Config, error) {
 	return c, nil
 }
 
-// files are those to watch.
+// files returns the files to watch.
 func (f *TLSFiles) files() []string {
 	if f == nil {
 		return nil

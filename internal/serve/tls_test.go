@@ -77,13 +77,13 @@ func (a *authority) files(cert, key string, c *x509.Certificate) {
 	}
 }
 
-// client is a certificate of a client of that name.
+// client returns a certificate of a client of that name.
 func (a *authority) client(name string) *tls.Certificate {
 	c, k := a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "loans"}, DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	return &tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: k}
 }
 
-// serverCertificate is one of the service, whose subject says which.
+// serverCertificate returns one of the service, whose subject says which.
 func serverCertificate(name string) *x509.Certificate {
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"rows.example.com"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 }
@@ -127,7 +127,7 @@ func newTLSLab(t *testing.T) *tlsLab {
 
 func (l *tlsLab) at(name string) string { return filepath.Join(l.dir, name) }
 
-// rows is the address of a row.
+// rows returns the address of a row.
 func (l *tlsLab) rows() string {
 	return "https://" + l.rowsAt.Addr().String() + "/v1/check/rows?check_id=A"
 }

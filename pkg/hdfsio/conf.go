@@ -77,7 +77,7 @@ func (c *Conf) ReadFile(name string) error {
 	return nil
 }
 
-// Files are the paths of the files read, in order: a later one overrides an earlier one. The slice is the caller's.
+// Files returns the paths of the files read, in order: a later one overrides an earlier one. The slice is the caller's.
 func (c *Conf) Files() []string { return slices.Clone(c.files) }
 
 // Set overrides a property, also a final one, for good; from says what for, such as a flag's name, and is the property's
@@ -89,13 +89,13 @@ func (c *Conf) Set(key, value, from string) {
 	c.props[key] = Property{Value: value, File: from, final: true}
 }
 
-// Lookup is a property as it was written, with its origin; false where no file and no Set has it.
+// Lookup returns a property as it was written, with its origin; false where no file and no Set has it.
 func (c *Conf) Lookup(key string) (Property, bool) {
 	p, ok := c.props[key]
 	return p, ok
 }
 
-// Value is a property with ${name}, ${env.NAME}, ${env.NAME-default} and ${env.NAME:-default} replaced, or "" when it is not
+// Value returns a property with ${name}, ${env.NAME}, ${env.NAME-default} and ${env.NAME:-default} replaced, or "" when it is not
 // set. As in Hadoop's Configuration a reference to what is not defined stays as it is.
 func (c *Conf) Value(key string) string {
 	return c.expand(c.props[key].Value)
@@ -206,7 +206,7 @@ func (c *Conf) parse(file string, text []byte) error {
 	}
 }
 
-// User is the user name for simple authentication: HADOOP_USER_NAME, else the unix user.
+// User returns the user name for simple authentication: HADOOP_USER_NAME, else the unix user.
 func (c *Conf) User() (string, error) {
 	if name, ok := c.env("HADOOP_USER_NAME"); ok && name != "" {
 		return name, nil

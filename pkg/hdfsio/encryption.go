@@ -78,7 +78,7 @@ func (k *keyServers) close() {
 	}
 }
 
-// keyServer is the client of the KMS that the NameNode names, else the configuration.
+// keyServer returns the client of the KMS that the NameNode names, else the configuration.
 func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	h.keys.mu.Lock()
 	defer h.keys.mu.Unlock()
@@ -117,7 +117,7 @@ func (h *HDFS) keyServer(ctx context.Context) (*kms.Client, error) {
 	return h.keys.client, nil
 }
 
-// cipherOf is the cipher of a file, nil of one that is not encrypted. A KMS that does not answer is asked again.
+// cipherOf returns the cipher of a file, nil of one that is not encrypted. A KMS that does not answer is asked again.
 func (h *HDFS) cipherOf(ctx context.Context, op, name string, e *dfs.Encryption) (c *dfs.Cipher, err error) {
 	if e == nil {
 		return nil, nil
@@ -190,7 +190,7 @@ func (i hdfsInfo) encrypted() bool {
 	return ok && st.GetFlags()&hasCrypt != 0
 }
 
-// encryption is how a file is encrypted, nil outside of encryption zones. Directories of a zone have none.
+// encryption returns how a file is encrypted, nil outside of encryption zones. Directories of a zone have none.
 func (i hdfsInfo) encryption() *dfs.Encryption {
 	st, ok := i.Sys().(*hdfs.FileStatus)
 	if !ok || st.GetFileEncryptionInfo() == nil {

@@ -19,14 +19,14 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// zoned is a cluster without HBase whose directories /zone and /denied are encryption zones: with the key of the second none but
+// zoned returns a cluster without HBase whose directories /zone and /denied are encryption zones: with the key of the second none but
 // the user hbase may decrypt.
 func zoned(t *testing.T) *testcluster.Cluster {
 	return testcluster.Own(t, testcluster.Options{WithoutHBase: true, KMS: true, HDFSSite: map[string]string{"dfs.blocksize": "1048576"},
 		Zones: map[string]string{"/zone": testcluster.ZoneKey, "/denied": testcluster.DeniedKey}})
 }
 
-// clientOf is a client of a cluster as a user.
+// clientOf returns a client of a cluster as a user.
 func clientOf(t *testing.T, c *testcluster.Cluster, user string, change func(*HDFSOptions)) *HDFS {
 	t.Helper()
 	conf, err := LoadConf(func(name string) (string, bool) {

@@ -32,7 +32,7 @@ type fakeBlock struct {
 	nodes []*fakeDataNode
 }
 
-// serveFake is an HDFS with one file, whose name is any.
+// serveFake returns an HDFS with one file, whose name is any.
 func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 	t.Helper()
 	h, _ := newFakeHDFS(t, blocks...)

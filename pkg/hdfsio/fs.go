@@ -138,7 +138,7 @@ func (e *RewriteError) Unwrap() error { return e.Err }
 // Is reports that the error is an ErrRewrite.
 func (e *RewriteError) Is(target error) bool { return target == ErrRewrite }
 
-// FileID is the identity of a file that a rename keeps and no other file of its file system has at that time: the inode
+// FileID returns the identity of a file that a rename keeps and no other file of its file system has at that time: the inode
 // number on HDFS and on unix disks. The info is one that Stat or ReadDir of this package's file systems gave. It is false
 // when the file system has none.
 func FileID(info fs.FileInfo) (uint64, bool) {
@@ -148,7 +148,7 @@ func FileID(info fs.FileInfo) (uint64, bool) {
 	return sysFileID(info.Sys())
 }
 
-// Owner is the owning user and group of a file, empty when the file system does not say.
+// Owner returns the owning user and group of a file, empty when the file system does not say.
 func Owner(info fs.FileInfo) (user, group string) {
 	if f, ok := info.(interface {
 		Owner() string

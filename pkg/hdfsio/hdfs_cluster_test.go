@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// clusterConf is the configuration of the test cluster.
+// clusterConf returns the configuration of the test cluster.
 func clusterConf(t testing.TB) *Conf {
 	t.Helper()
 	dir := testcluster.Shared(t).ConfDir()

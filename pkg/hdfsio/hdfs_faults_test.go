@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// faultyFS is a cluster of two NameNodes and two DataNodes for a test to break, whose servers close connections that are
+// faultyFS returns a cluster of two NameNodes and two DataNodes for a test to break, whose servers close connections that are
 // idle for a second, with a client that waits seconds where it usually waits a minute.
 func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	t.Helper()

@@ -24,7 +24,7 @@ func (h *HDFS) reader(name string, info hdfsInfo) blocks {
 	return h.dfs.Open(name, id, info.Size())
 }
 
-// coding is the erasure coding policy of a file, or the one that files get in a directory.
+// coding returns the erasure coding policy of a file, or the one that files get in a directory.
 func (i hdfsInfo) coding() (p dfs.Policy, coded bool) {
 	st, ok := i.Sys().(*hdfs.FileStatus)
 	if !ok || st.GetEcPolicy() == nil {

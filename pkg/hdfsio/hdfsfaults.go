@@ -29,7 +29,7 @@ type avoidedNode struct {
 	asked time.Time
 }
 
-// avoided are the DataNodes to leave out now.
+// avoided returns the DataNodes to leave out now.
 func (h *HDFS) avoided() (nodes []dfs.DataNode) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	octalSetuid = 0o4000
 )
 
-// octal is a mode as HDFS counts it. The client sends it as it is.
+// octal returns a mode as HDFS counts it. The client sends it as it is.
 func octal(mode fs.FileMode) os.FileMode {
 	bits := mode.Perm()
 	if mode&fs.ModeSticky != 0 {
@@ -55,7 +55,7 @@ func (i hdfsInfo) Mode() fs.FileMode {
 	return mode
 }
 
-// FileID is the inode number.
+// FileID returns the inode number.
 func (i hdfsInfo) FileID() (uint64, bool) {
 	if st, ok := i.Sys().(*hdfs.FileStatus); ok {
 		return st.GetFileId(), st.FileId != nil
@@ -84,7 +84,7 @@ const (
 	beingCreated     = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 )
 
-// javaClass is the exception that the NameNode answered with, or "".
+// javaClass returns the exception that the NameNode answered with, or "".
 func javaClass(err error) string {
 	var remote hdfs.Error
 	if errors.As(err, &remote) {

@@ -196,7 +196,7 @@ func (s *session) sound() bool {
 	return s.dead == nil
 }
 
-// nameNode is the NameNode that was dialled last, and why it could not be.
+// nameNode returns the NameNode that was dialled last, and why it could not be.
 func (s *session) nameNode() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

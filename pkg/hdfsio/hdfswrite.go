@@ -63,7 +63,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (*hdfsW
 	}
 }
 
-// writerOf is the writer of a file that was made. The key of one in an encryption zone is asked for; without it the file is removed.
+// writerOf returns the writer of a file that was made. The key of one in an encryption zone is asked for; without it the file is removed.
 func (h *HDFS) writerOf(ctx context.Context, name string, o CreateOptions, file *dfs.File) (*hdfsWriter, error) {
 	w := &hdfsWriter{h: h, ctx: ctx, name: name, perm: o.Perm, file: file, near: h.near.address(ctx, o.Near)}
 	key, err := h.cipherOf(ctx, "create", name, file.Encryption)

@@ -26,7 +26,7 @@ type interimWriter struct {
 	done bool
 }
 
-// buffer is an empty one for the bytes of a small file.
+// buffer returns an empty one for the bytes of a small file.
 func (h *HDFS) buffer() *[]byte {
 	b, _ := h.buffers.Get().(*[]byte)
 	if b == nil {

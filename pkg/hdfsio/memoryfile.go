@@ -143,7 +143,7 @@ func (i memoryInfo) IsDir() bool            { return i.mode.IsDir() }
 func (i memoryInfo) Sys() any               { return nil }
 func (i memoryInfo) FileID() (uint64, bool) { return i.id, true }
 
-// lengthError is a file whose length is not what was written to it.
+// lengthError returns a file whose length is not what was written to it.
 func lengthError(wrote, have int64) error {
 	return fmt.Errorf("%d bytes were written but the file has %d", wrote, have)
 }

@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// replicas are the files on the DataNodes' disks whose content is that of a block.
+// replicas returns the files on the DataNodes' disks whose content is that of a block.
 func replicas(t testing.TB, content []byte) []string {
 	t.Helper()
 	var found []string

@@ -29,7 +29,7 @@ type Location struct {
 // Local says that the path is on this machine.
 func (l Location) Local() bool { return l.Scheme == "file" }
 
-// String is the full URI for HDFS, the path for a local file.
+// String returns the full URI for HDFS, the path for a local file.
 func (l Location) String() string {
 	if l.Local() {
 		return l.Path
@@ -37,10 +37,10 @@ func (l Location) String() string {
 	return l.URI()
 }
 
-// URI is the path as a server takes it: scheme, authority and path.
+// URI returns the path as a server takes it: scheme, authority and path.
 func (l Location) URI() string { return l.Scheme + "://" + l.Authority + l.Path }
 
-// Join is a location below this one; elements that lead above it are followed, as [path.Join] does.
+// Join returns a location below this one; elements that lead above it are followed, as [path.Join] does.
 func (l Location) Join(elem ...string) Location {
 	l.Path = path.Join(append([]string{l.Path}, elem...)...)
 	return l
@@ -111,7 +111,7 @@ func localLocation(p string) (Location, error) {
 	return Location{Scheme: "file", Path: abs}, nil
 }
 
-// defaultAuthority is the authority of fs.defaultFS.
+// defaultAuthority returns the authority of fs.defaultFS.
 func (c *Conf) defaultAuthority(name string) (string, error) {
 	for _, key := range []string{"fs.defaultFS", "fs.default.name"} {
 		value := c.Value(key)
@@ -170,7 +170,7 @@ func withPort(address string) string {
 	return net.JoinHostPort(strings.Trim(address, "[]"), defaultNameNodePort)
 }
 
-// HDFSOptions are the options to reach the cluster of a location, as the configured user. How one with Kerberos is reached is
+// HDFSOptions returns the options to reach the cluster of a location, as the configured user. How one with Kerberos is reached is
 // for the caller to fill in.
 func (c *Conf) HDFSOptions(l Location, log *slog.Logger) (HDFSOptions, error) {
 	if l.Scheme != "hdfs" {

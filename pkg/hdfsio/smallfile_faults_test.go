@@ -59,7 +59,7 @@ func (f smallFault) survive(t *testing.T, h *HDFS, dir string, data []byte) {
 	}
 }
 
-// callFaults are those of calls of the NameNode.
+// callFaults returns the call faults of calls of the NameNode.
 func callFaults() []smallFault {
 	return []smallFault{
 		{"create is not asked for", cut("create"), false},
@@ -76,7 +76,7 @@ func callFaults() []smallFault {
 	}
 }
 
-// pipelineFaults are those of a DataNode that a file is written to.
+// pipelineFaults returns the pipeline faults of a DataNode that a file is written to.
 func pipelineFaults(t *testing.T) []smallFault {
 	written := func(serve func(c net.Conn)) *between { return writtenTo(t, serve) }
 	return []smallFault{
@@ -112,7 +112,7 @@ func pipelineFaults(t *testing.T) []smallFault {
 	}
 }
 
-// blockFaults are those of a DataNode that data is read from.
+// blockFaults returns the block faults of a DataNode that data is read from.
 func blockFaults(t *testing.T, data []byte) []smallFault {
 	read := func(serve func(c net.Conn)) *between { return readFrom(t, serve) }
 	return []smallFault{
@@ -140,7 +140,7 @@ func firstCall(method string) func(string, []byte) bool {
 	return func(m string, request []byte) bool { return m == method && ours(request) && !seen.Swap(true) }
 }
 
-// listener is the address of a server that listens once it is asked for.
+// listener returns the address of a server that listens once it is asked for.
 func listener(t *testing.T, serve func(c net.Conn)) func() net.Addr {
 	var l net.Listener
 	return func() net.Addr {

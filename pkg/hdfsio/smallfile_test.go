@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// reread is what a finished writer finds of its file.
+// reread returns what a finished writer finds of its file.
 func reread(t *testing.T, w Writer) []byte {
 	t.Helper()
 	r, ok := w.(Reopener)

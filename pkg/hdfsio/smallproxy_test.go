@@ -34,7 +34,7 @@ func (b *between) made() (calls []string) {
 	return calls
 }
 
-// through is a client of the file system of h by way of b.
+// through returns a client of the file system of h by way of b.
 func through(t *testing.T, h *HDFS, b *between) *HDFS {
 	t.Helper()
 	l := testcheck.Serve(t, func(client net.Conn) {
@@ -120,7 +120,7 @@ type relay struct {
 	dials int
 }
 
-// relayed is a client of the file system of h that reaches its DataNode by way of a relay.
+// relayed returns a client of the file system of h that reaches its DataNode by way of a relay.
 func relayed(t *testing.T, h *HDFS) (*HDFS, *relay) {
 	t.Helper()
 	r := &relay{}
@@ -163,7 +163,7 @@ func (r *relay) serve(client net.Conn) {
 	r.mu.Unlock()
 }
 
-// count is how many connections are open, and how many there were.
+// count returns how many connections are open, and how many there were.
 func (r *relay) count() (open, dials int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,11 +31,11 @@ func (e *UnmetError) message() setting.Text {
 func (e *UnmetError) Error() string { return e.message().String() }
 func (e *UnmetError) Unwrap() error { return e.Err }
 
-// Settings are those that the message names, and In is the message with each as words calls it.
+// Settings returns the settings that the message names, and In is the message with each as words calls it.
 func (e *UnmetError) Settings() []setting.Name                  { return e.message().Settings() }
 func (e *UnmetError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
-// unmet is an error of a failed connect as an [UnmetError], nil for other errors and where a NameNode was reached before.
+// unmet returns an error of a failed connect as an [UnmetError], nil for other errors and where a NameNode was reached before.
 func (h *HDFS) unmet(err error) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "dial" || h.dfs.Met() {

@@ -74,7 +74,7 @@ func (c *Conf) viewfsLocation(name, table, p string) (Location, error) {
 	return l.Join(strings.TrimPrefix(p, found.path)), nil
 }
 
-// literal is the part of a path before the first element that may be a pattern.
+// literal returns the part of a path before the first element that may be a pattern.
 func literal(p string) string {
 	at := strings.IndexAny(p, `*?[{\`)
 	if at < 0 {
@@ -126,7 +126,7 @@ func (c *Conf) mountTable(name, table string) (mountTable, error) {
 	return t, nil
 }
 
-// mountTarget is where a link leads.
+// mountTarget returns where a link leads.
 func (c *Conf) mountTarget(name string, l mountedLink) (Location, error) {
 	u, err := url.Parse(l.target)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Conf) mountTarget(name string, l mountedLink) (Location, error) {
 	return c.resolve(name, "hdfs", u.Host, cmp.Or(u.Path, "/"))
 }
 
-// defaultTable is the mount table of viewfs:/// paths.
+// defaultTable returns the mount table of viewfs:/// paths.
 func (c *Conf) defaultTable() string {
 	if table, ok := c.defaultView(); ok {
 		return table
@@ -146,7 +146,7 @@ func (c *Conf) defaultTable() string {
 	return cmp.Or(c.Value(defaultTableKey), "default")
 }
 
-// defaultView is the mount table of fs.defaultFS; false where that is none.
+// defaultView returns the mount table of fs.defaultFS; false where that is none.
 func (c *Conf) defaultView() (table string, ok bool) {
 	u, err := url.Parse(cmp.Or(c.Value("fs.defaultFS"), c.Value("fs.default.name")))
 	if err != nil || strings.ToLower(u.Scheme) != "viewfs" {

@@ -28,7 +28,7 @@ type block struct {
 	onData int // header and data, without checksums
 }
 
-// end is the offset after the block.
+// end returns the offset after the block.
 func (b *block) end() int64 { return b.offset + headerSize + int64(b.onDisk) }
 
 // blockReader reads blocks one at a time into buffers of its own.

@@ -64,7 +64,7 @@ func sizeBloom(chunkBytes int, errorRate float32, rowCol bool) bloomSizing {
 	return bloomSizing{bytes: size, hashes: hashes, maxKeys: maxKeys}
 }
 
-// bloomHashesOf are the two hashes that a key's bits follow from.
+// bloomHashesOf returns the two hashes that a key's bits follow from.
 func bloomHashesOf(key []byte) (h1, h2 uint32) {
 	h1 = murmur2(key, 0)
 	return h1, murmur2(key, h1)
@@ -255,7 +255,7 @@ const bloomVersion = 3
 // rowColComparator is stored so that readers order the chunks' first keys as cells.
 const rowColComparator = "org.apache.hadoop.hbase.CellComparatorImpl"
 
-// meta is the payload of the metadata block.
+// meta returns the payload of the metadata block.
 func (b *bloomWriter) meta() []byte {
 	var dst []byte
 	dst = binary.BigEndian.AppendUint32(dst, bloomVersion)
@@ -274,7 +274,7 @@ func (b *bloomWriter) meta() []byte {
 	return b.entries.appendRoot(dst, 0, b.entries.len())
 }
 
-// appendRowColKey is the key that a ROWCOL filter holds: a flat key with no
+// appendRowColKey returns the key that a ROWCOL filter holds: a flat key with no
 // family, the latest timestamp and the greatest type.
 func appendRowColKey(dst, row, qualifier []byte) []byte {
 	return appendKey(dst, row, nil, qualifier, LatestTimestamp, typeMaximum)

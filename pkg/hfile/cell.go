@@ -46,7 +46,7 @@ func (t Type) String() string {
 	return fmt.Sprintf("Type(%d)", byte(t))
 }
 
-// ParseType is the inverse of [Type.String] for types that a file can hold.
+// ParseType returns the inverse of [Type.String] for types that a file can hold.
 func ParseType(s string) (Type, error) {
 	for _, t := range []Type{Put, Delete, DeleteFamilyVersion, DeleteColumn, DeleteFamily} {
 		if s == t.String() {

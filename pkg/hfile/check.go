@@ -145,7 +145,7 @@ func (c *checker) prove() error {
 	return c.seeks()
 }
 
-// again is a reader of the same file with buffers of its own.
+// again returns a reader of the same file with buffers of its own.
 func (b *blockReader) again(atOnce int) blockReader {
 	return blockReader{r: b.r, limit: b.limit, maxBlock: b.maxBlock, atOnce: atOnce,
 		comp: decompressor{codec: b.comp.codec, maxBlock: b.comp.maxBlock}}

@@ -177,7 +177,7 @@ func (b *bloomProof) probeBeside(row, qualifier []byte) {
 	}
 }
 
-// rate is the share of the probes that were answered falsely; nil without any.
+// rate returns the share of the probes that were answered falsely; nil without any.
 func (b *bloomProof) rate() *float64 {
 	if b == nil || b.probed == 0 {
 		return nil

@@ -33,7 +33,7 @@ func (x *indexProof) start(r *Reader, blocks *blockReader) {
 	}
 }
 
-// next is the entry of the next data block. The key is valid until the call after.
+// next returns the entry of the next data block. The key is valid until the call after.
 func (x *indexProof) next() (placed, []byte, error) {
 	p, key, ok, err := x.entry(len(x.levels))
 	if err == nil && !ok {
@@ -43,7 +43,7 @@ func (x *indexProof) next() (placed, []byte, error) {
 	return p, key, err
 }
 
-// entry is the next entry of a level, 0 for the root; false at the level's end.
+// entry returns the next entry of a level, 0 for the root; false at the level's end.
 func (x *indexProof) entry(level int) (placed, []byte, bool, error) {
 	if level == 0 {
 		i := x.rootAt

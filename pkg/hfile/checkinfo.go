@@ -131,7 +131,7 @@ var knownInfo = []string{
 	infoBiggestKey, infoLastKey, infoBiggestLen, infoMaxTagsLen, infoTagsPacked, infoMaxSeqID, infoSkipResetSeqID, infoIndexEncoding,
 }
 
-// almostKnown is the known key that differs from a key in one or two bytes.
+// almostKnown returns the known key that differs from a key in one or two bytes.
 // HBase takes no notice of a key that it does not know.
 func almostKnown(key string) string {
 	for _, known := range knownInfo {
@@ -191,7 +191,7 @@ func (c *checker) proveInfo() {
 	c.res.BloomFalsePositives = c.bloom.rate()
 }
 
-// plainTimeRange is the first and the last time as two i64, from any form that
+// plainTimeRange returns the first and the last time as two i64, from any form that
 // a version writes: 1.4 has zeros after them, and a protobuf is read too
 // (TimeRangeTracker, 1.4.14 and 2.6.4). Other bytes are given back.
 func plainTimeRange(v []byte) []byte {

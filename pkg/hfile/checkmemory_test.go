@@ -69,7 +69,7 @@ func TestHugeCountsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// peakOf is what f allocates in all, which bounds what it holds at a time.
+// peakOf returns what f allocates in all, which bounds what it holds at a time.
 func peakOf(t *testing.T, f func()) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats

@@ -134,7 +134,7 @@ func (c *checker) block(blk *block) error {
 	return nil
 }
 
-// placeOf is the block's entry in an index.
+// placeOf returns the block's entry in an index.
 func placeOf(blk *block) placed { return placed{blk.offset, int32(headerSize + blk.onDisk)} }
 
 // passChunk takes a filter's chunk of the walk: one of the filters has it next.

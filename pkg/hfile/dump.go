@@ -91,7 +91,7 @@ func (r *Reader) dumpMidKey(w io.Writer, ordinals ordinals) error {
 	return nil
 }
 
-// MidKey is the index key of the data block in the middle of the file, where
+// MidKey returns the index key of the data block in the middle of the file, where
 // HBase would split it; nil in a file without cells. It is the caller's.
 func (r *Reader) MidKey() ([]byte, error) {
 	if r.root.len() == 0 {
@@ -137,7 +137,7 @@ func (r *Reader) ordinals() (ordinals, error) {
 	return o, nil
 }
 
-// at is the number of the block at an offset, -1 if none starts there.
+// at returns the number of the block at an offset, -1 if none starts there.
 func (o ordinals) at(off int64) int {
 	if i, ok := slices.BinarySearch(o, off); ok {
 		return i
@@ -153,7 +153,7 @@ func (o ordinals) appendPlain(dst []byte, p placed, key []byte) []byte {
 	return append(dst, key...)
 }
 
-// normalised is a payload without places and clocks.
+// normalised returns a payload without places and clocks.
 func (r *Reader) normalised(blk *block, o ordinals) ([]byte, error) {
 	var dst []byte
 	var x indexEntries

@@ -55,7 +55,7 @@ func appendCell(dst []byte, e Encoding, prev, cur *flat) []byte {
 // encoding: its KeyValue form with tag length and a one-byte sequence id.
 func unencodedSize(keyLen, valueLen, tagsLen int) int { return keyLen + valueLen + tagsLen + 11 }
 
-// sharedPrefix is the common prefix of two flat keys as the encoders see it:
+// sharedPrefix returns the common prefix of two flat keys as the encoders see it:
 // nothing after row lengths that differ, and families taken as equal.
 func sharedPrefix(prev, cur *flat) int {
 	if prev.rowLen != cur.rowLen {
@@ -179,10 +179,10 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-// byteLen is the fewest bytes that hold v; zero takes one.
+// byteLen returns the fewest bytes that hold v; zero takes one.
 func byteLen(v uint64) int { return max(1, (bits.Len64(v)+7)/8) }
 
-// appendPrefix is the one encoder whose shared prefix continues into timestamp
+// appendPrefix returns the one encoder whose shared prefix continues into timestamp
 // and type when the qualifiers are equal (PrefixKeyDeltaEncoder, 2.6.4).
 func appendPrefix(dst []byte, prev, cur *flat) []byte {
 	shared := 0

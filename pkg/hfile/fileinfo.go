@@ -95,7 +95,7 @@ type infoEntry struct {
 	value []byte
 }
 
-// fileInfo is the payload of the file info block: PBUF, then a delimited
+// fileInfo returns the payload of the file info block: PBUF, then a delimited
 // protobuf of pairs in the order of their keys' bytes.
 func (w *Writer) fileInfo() []byte {
 	s := &w.info
@@ -142,7 +142,7 @@ func (w *Writer) fileInfo() []byte {
 	return infoPayload(entries...)
 }
 
-// infoPayload is the payload of a file info of the given pairs, which it sorts.
+// infoPayload returns the payload of a file info of the given pairs, which it sorts.
 func infoPayload(entries ...infoEntry) []byte {
 	slices.SortFunc(entries, func(a, b infoEntry) int { return strings.Compare(a.key, b.key) })
 	var body []byte

@@ -32,7 +32,7 @@ func (x *indexEntries) reset() {
 	x.places, x.keys, x.ends = x.places[:0], x.keys[:0], x.ends[:0]
 }
 
-// nonRootSize is the size of all entries as a leaf or intermediate block.
+// nonRootSize returns the size of all entries as a leaf or intermediate block.
 func (x *indexEntries) nonRootSize() int {
 	n := x.len()
 	return 4 + 4*(n+1) + 12*n + len(x.keys)
@@ -215,7 +215,7 @@ func appendMidpoint(dst []byte, left, right *flat) []byte {
 	return append(dst, right.key...)
 }
 
-// midpoint is the shortest key above left and not above right, for left < right.
+// midpoint returns the shortest key above left and not above right, for left < right.
 func midpoint(left, right []byte) []byte {
 	n := commonPrefix(left, right)
 	m := append(make([]byte, 0, n+1), right[:n]...)

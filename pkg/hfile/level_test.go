@@ -11,7 +11,7 @@ import (
 	"github.com/golang/snappy"
 )
 
-// payloads are such as blocks have: noise, repetitions near and far, cells.
+// payloads returns such as blocks have: noise, repetitions near and far, cells.
 func payloads(r *rand.Rand) [][]byte {
 	var all [][]byte
 	for _, n := range []int{1, 31, 32, 33, 300, 511, 512, 4 << 10, 16<<10 - 1, 16 << 10, 64 << 10, 64<<10 + 1, 200 << 10, 600 << 10} {

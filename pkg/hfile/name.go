@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Name is a name for the file that the arguments describe, as HBase names store files: 32 lower-case hexadecimal digits
+// Name returns a name for the file that the arguments describe, as HBase names store files: 32 lower-case hexadecimal digits
 // (StoreFileWriter.getUniqueFile, 2.6). HBase draws them at random; these follow from the description, so that an attempt that is repeated
 // gives its files the names that they had.
 func Name(format string, args ...any) string {

@@ -8,7 +8,7 @@ type OrderError struct {
 	Key, After string // as a person reads them
 }
 
-// outOfOrder is the error of two rows. It keeps their beginnings.
+// outOfOrder returns the error of two rows. It keeps their beginnings.
 func outOfOrder(row, after []byte) error {
 	const most = 200
 	return &OrderError{fmt.Sprintf("%q", row[:min(len(row), most)]), fmt.Sprintf("%q", after[:min(len(after), most)])}

@@ -320,7 +320,7 @@ func (r *Reader) Rows() (first, last []byte, err error) {
 	return f.row(), l.row(), nil
 }
 
-// Family is the column family of the file's cells, nil if it has none. A file
+// Family returns the column family of the file's cells, nil if it has none. A file
 // has one family; only the last key is asked.
 func (r *Reader) Family() ([]byte, error) {
 	last := r.info[infoLastKey]
@@ -334,5 +334,5 @@ func (r *Reader) Family() ([]byte, error) {
 	return bytes.Clone(k.family()), nil
 }
 
-// InfoKeys are the keys of the file info in order.
+// InfoKeys returns the keys of the file info in order.
 func (m Meta) InfoKeys() []string { return slices.Sorted(maps.Keys(m.Info)) }

@@ -27,7 +27,7 @@ func (r Roller) EndBefore(written, first int64) bool {
 	return written > 0 && written+first >= most
 }
 
-// CellLen is the bytes of a raw cell: two lengths, key and value, and its tags
+// CellLen returns the bytes of a raw cell: two lengths, key and value, and its tags
 // with their length if it has any.
 func CellLen(c *Cell) int64 {
 	n := int64(8 + keyOverhead + len(c.Row) + len(c.Family) + len(c.Qualifier) + len(c.Value))
@@ -37,7 +37,7 @@ func CellLen(c *Cell) int64 {
 	return n
 }
 
-// Written is the sum of [CellLen] of the cells appended so far.
+// Written returns the sum of [CellLen] of the cells appended so far.
 func (w *Writer) Written() int64 {
 	return 8*w.info.cells + w.info.keyBytes + w.info.valueBytes + w.info.tagBytes
 }

@@ -39,7 +39,7 @@ type batchBlock struct {
 	hashes int // of the rows that the filters have before the block's end
 }
 
-// encoders are those of one file that are not in use: as many as have encoded
+// encoders are the encoders of one file that are not in use: as many as have encoded
 // at a time, and rows that serve again. Any goroutine may take one.
 type encoders struct {
 	o       Options
@@ -128,7 +128,7 @@ func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 // batchRow is a row of a batch: the part, and the row in it.
 type batchRow struct{ part, row int }
 
-// behindFirst is the first row that the file does not know of.
+// behindFirst returns the first row that the file does not know of.
 func (b *rowBatch) behindFirst() batchRow { return b.behind(batchRow{0, b.parts[0].from}) }
 
 // after is the next row; there may be none.

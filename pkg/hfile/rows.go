@@ -39,7 +39,7 @@ func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
 	return f
 }
 
-// Len is how many rows there are.
+// Len returns how many rows there are.
 func (b *Rows) Len() int { return len(b.rows) }
 
 // Add adds a row: for each of the schema's qualifiers the length of the value, -1 for a column that has no cell, and the values one
@@ -156,7 +156,7 @@ func (b *Rows) rowLens(row int) []int32 {
 	return b.lens[row*n : row*n+n]
 }
 
-// lastColumn is the last column of a row that has a cell, before the given one; -1 if none has.
+// lastColumn returns the last column of a row that has a cell, before the given one; -1 if none has.
 func (b *Rows) lastColumn(row, before int) int {
 	lens := b.rowLens(row)
 	for i := before - 1; i >= 0; i-- {

@@ -8,7 +8,7 @@ import (
 // Helpers are goroutines that encode rows of a file for who writes it. Any
 // goroutine may call the methods.
 type Helpers interface {
-	// Count is how many there are; 0 may become more, more never become fewer
+	// Count returns how many there are; 0 may become more, more never become fewer
 	// while a file is written.
 	Count() int
 	// Do has one of them do the work, some time, or gives false.

@@ -105,7 +105,7 @@ func rowTooLong(row []byte) error {
 	return fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(row), MaxRowLen)
 }
 
-// lastRow is the row that was appended last.
+// lastRow returns the row that was appended last.
 func (r *RowWriter) lastRow() []byte {
 	if b := r.copied; b != nil {
 		return b.rows[len(b.rows)-1].key
@@ -185,7 +185,7 @@ func (r *RowWriter) turnBlock() {
 	r.w.writeInline(false)
 }
 
-// appendCells is the plain path: cell by cell.
+// appendCells appends the cells one by one, without a shortcut.
 func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
 	c := Cell{Row: row, Family: r.w.o.Family, Timestamp: r.s.Timestamp, Type: Put}
 	for i, v := range values {

@@ -92,10 +92,10 @@ func (s *Scanner) setCell() {
 	s.cell = Cell{Row: f.row(), Family: f.family(), Qualifier: f.qualifier(), Timestamp: f.timestamp(), Type: f.typ(), Value: f.value, Tags: f.tags}
 }
 
-// Cell is the current cell. Its slices are valid until the next call of Next.
+// Cell returns the current cell. Its slices are valid until the next call of Next.
 func (s *Scanner) Cell() *Cell { return &s.cell }
 
-// Sequence is the current cell's sequence id as the file has it (HBase's MVCC
+// Sequence returns the current cell's sequence id as the file has it (HBase's MVCC
 // number), 0 in a file that keeps none. Of a file that was bulk-loaded the id
 // of its load counts instead, which HBase has in the file's name.
 func (s *Scanner) Sequence() int64 { return s.dec.seqID }
@@ -104,11 +104,11 @@ func (s *Scanner) Sequence() int64 { return s.dec.seqID }
 // before: DIFF and FAST_DIFF show it without a comparison. False says nothing.
 func (s *Scanner) SameRow() bool { return s.dec.sameRow && !s.sought }
 
-// Offset is where in the file the block after that of the current cell begins,
+// Offset returns where in the file the block after that of the current cell begins,
 // in bytes.
 func (s *Scanner) Offset() int64 { return s.next }
 
-// Err is the error that ended the scan, nil at its regular end.
+// Err returns the error that ended the scan, nil at its regular end.
 func (s *Scanner) Err() error { return s.err }
 
 // SeekRow gives a scanner whose first cell is the first one with a row not
@@ -178,7 +178,7 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 	return &s.cell, true, nil
 }
 
-// IndexRows are the rows of the data index in order, without repeating one: of
+// IndexRows returns the rows of the data index in order, without repeating one: of
 // its root, and where that has fewer than least of the level below, down to the
 // leaves. A row may be one that is between two blocks and that no cell has.
 func (r *Reader) IndexRows(least int) ([][]byte, error) {
@@ -212,7 +212,7 @@ func (r *Reader) IndexRows(least int) ([][]byte, error) {
 	return rows, nil
 }
 
-// find is the last entry whose key is not above want, or the first entry.
+// find returns the last entry whose key is not above want, or the first entry.
 func (x *indexEntries) find(want *flat) (placed, error) {
 	lo, hi := 0, x.len()
 	if hi == 0 {

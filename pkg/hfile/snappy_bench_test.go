@@ -37,7 +37,7 @@ func encodedBlocks(tb testing.TB, rows int) (blocks [][]byte, size int64) {
 	return blocks, size
 }
 
-// processorTime is what this process has taken of all processors so far.
+// processorTime returns what this process has taken of all processors so far.
 func processorTime(tb testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

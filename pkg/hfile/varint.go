@@ -35,7 +35,7 @@ func appendVlong(dst []byte, v int64) []byte {
 	return dst
 }
 
-// vlongSize is the number of bytes that appendVlong takes for v.
+// vlongSize returns the number of bytes that appendVlong takes for v.
 func vlongSize(v int64) int {
 	if v >= -112 && v <= 127 {
 		return 1

@@ -60,14 +60,14 @@ func NewAcceptor(path, service string, seen *Seen) (*Acceptor, error) {
 	return a, nil
 }
 
-// Names are the principals that callers may ask tickets for.
+// Names returns the principals that callers may ask tickets for.
 func (a *Acceptor) Names() []string { return a.names }
 
 func isAES(id int32) bool {
 	return slices.Contains([]int32{etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96, etypeID.AES256_CTS_HMAC_SHA384_192, etypeID.AES128_CTS_HMAC_SHA256_128}, id)
 }
 
-// written is a principal as MIT's programs write it: /, @ and \ that are part of a name have a \ before them.
+// written returns a principal as MIT's programs write it: /, @ and \ that are part of a name have a \ before them.
 func written(components []string, realm string) string {
 	escape := strings.NewReplacer(`\`, `\\`, `/`, `\/`, `@`, `\@`)
 	var b strings.Builder
@@ -152,7 +152,7 @@ func (a *Acceptor) mistake(req *messages.APReq, err error) error {
 	return fmt.Errorf("its ticket for %s cannot be decrypted: the keytab %s is of another key, or the token was changed", quoted(sname), a.path)
 }
 
-// quoted is a name that others have chosen, as a message bears it.
+// quoted returns a name that others have chosen, as a message bears it.
 func quoted(name string) string {
 	const most = 200
 	return fmt.Sprintf("%q", name[:min(len(name), most)])

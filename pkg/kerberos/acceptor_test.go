@@ -27,7 +27,7 @@ import (
 
 const ours = "OURS.TEST"
 
-// serviceKeys is a keytab as a service has it, with keys of other services and old ones.
+// serviceKeys returns a keytab as a service has it, with keys of other services and old ones.
 func serviceKeys(t testing.TB) (path string, kt *keytab.Keytab) {
 	t.Helper()
 	kt = keytab.New()
@@ -64,7 +64,7 @@ type forged struct {
 
 func name(s string) types.PrincipalName { return types.NewPrincipalName(1, s) }
 
-// token is the one of Kerberos alone, and the request in it.
+// token returns the one of Kerberos alone, and the request in it.
 func (f forged) token(t testing.TB, kt *keytab.Keytab) ([]byte, *messages.APReq, types.EncryptionKey) {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
@@ -130,7 +130,7 @@ func gss(t testing.TB, oid asn1.ObjectIdentifier, parts ...[]byte) []byte {
 	return asn1tools.AddASNAppTag(slices.Concat(b, slices.Concat(parts...)), 0)
 }
 
-// offered is a token in the frame of SPNEGO, of the first of some mechanisms.
+// offered returns a token in the frame of SPNEGO, of the first of some mechanisms.
 func offered(t testing.TB, token []byte, mechs ...asn1.ObjectIdentifier) []byte {
 	t.Helper()
 	b, err := asn1.Marshal(struct {

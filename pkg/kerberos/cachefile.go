@@ -54,7 +54,7 @@ func (w *walk) skip(n int) {
 	}
 }
 
-// number is one of 2 or 4 bytes, 0 when it is not there.
+// number returns one of 2 or 4 bytes, 0 when it is not there.
 func (w *walk) number(size int) int {
 	b := w.rest
 	if w.skip(size); !w.ok {

@@ -76,7 +76,7 @@ func (p *protector) crypt(b []byte) {
 	p.mode.CryptBlocks(b, b)
 }
 
-// mac is an HMAC of the parts, valid until the next one.
+// mac returns an HMAC of the parts, valid until the next one.
 func (p *protector) mac(h hash.Hash, parts ...[]byte) []byte {
 	h.Reset()
 	for _, b := range parts {

@@ -65,7 +65,7 @@ func parse(text string) (k *config.Config, err error) {
 	return config.NewFromString(text)
 }
 
-// Realm is the default realm, empty where there is none.
+// Realm returns the default realm, empty where there is none.
 func (c *Config) Realm() string { return c.krb5.LibDefaults.DefaultRealm }
 
 // profile has the lines of configuration files by section, in MIT's syntax (doc/admin/conf_files/krb5_conf of MIT
@@ -243,7 +243,7 @@ func (p *profile) libdefault(line string) {
 	p.libs = append(p.libs, key+" = "+value)
 }
 
-// enctypes is a list of encryption types with the families and commas of MIT's syntax resolved. It is empty where the
+// enctypes returns a list of encryption types with the families and commas of MIT's syntax resolved. It is empty where the
 // default is meant.
 func enctypes(value string) string {
 	var names []string
@@ -261,7 +261,7 @@ func enctypes(value string) string {
 	return strings.Join(names, " ")
 }
 
-// family are the encryption types of a word.
+// family returns the encryption types of a word.
 func family(word string) []string {
 	switch word {
 	case "default":
@@ -277,7 +277,7 @@ func family(word string) []string {
 // defaultEnctypes lists the default encryption types of MIT Kerberos 1.20 that gokrb5 implements.
 var defaultEnctypes = []string{"aes256-cts-hmac-sha1-96", "aes128-cts-hmac-sha1-96", "aes256-cts-hmac-sha384-192", "aes128-cts-hmac-sha256-128", "arcfour-hmac"}
 
-// text is the configuration as gokrb5 reads it: each section once.
+// text returns the configuration as gokrb5 reads it: each section once.
 func (p *profile) text() (string, error) {
 	for _, line := range p.realms {
 		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "kdc" && strings.Contains(value, "://") {

@@ -60,7 +60,7 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	return s, asn1tools.AddASNAppTag(slices.Concat(oid, []byte(apRequest), body), 0), nil
 }
 
-// contextFlags is the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and what is asked of the
+// contextFlags returns the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and what is asked of the
 // context.
 func contextFlags() []byte {
 	b := make([]byte, 24)
@@ -100,7 +100,7 @@ var (
 	errSequence = errors.New("a token of the service is missing, or came twice")
 )
 
-// Overhead is the most by which a token is longer than what it protects.
+// Overhead returns the most by which a token is longer than what it protects.
 func (s *Context) Overhead() int { return headerLen + headerLen + s.out.overhead() }
 
 // Seal appends to dst a wrap token of data: encrypted, or with a checksum alone.
@@ -128,7 +128,7 @@ func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
 	return append(dst, sum...), nil
 }
 
-// Open is the data of the acceptor's next wrap token. The token is used up; the data may be in it.
+// Open returns the data of the acceptor's next wrap token. The token is used up; the data may be in it.
 func (s *Context) Open(token []byte, private bool) ([]byte, error) {
 	if len(token) < headerLen {
 		return nil, errShort

@@ -25,7 +25,7 @@ func sessionKeys() map[string]types.EncryptionKey {
 	return keys
 }
 
-// acceptor is a context of the other side, as far as tokens go.
+// acceptor returns a context of the other side, as far as tokens go.
 func acceptor(t testing.TB, key types.EncryptionKey) *Context {
 	t.Helper()
 	out, err := newProtector(key, usageAcceptor, cipher.NewCBCEncrypter)
@@ -35,7 +35,7 @@ func acceptor(t testing.TB, key types.EncryptionKey) *Context {
 	return &Context{out: out, in: out}
 }
 
-// accepted is a token as the acceptor sends it: what the acceptor's context seals says that the initiator sealed it.
+// accepted returns a token as the acceptor sends it: what the acceptor's context seals says that the initiator sealed it.
 func accepted(t testing.TB, key types.EncryptionKey, sequence uint64, data []byte, private bool) []byte {
 	t.Helper()
 	e, err := crypto.GetEtype(key.KeyType)

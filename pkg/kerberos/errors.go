@@ -68,7 +68,7 @@ func loginError(principal string, o Options, err error) error {
 	return fmt.Errorf("kerberos login of %s: %w", principal, err)
 }
 
-// explained is an error with an explanation in place of the library's text, which names its internals.
+// explained returns an error with an explanation in place of the library's text, which names its internals.
 func explained(err error, format string, args ...any) error {
 	return &explainedError{fmt.Errorf(format, args...), err}
 }

@@ -55,7 +55,7 @@ func (r *realm) kinit(t *testing.T, cache string, args ...string) {
 	}
 }
 
-// config is the KDC's krb5.conf with texts replaced.
+// config returns the KDC's krb5.conf with texts replaced.
 func (r *realm) config(t *testing.T, replace ...string) *Config {
 	t.Helper()
 	text, err := os.ReadFile(r.Krb5Conf())
@@ -217,7 +217,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// only is a keytab of some entries of another one.
+// only returns a keytab of some entries of another one.
 func only(t *testing.T, path string, keep func(kt *keytab.Keytab, i int) bool) string {
 	t.Helper()
 	kt, err := loadKeytab(path)
@@ -242,7 +242,7 @@ func only(t *testing.T, path string, keep func(kt *keytab.Keytab, i int) bool) s
 	return path
 }
 
-// elsewhere is a keytab with keys of the user in realms that the KDC does not have.
+// elsewhere returns a keytab with keys of the user in realms that the KDC does not have.
 func elsewhere(t *testing.T, r *realm) string {
 	t.Helper()
 	return only(t, r.Keytab("loader"), func(kt *keytab.Keytab, i int) bool {
@@ -251,7 +251,7 @@ func elsewhere(t *testing.T, r *realm) string {
 	})
 }
 
-// port is that of the KDC.
+// port returns the port of the KDC.
 func port(t *testing.T, r *realm) string {
 	t.Helper()
 	_, p, err := net.SplitHostPort(r.config(t).krb5.Realms[0].KDC[0])

@@ -74,7 +74,7 @@ func firstWord(s string) string {
 	return word
 }
 
-// Name is the user of a principal: what the first rule that applies makes of it. Ok is false where none does, and the cluster alone
+// Name returns the user of a principal: what the first rule that applies makes of it. Ok is false where none does, and the cluster alone
 // knows. The error is of a rule that would have to be looked at and cannot be.
 func (l LocalNames) Name(principal string) (name string, ok bool, err error) {
 	user, realm, hasRealm := strings.Cut(principal, "@")

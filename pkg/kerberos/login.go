@@ -66,7 +66,7 @@ func (o Options) login() (*state, string, error) {
 	return o.loginCache()
 }
 
-// Principal is the principal that is logged in, user@REALM.
+// Principal returns the principal that is logged in, user@REALM.
 func (c *Client) Principal() string { return c.principal }
 
 // Until is when the login's ticket ends, and until when that of a ticket cache can be renewed, zero if it cannot. A keytab
@@ -176,7 +176,7 @@ type cacheFile struct {
 // EnvCache names the ticket cache, as MIT's programs have it.
 const EnvCache = "KRB5CCNAME"
 
-// DefaultCache is the name of the ticket cache that is used when none is named: that of EnvCache, or else a file of the user.
+// DefaultCache returns the name of the ticket cache that is used when none is named: that of EnvCache, or else a file of the user.
 func DefaultCache() string {
 	return cmp.Or(os.Getenv(EnvCache), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()))
 }
@@ -191,7 +191,7 @@ func OpenToOthers(path string) (fs.FileMode, bool) {
 	return info.Mode().Perm(), info.Mode().Perm()&0o004 != 0
 }
 
-// cachePath is the file of a cache's name.
+// cachePath returns the file of a cache's name.
 func cachePath(name string) (string, error) {
 	name = cmp.Or(name, DefaultCache())
 	kind, rest, ok := strings.Cut(name, ":")

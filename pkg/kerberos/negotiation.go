@@ -95,7 +95,7 @@ func isKerberos(oid asn1.ObjectIdentifier) bool {
 	return oid.Equal(gssapi.OIDKRB5.OID()) || oid.Equal(gssapi.OIDMSLegacyKRB5.OID())
 }
 
-// reply is the token to answer with: that the caller is accepted, and where it asks for that, the proof of this service.
+// reply returns the token to answer with: that the caller is accepted, and where it asks for that, the proof of this service.
 func (n *negotiation) reply(req *messages.APReq) ([]byte, error) {
 	var proof []byte
 	if wantsProof(req) {

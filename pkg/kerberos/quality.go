@@ -16,7 +16,7 @@ const (
 	Privacy        Quality = 4 // what is sent can be neither read nor altered
 )
 
-// Qualities are all of them, from the strongest on.
+// Qualities returns all of them, from the strongest on.
 func Qualities() []Quality { return []Quality{Privacy, Integrity, Authentication} }
 
 func (q Quality) String() string {
@@ -31,7 +31,7 @@ func (q Quality) String() string {
 	return fmt.Sprintf("quality %d", byte(q))
 }
 
-// QOP is its name in DIGEST-MD5 (RFC 2831).
+// QOP returns its name in DIGEST-MD5 (RFC 2831).
 func (q Quality) QOP() string {
 	switch q {
 	case Integrity:

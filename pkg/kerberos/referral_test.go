@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// referring is a KDC that answers each request by an error, and counts them.
+// referring returns a KDC that answers each request by an error, and counts them.
 func referring(t *testing.T, code int32, asked *atomic.Int32) (port string) {
 	t.Helper()
 	l := testcheck.Serve(t, func(nc net.Conn) {

@@ -17,7 +17,7 @@ func NegTokenInit(token []byte) []byte {
 	return der(0x60, append([]byte(oidSPNEGO), init...))
 }
 
-// der is one element: tag, length, content.
+// der returns one element: tag, length, content.
 func der(tag byte, content []byte) []byte {
 	n := len(content)
 	head := []byte{tag}

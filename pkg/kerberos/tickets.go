@@ -100,7 +100,7 @@ func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
 // patience is how long a KDC that does not answer is left alone while a ticket is still valid.
 const patience = 10 * time.Second
 
-// kept is a ticket that was asked for before, and the present login.
+// kept returns a ticket that was asked for before, and the present login.
 func (c *Client) kept(a asked) (*grant, *state) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	return g, next, nil
 }
 
-// renewed is the login with a ticket-granting ticket that will do for a while: a keytab logs in again; a ticket cache is
+// renewed returns the login with a ticket-granting ticket that will do for a while: a keytab logs in again; a ticket cache is
 // read again if another program has written it since, else its ticket is renewed as long as the KDC allows. With an error
 // the state is the one before. The caller has c.one.
 func (c *Client) renewed(s *state) (*state, error) {

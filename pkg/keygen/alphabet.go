@@ -16,7 +16,7 @@ func (a *Alphabet) add(b byte) { a[b>>6] |= 1 << (b & 63) }
 // Has reports whether b is in the set.
 func (a Alphabet) Has(b byte) bool { return a[b>>6]&(1<<(b&63)) != 0 }
 
-// Len is the number of bytes in the set.
+// Len returns the number of bytes in the set.
 func (a Alphabet) Len() (n int) {
 	for _, w := range a {
 		n += bits.OnesCount64(w)
@@ -41,7 +41,7 @@ func (a Alphabet) union(b Alphabet) Alphabet {
 	return a
 }
 
-// bytes are the members, rising.
+// bytes returns the members, rising.
 func (a Alphabet) bytes() []byte {
 	var s []byte
 	for b := range 256 {

@@ -144,7 +144,7 @@ func (c *civil) seconds() int64 {
 	return time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.sec, 0, time.UTC).Unix()
 }
 
-// civilOf is the inverse of seconds.
+// civilOf returns the inverse of seconds.
 func civilOf(seconds int64, ns int) civil {
 	t := time.Unix(seconds, 0).UTC()
 	c := civil{ns: ns}

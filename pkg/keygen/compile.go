@@ -54,12 +54,12 @@ func Compile(e Expr, o Options) (*Program, error) {
 	return p, nil
 }
 
-// Columns are the columns that a key is made of, in the order in which
+// Columns returns the columns that a key is made of, in the order in which
 // [Program.Append] wants their fields, each once. The slice is shared: do not
 // change it.
 func (p *Program) Columns() []string { return p.columns }
 
-// Parts are the parts of the key, in the order of [Program.AppendParts].
+// Parts returns the parts of the key, in the order of [Program.AppendParts].
 func (p *Program) Parts() []Expr { return p.parts }
 
 // Append appends the key of a record to dst; fields are those of

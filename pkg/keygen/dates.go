@@ -142,7 +142,7 @@ func datesOf(args []Expr) (*Dates, error) {
 	return NewDates(constant(args[0]), zone)
 }
 
-// constant is the text of a literal argument.
+// constant returns the text of a literal argument.
 func constant(e Expr) string {
 	l, _ := e.(Literal)
 	return string(l.Bytes)

@@ -135,7 +135,7 @@ func md5Hex(dst, b []byte) []byte {
 	return hex.AppendEncode(dst, sum[:])
 }
 
-// md5Shift is the prefix that tables split by MD5StringSplit have: the first
+// md5Shift returns the prefix that tables split by MD5StringSplit have: the first
 // seven hex digits of the digest as a number, shifted right by one.
 func md5Shift(dst, b []byte) []byte {
 	sum := md5.Sum(b)

@@ -39,7 +39,7 @@ func (e *FieldError) Error() string {
 	return "column " + e.Column + ": " + e.Reason()
 }
 
-// Reason is the message without the column's name.
+// Reason returns the message without the column's name.
 func (e *FieldError) Reason() string {
 	if e.Part == "" {
 		return e.Err.Error()
@@ -56,7 +56,7 @@ type ValueError struct {
 	Err   error  // what follows "value …"
 }
 
-// about is an error about a value. It keeps a copy of the value.
+// about returns an error about a value. It keeps a copy of the value.
 func about(value []byte, format string, args ...any) error {
 	return NewValueError(value, fmt.Errorf(format, args...))
 }
@@ -76,5 +76,5 @@ func (e *ValueError) Error() string {
 
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// Data is the value's beginning, for callers that may show it.
+// Data returns the value's beginning, for callers that may show it.
 func (e *ValueError) Data() []byte { return e.Value }

@@ -37,7 +37,7 @@ type Call struct {
 	Ints []int
 }
 
-// Columns are the names of the columns that e reads, each once, in order of appearance.
+// Columns returns the names of the columns that e reads, each once, in order of appearance.
 func Columns(e Expr) []string {
 	var names []string
 	for _, n := range e.columns(nil) {
@@ -65,7 +65,7 @@ func Calls(e Expr, name string) bool {
 	return slices.ContainsFunc(args, func(a Expr) bool { return Calls(a, name) })
 }
 
-// Parts are the parts that a spec joins at its top.
+// Parts returns the parts that a spec joins at its top.
 func Parts(e Expr) []Expr {
 	if c, ok := e.(Concat); ok {
 		return c.Parts

@@ -37,7 +37,7 @@ type Function struct {
 	About string `json:"about"` // what it gives, in a sentence
 }
 
-// Functions are all functions of the language, in the order of docs/keys.md.
+// Functions returns all functions of the language, in the order of docs/keys.md.
 func Functions() []Function {
 	var list []Function
 	for _, f := range functions() {
@@ -53,7 +53,7 @@ var language struct {
 	functions []function
 }
 
-// functions are all functions of the language, in the order of the reference. The list is shared, to be read only.
+// functions returns all functions of the language, in the order of the reference. The list is shared, to be read only.
 func functions() []function {
 	language.once.Do(func() { language.functions = listFunctions() })
 	return language.functions

@@ -41,7 +41,7 @@ func (c *compiler) input(args []Expr, chars bool) (*input, error) {
 	return in, nil
 }
 
-// bytes are the arguments of a record, valid until the next call.
+// bytes returns the arguments of a record, valid until the next call.
 func (in *input) bytes(fields [][]byte) ([]byte, error) {
 	if len(in.ops) == 1 {
 		if c, ok := in.ops[0].(*columnOp); ok {
@@ -62,7 +62,7 @@ func (in *input) bytes(fields [][]byte) ([]byte, error) {
 	return b, nil
 }
 
-// fail is an error about the arguments.
+// fail returns an error about the arguments.
 func (in *input) fail(err error) error { return &FieldError{Column: in.column, Err: err} }
 
 // columnOp is a field. A key with a hole is not a key, unless that is allowed.

@@ -19,7 +19,7 @@ const (
 
 func (k Kind) String() string { return [...]string{"null", "text", "a number", "a condition"}[k] }
 
-// KindOf is the kind of an expression that [ParseValue] gave.
+// KindOf returns the kind of an expression that [ParseValue] gave.
 func KindOf(e Expr) Kind {
 	switch e := e.(type) {
 	case Number:
@@ -47,7 +47,7 @@ func KindOf(e Expr) Kind {
 	return KindText
 }
 
-// results are the values that a case can have.
+// results returns the values that a case can have.
 func results(o Operation) []Expr {
 	var list []Expr
 	for i := 1; i < len(o.Args); i += 2 {
@@ -76,7 +76,7 @@ func joint(list []Expr, name string) (Kind, error) {
 	return k, nil
 }
 
-// compared is how values are compared: as numbers if one of them is a number.
+// compared returns how values are compared: as numbers if one of them is a number.
 func compared(list []Expr, name string) (Kind, error) { return comparedKinds(kindsOf(list), name) }
 
 func comparedKinds(kinds []Kind, name string) (Kind, error) {
@@ -104,7 +104,7 @@ func kindsOf(list []Expr) []Kind {
 	return kinds
 }
 
-// Compared is the kind as which the arguments of a comparison, of nullif, least or greatest are compared.
+// Compared returns the kind as which the arguments of a comparison, of nullif, least or greatest are compared.
 func Compared(args []Expr) Kind {
 	k, _ := compared(args, "")
 	return k
@@ -171,7 +171,7 @@ func whole(c Call, at, least, most int) error {
 	return nil
 }
 
-// WholeNumber is the number that an expression is, if it is one without a point.
+// WholeNumber returns the number that an expression is, if it is one without a point.
 func WholeNumber(e Expr) (n int, ok bool) {
 	d, ok := e.(Number)
 	if !ok || len(d.Digits) > 9 {

@@ -159,7 +159,7 @@ func (l *layout) width() (least, most int) {
 	return least, most
 }
 
-// symbols are the bytes that the layout writes.
+// symbols returns the bytes that the layout writes.
 func (l *layout) symbols() Alphabet {
 	a := decimalDigits()
 	if l.unit > 0 {

@@ -69,7 +69,7 @@ func (o Operation) String() string {
 	return arg[0] + " " + o.Name + " " + arg[1]
 }
 
-// strength is how strongly the parts of e hold together: what is weaker than its surroundings is in parentheses.
+// strength returns how strongly the parts of e hold together: what is weaker than its surroundings is in parentheses.
 func strength(e Expr) int {
 	switch e := e.(type) {
 	case Operation:
@@ -96,7 +96,7 @@ func reserved(word string) bool {
 		strings.ToLower(word))
 }
 
-// comparison is the operator that s begins with, and its length.
+// comparison returns the operator that s begins with, and its length.
 func comparison(s string) (name string, n int) {
 	for _, c := range []string{"<>", "<=", ">=", "!=", "=", "<", ">"} {
 		if strings.HasPrefix(s, c) {

@@ -106,7 +106,7 @@ func modulusHint(parts ...Expr) string {
 	return ""
 }
 
-// column is the place of a part's column, −1 if it is not stored as it is.
+// column returns the place of a part's column, −1 if it is not stored as it is.
 func (p *KeyParser) column(e Expr) int {
 	if c, ok := e.(Call); ok && c.Func == "orempty" {
 		e = c.Args[0]

@@ -96,7 +96,7 @@ func TestKeyParser(t *testing.T) {
 	}
 }
 
-// randomSpec is a spec of any parts. Some cannot be taken apart.
+// randomSpec returns a spec of any parts. Some cannot be taken apart.
 func randomSpec(r *rand.Rand) string {
 	columns := []string{"a", "b", "c"}
 	one := func() string { return columns[r.IntN(len(columns))] }

@@ -146,7 +146,7 @@ func (p *parser) predicate(depth int) (Expr, error) {
 	return p.made(o, starts, err)
 }
 
-// made is the operation, if its arguments fit one another.
+// made returns the operation, if its arguments fit one another.
 func (p *parser) made(o Operation, starts []int, err error) (Expr, error) {
 	if err == nil {
 		err = checkOperation(o)
@@ -264,7 +264,7 @@ func checkPattern(o Operation) error {
 	return nil
 }
 
-// excerpt is the beginning of a text for a message.
+// excerpt returns the beginning of a text for a message.
 func excerpt(s string) string {
 	const most = 25
 	r := []rune(strings.Map(func(r rune) rune {

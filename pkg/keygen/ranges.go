@@ -21,7 +21,7 @@ func (n numbers) shape() shape {
 	return s.led()
 }
 
-// numbersOf is the range of an expression that is an integer, or of the
+// numbersOf returns the range of an expression that is an integer, or of the
 // integers that its text may be read as.
 func numbersOf(e Expr, o Options) (numbers, bool) {
 	if c, ok := e.(Call); ok {
@@ -69,5 +69,5 @@ func millisNumbers(c Call, _ Options) numbers {
 	return numbers{min: -1 << 63, max: 1<<63 - 1}
 }
 
-// decimals is how many digits n has.
+// decimals returns how many digits n has.
 func decimals(n int64) int { return len(strconv.FormatInt(n, 10)) }

@@ -7,7 +7,7 @@ type Recipe struct {
 	About string `json:"about"` // what it is good for
 }
 
-// Recipes are all named designs. Specs are written for columns of the
+// Recipes returns all named designs. Specs are written for columns of the
 // names that the design usually has; rename them as needed.
 func Recipes() []Recipe {
 	return []Recipe{

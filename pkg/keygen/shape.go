@@ -80,7 +80,7 @@ func (s shape) led() shape {
 	return s
 }
 
-// firsts are the symbols that a number may begin with.
+// firsts returns the symbols that a number may begin with.
 func (s symbol) firsts() Alphabet {
 	unit := int64(1)
 	for range s.width - 1 {
@@ -89,7 +89,7 @@ func (s symbol) firsts() Alphabet {
 	return setOf(s.symbols[:min((s.n-1)/unit+1, int64(len(s.symbols)))])
 }
 
-// spreadOver is a number spread evenly over 0..n−1 in decimal.
+// spreadOver returns a number spread evenly over 0..n−1 in decimal.
 func spreadOver(n int64, width int) shape {
 	s := shape{min: width, max: width, set: decimalDigits(), lead: []symbol{{n, width, decimalSymbols}}, whole: true}
 	if width == 1 {

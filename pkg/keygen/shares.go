@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// sharesOf is the expected share of rows of each region between the split
+// sharesOf returns the expected share of rows of each region between the split
 // points, for keys whose leading bytes are those of hashes. It is nil when
 // the hashes alone do not say.
 func sharesOf(s shape, splits [][]byte) []float64 {

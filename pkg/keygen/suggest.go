@@ -29,7 +29,7 @@ func suggest(name string, known []string) string {
 	return "did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// Nearest are the names that differ least, if that is by a third at most.
+// Nearest returns the names that differ least, if that is by a third at most.
 func Nearest(name string, known []string) (near []string) {
 	least := 1 + min(len(name), 30)/3
 	for _, k := range known {
@@ -46,7 +46,7 @@ func Nearest(name string, known []string) (near []string) {
 	return near
 }
 
-// distance is how many bytes must be added, removed, changed or swapped with
+// distance returns how many bytes must be added, removed, changed or swapped with
 // the next to turn a into b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
@@ -105,5 +105,5 @@ type unprovenError struct {
 
 func (e *unprovenError) Unwrap() error { return e.error }
 
-// Data are the names, for callers that may show them.
+// Data returns the names, for callers that may show them.
 func (e *unprovenError) Data() []byte { return []byte(ColumnList(e.names)) }

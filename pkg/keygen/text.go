@@ -112,7 +112,7 @@ func substr(dst, b []byte, ints []int) ([]byte, error) {
 	return append(dst, b[start:end]...), nil
 }
 
-// skipRunes is how many bytes the first n characters take.
+// skipRunes returns how many bytes the first n characters take.
 func skipRunes(b []byte, n int) (int, bool) {
 	if n < 0 {
 		return 0, false

@@ -17,7 +17,7 @@ var valueLanguage struct {
 	functions []function
 }
 
-// valueFunctions are the functions that cells and filters have besides those of keys, or in place of one with the same name. The
+// valueFunctions returns the functions that cells and filters have besides those of keys, or in place of one with the same name. The
 // list is shared, to be read only.
 func valueFunctions() []function {
 	valueLanguage.once.Do(func() { valueLanguage.functions = listValueFunctions() })
@@ -128,7 +128,7 @@ func findValueFunction(name string) (function, bool) {
 	return function{}, false
 }
 
-// ValueFunctions are the functions that cells and filters have besides those of keys, in the order of docs/expressions.md.
+// ValueFunctions returns the functions that cells and filters have besides those of keys, in the order of docs/expressions.md.
 func ValueFunctions() []Function {
 	var list []Function
 	for _, f := range valueFunctions() {

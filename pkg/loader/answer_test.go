@@ -18,7 +18,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// hostile is a server that answers the first call of every connection with the same bytes.
+// hostile returns a server that answers the first call of every connection with the same bytes.
 func hostile(t *testing.T, answer []byte) string {
 	t.Helper()
 	return testcheck.Serve(t, func(nc net.Conn) {
@@ -40,7 +40,7 @@ func hostile(t *testing.T, answer []byte) string {
 	}).Addr().String()
 }
 
-// answerFrame is an answer with a header of fields and what is behind it.
+// answerFrame returns an answer with a header of fields and what is behind it.
 func answerFrame(header, rest []byte) []byte {
 	body := append(protowire.AppendBytes(nil, header), rest...)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)

@@ -75,7 +75,7 @@ func callID(request []byte) uint32 {
 	return uint32(id)
 }
 
-// exception is a response that has one.
+// exception returns a response that has one.
 func exception(id uint32, class string) []byte {
 	header, err := proto.Marshal(&pb.ResponseHeader{CallId: &id, Exception: &pb.ExceptionResponse{
 		ExceptionClassName: &class, StackTrace: proto.String(class + ": made up by the test\n\tat X.y(Z.java:1)\n"),

@@ -63,7 +63,7 @@ func (b *bench) archiveAndForget(t testing.TB, table TableName) {
 	testcheck.Must(t, super.RemoveAll(t.Context(), archive))
 }
 
-// withIdentity is a file with the identity that a journal would have of it.
+// withIdentity returns a file with the identity that a journal would have of it.
 func (b *bench) withIdentity(t testing.TB, f HFile) HFile {
 	t.Helper()
 	files := []HFile{f}

@@ -28,7 +28,7 @@ const (
 	bulkLoadReplicate = 8 // .replicate
 )
 
-// raw is a message made of its encoded fields.
+// raw returns a message made of its encoded fields.
 func raw(fields []byte) proto.Message {
 	m := &emptypb.Empty{}
 	m.ProtoReflect().SetUnknown(fields)
@@ -135,7 +135,7 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 	return err
 }
 
-// bulkLoadRequest is the request for the files of a region. cluster_ids is left out: a server that finds its own
+// bulkLoadRequest returns the request for the files of a region. cluster_ids is left out: a server that finds its own
 // cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly. fs is a
 // DelegationToken: identifier, password, kind, service. Without replicate the marker in the WAL says so, and peers drop it
 // (ReplicationSink, 2.6).

@@ -51,7 +51,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	return l.causes(ctx, g)
 }
 
-// actor is the user as whom a region server reads and moves the files: the caller where there is a staging directory, else
+// actor returns the user as whom a region server reads and moves the files: the caller where there is a staging directory, else
 // its own, who owns HBase's directory. Empty: not known.
 func (l *load) actor(ctx context.Context) string {
 	if !l.direct {

@@ -59,7 +59,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	return c, nil
 }
 
-// newCluster is one that nothing was asked of yet.
+// newCluster returns one that nothing was asked of yet.
 func newCluster(cfg Config, log *slog.Logger) *Cluster {
 	c := &Cluster{cfg: cfg, log: log, servers: map[serverKey]*server{}, warned: map[string]warning{}}
 	c.regions.read, c.regions.enabled = c.Regions, c.inService

@@ -19,7 +19,7 @@ func (e *DeniedError) Error() string {
 
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// denied is an exception of HBase's access control as a [DeniedError], with the right that the call takes, and a grant of rights,
+// denied returns an exception of HBase's access control as a [DeniedError], with the right that the call takes, and a grant of rights,
 // letters of RWXCA, on a table, on a table and a family, on @NAMESPACE, or everywhere. Any other error is given back as it is.
 func (c *Cluster) denied(err error, right, rights string, on ...string) error {
 	if !isJava(err, "AccessDeniedException") {

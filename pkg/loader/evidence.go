@@ -32,7 +32,7 @@ type findings struct {
 	failed      error     // what went wrong at the last look
 }
 
-// undecided is why the search ended without a result: the limit, what went wrong at the last look, and what was seen.
+// undecided returns why the search ended without a result: the limit, what went wrong at the last look, and what was seen.
 func (s *settling) undecided(limit error) error {
 	err := fmt.Errorf("%s: %w", s.file.Path, limit)
 	for _, more := range []error{s.failed, s.seen()} {
@@ -246,7 +246,7 @@ func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error)
 	return "", nil
 }
 
-// near is the directory of the region that should have a file: most often the one that was asked to take it.
+// near returns the directory of the region that should have a file: most often the one that was asked to take it.
 func (l *load) near(ctx context.Context, f HFile) string {
 	regions, err := l.c.KnownRegions(ctx, l.req.Table)
 	if err != nil {

@@ -20,7 +20,7 @@ func (e *MisfitError) Error() string {
 		e.File.Path, e.Region.Encoded, e.Table)
 }
 
-// Data are the first and last row of the file, and the region's first one and the one after it, for callers that may show them.
+// Data returns the first and last row of the file, and the region's first one and the one after it, for callers that may show them.
 func (e *MisfitError) Data() []byte {
 	short := func(row []byte) []byte { return row[:min(len(row), 200)] }
 	return fmt.Appendf(nil, "%q to %q, region %q to %q", short(e.File.First), short(e.File.Last), short(e.Region.Start), short(e.Region.End))

@@ -37,7 +37,7 @@ func (m *regionMap) put(table TableName, regions []Region) {
 	m.known[table] = regions
 }
 
-// after are the known regions, unless they are the old ones or none. prompt looks at the table's state before it reads.
+// after returns the known regions, unless they are the old ones or none. prompt looks at the table's state before it reads.
 func (m *regionMap) after(ctx context.Context, table TableName, old []Region, prompt bool) ([]Region, error) {
 	if regions, ok := m.newer(table, old); ok {
 		return regions, nil
@@ -73,7 +73,7 @@ func (m *regionMap) after(ctx context.Context, table TableName, old []Region, pr
 	}
 }
 
-// newer are the known regions if there are any, and others than the old ones.
+// newer returns the known regions if there are any, and others than the old ones.
 func (m *regionMap) newer(table TableName, old []Region) ([]Region, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

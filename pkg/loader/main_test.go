@@ -65,7 +65,7 @@ func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Conf
 	return b
 }
 
-// fsAs is the file system as some user.
+// fsAs returns the file system as some user.
 func (b *bench) fsAs(t testing.TB, user string) *hdfsio.HDFS {
 	t.Helper()
 	o, err := b.conf.HDFSOptions(b.root, nil)

@@ -88,7 +88,7 @@ func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, e
 	return regions, err
 }
 
-// KnownRegions are the table's regions as they were last read, for any purpose; they are read when they are not known, once for
+// KnownRegions returns the table's regions as they were last read, for any purpose; they are read when they are not known, once for
 // all callers meanwhile. They may be old: a scan reads them again when it finds them so. The slice is shared: do not change it.
 func (c *Cluster) KnownRegions(ctx context.Context, table TableName) ([]Region, error) {
 	return c.regions.after(ctx, table, nil, false)

@@ -76,7 +76,7 @@ func (l *load) settleGroup(g group, cause error, took time.Duration, answered bo
 	return g, err
 }
 
-// eventError is the error of an event, if it is one.
+// eventError returns the error of an event, if it is one.
 func eventError(err error) error {
 	if _, ok := errors.AsType[returnedError](err); ok {
 		return nil
@@ -84,7 +84,7 @@ func eventError(err error) error {
 	return err
 }
 
-// sameExceptions is how often in a row a load is sent that is answered by the same exception. Those that report a file or
+// sameExceptions returns how often in a row a load is sent that is answered by the same exception. Those that report a file or
 // of rights come again until an operator acts; after another there may be a NameNode that is just being restarted.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
@@ -213,7 +213,7 @@ func (l *load) settled(was, f HFile, place Place) error {
 	return nil
 }
 
-// fencedPath is the next name of a file: NAME, NAME.r1, NAME.r2.
+// fencedPath returns the next name of a file: NAME, NAME.r1, NAME.r2.
 func fencedPath(name string) string {
 	if i := strings.LastIndex(name, ".r"); i > strings.LastIndexByte(name, '/') {
 		if n, err := strconv.Atoi(name[i+2:]); err == nil && n > 0 {

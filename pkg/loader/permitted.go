@@ -99,7 +99,7 @@ func (p place) names() []string {
 	return nil
 }
 
-// permission is a right there, as a Permission of AccessControl.proto.
+// permission returns a right there, as a Permission of AccessControl.proto.
 func (p place) permission(right Right) ([]byte, error) {
 	kind, field, action := uint64(tablePermission), protowire.Number(permissionTable), protowire.Number(tableAction)
 	var on []byte

@@ -49,12 +49,12 @@ func (r Region) specifier() *pb.RegionSpecifier {
 // errNotAssigned is a region without a server.
 var errNotAssigned = errors.New("the region is on no server at present")
 
-// find is the index of the region that holds a row. The regions are contiguous, so there is one.
+// find returns the index of the region that holds a row. The regions are contiguous, so there is one.
 func find(regions []Region, row []byte) int {
 	return sort.Search(len(regions), func(i int) bool { return bytes.Compare(regions[i].Start, row) > 0 }) - 1
 }
 
-// ServerOf is the server of the region that has a row, empty while it is on none. The regions are all of a table, in order.
+// ServerOf returns the server of the region that has a row, empty while it is on none. The regions are all of a table, in order.
 func ServerOf(regions []Region, row []byte) string {
 	if i := find(regions, row); i >= 0 {
 		return regions[i].Server
@@ -128,7 +128,7 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	return r, true, nil
 }
 
-// tableOf is the table of a region.
+// tableOf returns the table of a region.
 func tableOf(info *pb.RegionInfo) TableName {
 	return TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
 }
@@ -142,7 +142,7 @@ func encodedName(name []byte) string {
 	return s[strings.LastIndexByte(s, '.')+1:]
 }
 
-// metaRow is the name of a region without its first row.
+// metaRow returns the name of a region without its first row.
 func metaRow(key []byte) string {
 	return strconv.Quote(regionName.ReplaceAllString(string(key), "$1,"+hidden+",$2"))
 }

@@ -139,7 +139,7 @@ func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time
 	return p, nil
 }
 
-// metaLocation is the server that holds the first replica of hbase:meta.
+// metaLocation returns the server that holds the first replica of hbase:meta.
 func metaLocation(answer []byte) (string, error) {
 	server := ""
 	var failed error
@@ -181,7 +181,7 @@ func activeMaster(answer []byte) (string, error) {
 	return server, nil
 }
 
-// bootstrapNodes are the further servers that answer as the registry, at most 64. What is not an address is left out.
+// bootstrapNodes returns the further servers that answer as the registry, at most 64. What is not an address is left out.
 func bootstrapNodes(answer []byte) []string {
 	var nodes []string
 	frames.Fields(answer, func(field protowire.Number, _ uint64, name []byte) {

@@ -19,7 +19,7 @@ func serverName(host string, port uint64) []byte {
 	return appendUint(appendUint(appendBytes(nil, serverHost, []byte(host)), serverPort, port), 3, 1700000000000)
 }
 
-// metaAt is a RegionLocation of a replica of hbase:meta.
+// metaAt returns a RegionLocation of a replica of hbase:meta.
 func metaAt(replica uint64, server []byte) []byte {
 	info := appendUint(appendUint(nil, 1, 1), regionReplica, replica)
 	location := appendBytes(nil, locationRegion, info)

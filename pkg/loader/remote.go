@@ -41,7 +41,7 @@ func (e *RemoteError) Error() string {
 	return e.Class + ": " + e.Message
 }
 
-// short is the class without its package.
+// short returns the class without its package.
 func (e *RemoteError) short() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
 
 // The reaction to each exception class, by its short name: packages have changed between versions.
@@ -96,7 +96,7 @@ func (e *ConnectionError) Error() string {
 	return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err)
 }
 
-// unknownHost is the host name that name servers answer they do not have, empty where that is not what went wrong.
+// unknownHost returns the host name that name servers answer they do not have, empty where that is not what went wrong.
 func unknownHost(err error) string {
 	if e, ok := errors.AsType[*net.DNSError](err); ok && e.IsNotFound {
 		return e.Name

@@ -18,7 +18,7 @@ var (
 	cellText   = regexp.MustCompile(`(?s)/(?:vlen=|seqid=|mvcc=|Put\b|Delete|Minimum|Maximum|LATEST_TIMESTAMP|OLDEST_TIMESTAMP)`)
 )
 
-// withoutRows is a server's text without what it may say of rows. A text in which a cell is left is hidden whole: where
+// withoutRows returns a server's text without what it may say of rows. A text in which a cell is left is hidden whole: where
 // the row of that begins cannot be seen.
 func withoutRows(text string) string {
 	text = regionName.ReplaceAllString(text, "$1,"+hidden+",$2")
@@ -31,7 +31,7 @@ func withoutRows(text string) string {
 	return text
 }
 
-// remoteError is an exception whose text has nothing of rows; callers that may show rows find it whole.
+// remoteError returns an exception whose text has nothing of rows; callers that may show rows find it whole.
 func remoteError(class, text, trace string) *RemoteError {
 	e := &RemoteError{Class: class, Message: withoutRows(text), Trace: trace}
 	if e.Message != text {
@@ -45,5 +45,5 @@ type rowsSaid struct{ text string }
 
 func (e *rowsSaid) Error() string { return fmt.Sprintf("a text of %d bytes", len(e.text)) }
 
-// Data is the text, for callers that may show it.
+// Data returns the text, for callers that may show it.
 func (e *rowsSaid) Data() []byte { return []byte(strings.ToValidUTF8(e.text, "?")) }

@@ -74,7 +74,7 @@ func (r ScanRequest) withDefaults() ScanRequest {
 	return r
 }
 
-// PrefixEnd is the row after all rows with a prefix, for ScanRequest.Stop; nil, the table's end, when the prefix is empty
+// PrefixEnd returns the row after all rows with a prefix, for ScanRequest.Stop; nil, the table's end, when the prefix is empty
 // or 0xFF only.
 func PrefixEnd(prefix []byte) []byte {
 	n := len(prefix)
@@ -194,7 +194,7 @@ type assembler struct {
 	row  Row
 }
 
-// resume is where a broken scan continues: at the row in progress, which is read again from its beginning, or after the last
+// resume returns where a broken scan continues: at the row in progress, which is read again from its beginning, or after the last
 // one given; nil when nothing was read. It forgets the row in progress.
 func (a *assembler) resume() []byte {
 	key := bytes.Clone(a.key)

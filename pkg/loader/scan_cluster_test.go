@@ -23,7 +23,7 @@ func digestRow(h hash.Hash, row Row) {
 	}
 }
 
-// scanDigest is the digest of a full scan, in the words of Adm.java.
+// scanDigest returns the digest of a full scan, in the words of Adm.java.
 func scanDigest(t testing.TB, c *Cluster, table TableName) string {
 	t.Helper()
 	h := sha256.New()
@@ -37,7 +37,7 @@ func scanDigest(t testing.TB, c *Cluster, table TableName) string {
 	return fmt.Sprintf("rows=%d cells=%d sha256=%x", rows, cells, h.Sum(nil))
 }
 
-// loaded is a table with rows a…, m…, x… in three regions.
+// loaded returns a table with rows a…, m…, x… in three regions.
 func (b *bench) loaded(t testing.TB, each int) (TableName, []string) {
 	t.Helper()
 	table := b.table(t, "m", "x")

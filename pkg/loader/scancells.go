@@ -33,12 +33,12 @@ func columnsOf(r ScanRequest) []*pb.Column {
 	return columns
 }
 
-// rawScan is the attribute of a scan that is raw (org.apache.hadoop.hbase.client.Scan.RAW_ATTR): a Java true.
+// rawScan returns the attribute of a scan that is raw (org.apache.hadoop.hbase.client.Scan.RAW_ATTR): a Java true.
 func rawScan() []*pb.NameBytesPair {
 	return []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
 }
 
-// keysOnly is the server's filter that empties values.
+// keysOnly returns the server's filter that empties values.
 func keysOnly() (*pb.Filter, error) {
 	b, err := proto.Marshal(&pb.KeyOnlyFilter{LenAsVal: proto.Bool(false)})
 	return &pb.Filter{Name: proto.String(filterPackage + "KeyOnlyFilter"), SerializedFilter: b}, err
@@ -55,7 +55,7 @@ func withKeysOnly(f *pb.Filter) (*pb.Filter, error) {
 
 const filterPackage = "org.apache.hadoop.hbase.filter."
 
-// onlyRows is the server's filter that goes from one of the rows to the next (HBase 1.1 and later).
+// onlyRows returns the server's filter that goes from one of the rows to the next (HBase 1.1 and later).
 func onlyRows(rows [][]byte) (*pb.Filter, error) {
 	list := &pb.MultiRowRangeFilter{}
 	for _, row := range rows {
@@ -65,7 +65,7 @@ func onlyRows(rows [][]byte) (*pb.Filter, error) {
 	return &pb.Filter{Name: proto.String(filterPackage + "MultiRowRangeFilter"), SerializedFilter: b}, err
 }
 
-// filterOf is the server's filter for the rows and the conditions, nil for none. A row without a condition's column does not
+// filterOf returns the server's filter for the rows and the conditions, nil for none. A row without a condition's column does not
 // pass.
 func filterOf(rows [][]byte, where []Condition) (*pb.Filter, error) {
 	var list pb.FilterList
@@ -107,7 +107,7 @@ func filterOf(rows [][]byte, where []Condition) (*pb.Filter, error) {
 	return allOf(&list)
 }
 
-// allOf is the filter that passes what all of the list pass.
+// allOf returns the filter that passes what all of the list pass.
 func allOf(list *pb.FilterList) (*pb.Filter, error) {
 	list.Operator = pb.FilterList_MUST_PASS_ALL.Enum()
 	b, err := proto.Marshal(list)

@@ -85,7 +85,7 @@ func (s *scan) send(ctx context.Context, l *link, req *pb.ScanRequest) *blockCal
 	return call
 }
 
-// open is the request that makes a scanner and asks for its first chunk.
+// open returns the request that makes a scanner and asks for its first chunk.
 func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	req := &pb.ScanRequest{
 		Region: r.specifier(),

@@ -68,7 +68,7 @@ func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 	return nil
 }
 
-// returned is a load that was not begun. All its files are at their sources.
+// returned returns a load that was not begun. All its files are at their sources.
 func (l *load) returned(g group, reason error, took time.Duration) (group, error) {
 	l.locate(g, PlaceSource, took)
 	if kind := failureKind(reason); g.failure == kind {

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// daemonOf is the region server that has a region.
+// daemonOf returns the region server that has a region.
 func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster.Daemon {
 	t.Helper()
 	for i, port := range cluster.Ports().RegionServer {

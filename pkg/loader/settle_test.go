@@ -70,7 +70,7 @@ func (m *memFS) ReadDir(_ context.Context, name string) ([]fs.FileInfo, error) {
 // testStaging is a staging directory.
 const testStaging = "/hbase/staging/u__t__1"
 
-// settlingLoad is a load whose outcomes are settled with files on a file system, and no cluster.
+// settlingLoad returns a load whose outcomes are settled with files on a file system, and no cluster.
 func settlingLoad(t *testing.T, c *Cluster, fsys *memFS, files ...HFile) *load {
 	return &load{c: c, req: LoadRequest{Table: TableName{Namespace: "default", Qualifier: "t"}, Files: files, FS: fsys}, linger: t.Context(), files: files, report: &LoadReport{},
 		staged: testStaging, place: map[string]Place{}, regions: map[string]*RegionLoad{}}

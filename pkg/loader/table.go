@@ -52,7 +52,7 @@ type Family struct {
 	Attributes, Configuration map[string]string
 }
 
-// FamilyNames are the names of the table's families, in their order.
+// FamilyNames returns the names of the table's families, in their order.
 func (t *Table) FamilyNames() (names []string) {
 	for _, f := range t.Families {
 		names = append(names, f.Name)
@@ -70,7 +70,7 @@ func (t *Table) Family(name string) (Family, bool) {
 	return Family{}, false
 }
 
-// FileTracker is the table's or the family's store-file tracker, upper case as in hbase.store.file-tracker.impl, or
+// FileTracker returns the table's or the family's store-file tracker, upper case as in hbase.store.file-tracker.impl, or
 // DEFAULT.
 func (t *Table) FileTracker(f Family) string {
 	const key = "hbase.store.file-tracker.impl"
@@ -126,7 +126,7 @@ func (c *Cluster) Tables(ctx context.Context) ([]TableName, error) {
 	return all, nil
 }
 
-// DescribedBy is a table as a descriptor says, such as that of a snapshot. Its state is not known.
+// DescribedBy returns a table as a descriptor says, such as that of a snapshot. Its state is not known.
 func DescribedBy(name TableName, schema *pb.TableSchema) (*Table, error) {
 	t, err := parseTable(name, schema)
 	if err != nil {
@@ -199,7 +199,7 @@ func parseFamily(cf *pb.ColumnFamilySchema) (Family, error) {
 // bloomPrefixLength is the parameter of a ROWPREFIX_FIXED_LENGTH bloom filter (BloomFilterUtil.PREFIX_LENGTH_KEY).
 const bloomPrefixLength = "RowPrefixBloomFilter.prefix_length"
 
-// schema is the family as a descriptor. The fields go over the attributes of the same meaning; a zero field leaves the
+// schema returns the family as a descriptor. The fields go over the attributes of the same meaning; a zero field leaves the
 // attribute, or the server's default.
 func (f Family) schema() *pb.ColumnFamilySchema {
 	attributes := maps.Clone(f.Attributes)

@@ -54,7 +54,7 @@ func isWord(r rune) bool {
 	return r == '_' || r <= 0xFFFF && unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.Nd)
 }
 
-// String is the name as users write it, and as HBase writes it in hbase:meta: the default namespace is left out.
+// String returns the name as users write it, and as HBase writes it in hbase:meta: the default namespace is left out.
 func (t TableName) String() string {
 	if t.Namespace == DefaultNamespace || t.Namespace == "" {
 		return t.Qualifier
@@ -71,7 +71,7 @@ func (t TableName) proto() *pb.TableName {
 	return &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(t.Qualifier)}
 }
 
-// FileName is the name as part of a file's name: without a colon, in
+// FileName returns the name as part of a file's name: without a colon, in
 // ASCII, and not too long for one.
 func (t TableName) FileName() string {
 	const longest = 150

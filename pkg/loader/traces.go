@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// RegionTraces are the encoded names of all regions of a table that hbase:meta has: those in service, parents of
+// RegionTraces returns the encoded names of all regions of a table that hbase:meta has: those in service, parents of
 // splits and sources of merges. The latter two are there for some minutes only, until no file refers to theirs any more.
 func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string]bool, error) {
 	traces := map[string]bool{}
@@ -29,7 +29,7 @@ func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string
 	return traces, nil
 }
 
-// regionTraces are the encoded names in a row of hbase:meta: its own region's, and those from which that was merged
+// regionTraces returns the encoded names in a row of hbase:meta: its own region's, and those from which that was merged
 // (info:merge0000 and so on, each with a RegionInfo).
 func regionTraces(table TableName, row Row) (names []string) {
 	for _, cell := range row.Cells {

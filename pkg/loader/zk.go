@@ -29,13 +29,13 @@ type places struct {
 	id           string // of the cluster; empty: not reported
 }
 
-// metaServer is the server that holds hbase:meta.
+// metaServer returns the server that holds hbase:meta.
 func (c *Cluster) metaServer(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.meta != "" })
 	return p.meta, err
 }
 
-// masterServer is the active master.
+// masterServer returns the active master.
 func (c *Cluster) masterServer(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.master != "" })
 	if err == nil && p.master == "" {

@@ -34,20 +34,20 @@ func algorithms() []algorithm {
 	}
 }
 
-// HexSplits are the split points of RegionSplitter's HexStringSplit (HBase 2.6) for n regions: eight lower-case
+// HexSplits returns the split points of RegionSplitter's HexStringSplit (HBase 2.6) for n regions: eight lower-case
 // hexadecimal digits from 00000000 to ffffffff, for keys that begin with such digits evenly spread, as md5hex(…) gives
 // them. The last region gets what is left over. Fewer than two regions have none.
 func HexSplits(n int) [][]byte {
 	return stringSplits(n, 1<<32, func(v uint64) []byte { return fmt.Appendf(nil, "%08x", v) })
 }
 
-// DecimalSplits are the split points of RegionSplitter's DecimalStringSplit (HBase 2.6) for n regions: eight decimal
+// DecimalSplits returns the split points of RegionSplitter's DecimalStringSplit (HBase 2.6) for n regions: eight decimal
 // digits from 00000000 to 99999999, for keys that begin with digits evenly spread. Fewer than two regions have none.
 func DecimalSplits(n int) [][]byte {
 	return stringSplits(n, 100_000_000, func(v uint64) []byte { return fmt.Appendf(nil, "%08d", v) })
 }
 
-// MD5Splits are the split points of RegionSplitter's MD5StringSplit, which was in HBase up to 0.94, for n regions: eight
+// MD5Splits returns the split points of RegionSplitter's MD5StringSplit, which was in HBase up to 0.94, for n regions: eight
 // hexadecimal digits from 00000000 to 7fffffff, for keys that begin with the digits of shift(md5). It divides the last
 // value, not the number of values. Fewer than two regions have none.
 func MD5Splits(n int) [][]byte {
@@ -66,7 +66,7 @@ func stringSplits(n int, size uint64, text func(v uint64) []byte) [][]byte {
 	return splits
 }
 
-// UniformSplits are the split points of RegionSplitter's UniformSplit (HBase 2.6) for n regions: eight bytes from all
+// UniformSplits returns the split points of RegionSplitter's UniformSplit (HBase 2.6) for n regions: eight bytes from all
 // 0x00 to all 0xff, for keys that begin with bytes evenly spread, as md5(…) gives them. Fewer than two regions have none.
 func UniformSplits(n int) [][]byte {
 	if n < 2 {

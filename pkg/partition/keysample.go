@@ -93,7 +93,7 @@ func (s *KeySample) Merge(o *KeySample, factor float64) {
 	}
 }
 
-// Splits are the points that cut the sampled rows into n regions of
+// Splits returns the points that cut the sampled rows into n regions of
 // about the same bytes; fewer where the keys are too few for so many. A
 // split point is the shortest text that is between two keys, and near the
 // quantile the shortest of those is taken: so keys with a salt are split where
@@ -124,7 +124,7 @@ func (s *KeySample) Splits(n, least int) [][]byte {
 	return splits
 }
 
-// splitNear is the best split point about the at-th key: the shortest within
+// splitNear returns the best split point about the at-th key: the shortest within
 // slack of what is wanted, else the nearest there is; nil if there is none.
 func (s *KeySample) splitNear(before []float64, at, least int, want, slack float64) []byte {
 	var best []byte
@@ -156,7 +156,7 @@ func (s *KeySample) splitNear(before []float64, at, least int, want, slack float
 	return best
 }
 
-// separator is the shortest beginning of key above prev that has at least so
+// separator returns the shortest beginning of key above prev that has at least so
 // many bytes, nil if they are the same.
 func separator(prev, key []byte, least int) []byte {
 	for i, c := range key {

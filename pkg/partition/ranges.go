@@ -45,13 +45,13 @@ func New(splits [][]byte) (*Ranges, error) {
 	return r, nil
 }
 
-// Len is the number of regions, at least 1.
+// Len returns the number of regions, at least 1.
 func (r *Ranges) Len() int { return len(r.splits) + 1 }
 
-// Splits are the split points. The caller must not change them.
+// Splits returns the split points. The caller must not change them.
 func (r *Ranges) Splits() [][]byte { return r.splits }
 
-// Find is the region that a key belongs to, from 0 to Len−1; the empty key
+// Find returns the region that a key belongs to, from 0 to Len−1; the empty key
 // belongs to region 0.
 func (r *Ranges) Find(key []byte) int {
 	if len(key) == 0 {
@@ -69,7 +69,7 @@ func (r *Ranges) Find(key []byte) int {
 	return lo
 }
 
-// Start is the first key of a region, nil for the first region. The caller must
+// Start returns the first key of a region, nil for the first region. The caller must
 // not change it. A region that does not exist is a panic, here and below.
 func (r *Ranges) Start(region int) []byte {
 	if region == 0 {
@@ -78,7 +78,7 @@ func (r *Ranges) Start(region int) []byte {
 	return r.splits[region-1]
 }
 
-// End is the first key after a region, nil for the last region. The caller must
+// End returns the first key after a region, nil for the last region. The caller must
 // not change it.
 func (r *Ranges) End(region int) []byte {
 	if region == len(r.splits) {
@@ -134,7 +134,7 @@ func ParsePoints(texts []string) ([][]byte, error) {
 	return points, nil
 }
 
-// SaltSplits are the split points of a table with one region for each value of
+// SaltSplits returns the split points of a table with one region for each value of
 // a decimal salt: 1 to n−1, padded with zeros to the width of n−1.
 func SaltSplits(n int) [][]byte {
 	width := len(fmt.Sprint(n - 1))
@@ -145,7 +145,7 @@ func SaltSplits(n int) [][]byte {
 	return splits
 }
 
-// ByteSaltSplits are the split points of a table with one region for each of n byte salts, bytes 1 to n−1. n is at most 256.
+// ByteSaltSplits returns the split points of a table with one region for each of n byte salts, bytes 1 to n−1. n is at most 256.
 func ByteSaltSplits(n int) [][]byte {
 	var splits [][]byte
 	for i := 1; i < n; i++ {
@@ -154,7 +154,7 @@ func ByteSaltSplits(n int) [][]byte {
 	return splits
 }
 
-// JavaSaltValues are the bytes (byte) (hash % n) of Java, in order: 0 to n−1, and those of −(n−1) to −1. n is at most 256, where
+// JavaSaltValues returns the bytes (byte) (hash % n) of Java, in order: 0 to n−1, and those of −(n−1) to −1. n is at most 256, where
 // some of both are the same.
 func JavaSaltValues(n int) []byte {
 	var values []byte
@@ -165,7 +165,7 @@ func JavaSaltValues(n int) []byte {
 	return slices.Compact(values)
 }
 
-// JavaSaltSplits are the split points of a table with one region for each of [JavaSaltValues]: 2n−1 regions up to an n of 128.
+// JavaSaltSplits returns the split points of a table with one region for each of [JavaSaltValues]: 2n−1 regions up to an n of 128.
 func JavaSaltSplits(n int) [][]byte {
 	var splits [][]byte
 	for _, b := range JavaSaltValues(n)[1:] {
@@ -174,7 +174,7 @@ func JavaSaltSplits(n int) [][]byte {
 	return splits
 }
 
-// SplitsOfSalt are the split points of a table with one region for each value of a salt, by the name of its function in key specs: salt, bytesalt or
+// SplitsOfSalt returns the split points of a table with one region for each value of a salt, by the name of its function in key specs: salt, bytesalt or
 // javasalt. It is false for any other.
 func SplitsOfSalt(function string, n int) ([][]byte, bool) {
 	switch function {

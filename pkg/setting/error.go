@@ -45,14 +45,14 @@ func (e *namingError) Unwrap() error                     { return e.err }
 func (e *namingError) Settings() []Name                  { return namesIn(e.args) }
 func (e *namingError) In(words func(Name) string) string { return sayf(words, e.format, e.args) }
 
-// Of are the settings that an error and those that it wraps name, each once.
+// Of returns the settings that an error and those that it wraps name, each once.
 func Of(err error) []Name {
 	var names []Name
 	each(err, func(e Naming) { names = merged(names, e.Settings()) })
 	return names
 }
 
-// In is an error's message with each setting as words calls it, those of the
+// In returns an error's message with each setting as words calls it, those of the
 // errors that it wraps too.
 func In(err error, words func(Name) string) string {
 	text := err.Error()

@@ -4,7 +4,7 @@ package setting
 // command with underscores.
 type Name string
 
-// String is the name in backquotes, as messages of the libraries have it.
+// String returns the name in backquotes, as messages of the libraries have it.
 func (n Name) String() string { return "`" + string(n) + "`" }
 
 // The settings that libraries name.

@@ -24,10 +24,10 @@ func Textf(format string, args ...any) Text {
 	return t
 }
 
-// Plain is a text that names no settings.
+// Plain returns a text that names no settings.
 func Plain(text string) Text { return Text{plain: text} }
 
-// String is the text with settings as `spill_dir`.
+// String returns the text with settings as `spill_dir`.
 func (t Text) String() string { return t.plain }
 
 // IsZero reports whether there is no message.
@@ -39,7 +39,7 @@ func (t Text) Equal(u Text) bool { return t.plain == u.plain }
 // Settings returns the settings that the text names, each once.
 func (t Text) Settings() []Name { return namesIn(t.args) }
 
-// In is the text with each setting as words calls it.
+// In returns the text with each setting as words calls it.
 func (t Text) In(words func(Name) string) string {
 	if len(t.args) == 0 {
 		return t.plain
@@ -62,7 +62,7 @@ func (t *Text) UnmarshalText(b []byte) error {
 //go:embed name.go
 var constants string
 
-// Names are the settings that libraries name, read from the lines of their constants.
+// Names returns the settings that libraries name, read from the lines of their constants.
 func Names() (all []Name) {
 	for line := range strings.Lines(constants) {
 		if _, name, ok := strings.Cut(line, `Name = "`); ok {
@@ -127,7 +127,7 @@ type saidError string
 
 func (e saidError) Error() string { return string(e) }
 
-// namesIn are the settings that args name, each once, in their order.
+// namesIn returns the settings that args name, each once, in their order.
 func namesIn(args []any) []Name {
 	var names []Name
 	for _, a := range args {
@@ -176,7 +176,7 @@ func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
-// Bytes is a count of bytes as a person reads it: 512 B, 1.5 MiB.
+// Bytes returns a count of bytes as a person reads it: 512 B, 1.5 MiB.
 func Bytes(n int64) string {
 	const unit = 1024
 	if n < unit {

@@ -38,7 +38,7 @@ func (a *avroFile) offer([]string, string, *Options) error { return nil }
 
 func (a *avroFile) memory(*Options) int64 { return a.holds }
 
-// splits are from the header's marker up to the last of the file, after which there is no block. A file without blocks has none.
+// splits cuts from the header's marker up to the last of the file, after which there is no block. A file without blocks has none.
 func (a *avroFile) splits(_ context.Context, o *Options, add func(start, end int64, group int)) error {
 	from, to := a.header.Data-16, a.header.Size-16
 	for start := from; start < to; start += o.SplitSize {
@@ -57,7 +57,7 @@ func (a *avroFile) leads(path string) bool {
 // is made of its values, and, while a buffer grows, a second one.
 const avroShare = 4
 
-// avroBlock is how many bytes a block may take.
+// avroBlock returns how many bytes a block may take.
 func (o *Options) avroBlock() int64 { return min(o.memory()/avroShare, 1<<30) }
 
 // probe reads the header, and the first block for its size.
@@ -144,7 +144,7 @@ func (a *avroFile) plan(_ []string, o *Options) (err error) {
 	return err
 }
 
-// avroMemory is the error of what takes more than a reader's memory, or than any may.
+// avroMemory returns the error of what takes more than a reader's memory, or than any may.
 func avroMemory(e *avro.SizeError, o *Options) error {
 	if e.Limit != o.avroBlock() || o.Memory <= 0 {
 		return e

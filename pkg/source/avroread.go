@@ -88,7 +88,7 @@ func (a *avroReader) emit(block *avro.Block, first int64, k int) error {
 		Batch{Bytes: share(block, block.Next) - share(block, first), block: block.Offset, number: first + 1})
 }
 
-// share is how many of a block's bytes are those of its first n records, all taken for equally long.
+// share returns how many of a block's bytes are those of its first n records, all taken for equally long.
 func share(block *avro.Block, n int64) int64 {
 	return int64(float64(block.Size) * (float64(n) / float64(block.Records)))
 }

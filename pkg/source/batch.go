@@ -39,7 +39,7 @@ type Batch struct {
 	number int64 // and the number of the first record in it, from 1
 }
 
-// Field is the value of a column in a row, nil for NULL.
+// Field returns the value of a column in a row, nil for NULL.
 func (b *Batch) Field(row, col int) []byte { return b.Fields[row*b.Cols+col].Of(b.Data) }
 
 // Null reports whether a row has no value of a column.
@@ -58,7 +58,7 @@ func (b *Batch) RowError(row int) RowError {
 	return b.reader.rowError(b.Offsets[row], b.First+int64(row), b.raw(row))
 }
 
-// raw is the record as the file has it; for Parquet and Avro, which have no such thing, its values as a line of CSV.
+// raw returns the record as the file has it; for Parquet and Avro, which have no such thing, its values as a line of CSV.
 func (b *Batch) raw(row int) []byte {
 	if b.reader.file.facts.values {
 		var line []byte

@@ -69,7 +69,7 @@ func toCSV(rows ...[]string) []byte {
 
 const benchRows = 100_000
 
-// processor is the processor time of the process so far, in seconds.
+// processor returns the processor time of the process so far, in seconds.
 func processor(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

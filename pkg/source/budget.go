@@ -63,10 +63,10 @@ func NewBudget(spec string) (*Budget, error) {
 // Count notes that n records were read, bad ones or not. It lets a share be judged before the end.
 func (b *Budget) Count(n int64) { b.read.Add(n) }
 
-// Bad is how many records were given to Reject; one that spans lines counts as so many.
+// Bad returns how many records were given to Reject; one that spans lines counts as so many.
 func (b *Budget) Bad() int64 { return b.bad.Load() }
 
-// Extra is how many lines the bad records had beyond one each. A record that spans lines counts as so many bad records: as
+// Extra returns how many lines the bad records had beyond one each. A record that spans lines counts as so many bad records: as
 // a rule a quote stands wrong in one of the lines, and the others were records. So what was read are the input's records
 // and these.
 func (b *Budget) Extra() int64 { return b.extra.Load() }

@@ -24,7 +24,7 @@ const (
 	hadoopLZ4 = "hadoop-lz4"
 )
 
-// packedSample is a file that another program packed.
+// packedSample returns a file that another program packed.
 func packedSample(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(packedDir, name))
@@ -34,7 +34,7 @@ func packedSample(t testing.TB, name string) []byte {
 	return data
 }
 
-// unpacked is all of a file's text.
+// unpacked returns all of a file's text.
 func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string, error) {
 	t.Helper()
 	m := &memFile{"/" + name, data}
@@ -270,7 +270,7 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 	}
 }
 
-// howOf is what has to be in the message about a format: the program that converts it.
+// howOf returns what has to be in the message about a format: the program that converts it.
 func howOf(format string) string {
 	return map[string]string{
 		"a SequenceFile": "STORED AS PARQUET SELECT * FROM", "an RCFile": "STORED AS PARQUET SELECT * FROM",

@@ -85,7 +85,7 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 	return min(start, n), r.flush(r.kept, min(start, n))
 }
 
-// unclosed is the error of a record whose quote is not closed before the file ends. No budget of bad records allows it:
+// unclosed returns the error of a record whose quote is not closed before the file ends. No budget of bad records allows it:
 // all records after the quote would be lost with this one, however many there are.
 func (r *Reader) unclosed(start, at, column int, reason string) error {
 	e := r.rowError(r.off+int64(start), r.records+1, nil)

@@ -107,7 +107,7 @@ func (t *delimitedReader) trimEnd(record []byte) []byte { return t.scanner.TrimE
 
 func (t *delimitedReader) one(record []byte) []byte { return t.scanner.One(record) }
 
-// undecided are those of PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
+// undecided returns the undecided of PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
 func (t *delimitedReader) undecided(n int) int {
 	d := t.r.file.dialect
 	if d.Map != dialect.Postgres {
@@ -163,7 +163,7 @@ func (r *Reader) parseDelimited(s *delimited.Scanner, n int, last bool) (int, er
 	}
 }
 
-// unclosedQuote is the error of a record whose quote is not closed before the file ends: as in [Reader.unclosed], no budget
+// unclosedQuote returns the error of a record whose quote is not closed before the file ends: as in [Reader.unclosed], no budget
 // allows it.
 func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
 	return r.unclosed(bad.Start, bad.At-bad.Start, bad.Column, bad.Reason)
@@ -199,7 +199,7 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	}
 }
 
-// afterMark is where the text begins in data, the beginning of a file: after the mark of UTF-8, if it has one. The mark is not
+// afterMark returns where the text begins in data, the beginning of a file: after the mark of UTF-8, if it has one. The mark is not
 // passed over where the text is to be read in another set: its characters would be others.
 func (f *inputFile) afterMark(data []byte) (int, error) {
 	switch {
@@ -277,7 +277,7 @@ func (f *inputFile) decodeAs(name string) error {
 	return nil
 }
 
-// decoder is what decodes values, nil where they are text in UTF-8 or taken as they are.
+// decoder returns what decodes values, nil where they are text in UTF-8 or taken as they are.
 func (f *inputFile) decoder() delimited.Charset {
 	if f.charset == nil || f.transcoded {
 		return nil

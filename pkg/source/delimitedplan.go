@@ -57,7 +57,7 @@ func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text [
 	return append(starts, size), nil
 }
 
-// recordBehind is where the first record begins at or after a byte, -1 if none does. A record begins at from.
+// recordBehind returns where the first record begins at or after a byte, -1 if none does. A record begins at from.
 func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int) int, at, from int64) (int64, error) {
 	if at <= from {
 		return from, nil

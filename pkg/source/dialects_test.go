@@ -54,7 +54,7 @@ func readSamples(t *testing.T) []exporterSample {
 	return m.Samples
 }
 
-// dialect is how a sample is read, as its manifest says.
+// dialect returns how a sample is read, as its manifest says.
 func (s *exporterSample) dialect() dialect.Dialect {
 	r := &s.Read
 	d := dialect.Dialect{Name: "sample", FieldSep: r.Separator, RecordSep: r.RecordEnd, Quote: r.Quote, Escape: r.Escape, Map: dialect.Literal,

@@ -147,7 +147,7 @@ func (r *Reader) badCount(row, k, start, end int) error {
 	return r.reject(start, end, "", countReason(found, r.file.cols))
 }
 
-// countReason is that of a record with the wrong number of columns.
+// countReason returns the count reason of a record with the wrong number of columns.
 func countReason(found, expected int) string {
 	columns := "columns"
 	if found == 1 {

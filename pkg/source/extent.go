@@ -8,7 +8,7 @@ import (
 
 // Extent is how much an input holds, determined without reading it.
 type Extent struct {
-	// Rows are those of Parquet files, from their footers.
+	// Rows are the rows of Parquet files, from their footers.
 	Rows int64
 	// Text is the bytes of all other files, of text unpacked, of Avro as they are there. Records in them have on average as many bytes as [Batch.Bytes]
 	// says of those that were read.
@@ -34,7 +34,7 @@ func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// plainExtent is what files say that need no unpacking, and the others.
+// plainExtent returns what files say that need no unpacking, and the others.
 func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 	e.Exact = true
 	for _, f := range in.files {
@@ -87,7 +87,7 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// unpackedSize is the length of a packed file's text; not exact if the file continues after its first most bytes.
+// unpackedSize returns the length of a packed file's text; not exact if the file continues after its first most bytes.
 func (f *inputFile) unpackedSize(ctx context.Context, most int64) (n int64, exact bool, err error) {
 	s, err := f.openText(ctx, 0)
 	if err != nil {

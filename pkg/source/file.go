@@ -158,7 +158,7 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 	return head, err
 }
 
-// packedAs is the compression that the first bytes of a file report.
+// packedAs returns the compression that the first bytes of a file report.
 func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err error) {
 	if !compression.Skippable(head) {
 		return compression.Begins(head), nil
@@ -242,7 +242,7 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 // control says that a byte does not occur in the text of a CSV file.
 func control(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r' }
 
-// textEnd is where the text ends: unknown when it is packed.
+// textEnd returns where the text ends: unknown when it is packed.
 func (f *inputFile) textEnd() int64 {
 	if f.sequential() {
 		return math.MaxInt64
@@ -250,10 +250,10 @@ func (f *inputFile) textEnd() int64 {
 	return f.size()
 }
 
-// size is the length of a file that is not packed, without what is left out at its end.
+// size returns the length of a file that is not packed, without what is left out at its end.
 func (f *inputFile) size() int64 { return f.Info.Size() - f.left }
 
-// columnName is the name of a column by its place in the file, "" when there is none.
+// columnName returns the name of a column by its place in the file, "" when there is none.
 func (f *inputFile) columnName(i int) string {
 	if 0 <= i && i < len(f.columns) {
 		return f.columns[i]
@@ -315,7 +315,7 @@ func (f *inputFile) foreignContent(name string, head []byte) error {
 	return f.foreign(k)
 }
 
-// tail is the last four bytes of a file that is not packed.
+// tail returns the last four bytes of a file that is not packed.
 func (f *inputFile) tail(ctx context.Context) (_ []byte, err error) {
 	if f.compression != "" || f.Info.Size() < 4 {
 		return nil, nil

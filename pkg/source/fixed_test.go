@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// fixed is a dialect of fixed columns.
+// fixed returns a dialect of fixed columns.
 func fixed(t *testing.T, change func(*dialect.Dialect), positions ...string) *dialect.Dialect {
 	t.Helper()
 	return dialectOf(t, dialect.Fixed, func(d *dialect.Dialect) {

@@ -15,7 +15,7 @@ type format interface {
 	check(o *Options) error
 	// probe finds the columns of a file and where its records begin. head is the beginning of its text; nil where that is not read.
 	probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error)
-	// reader is what reads splits of such files for a [Reader]. Its buffers stay from split to split.
+	// reader returns what reads splits of such files for a [Reader]. Its buffers stay from split to split.
 	reader(r *Reader) splitReader
 }
 
@@ -89,7 +89,7 @@ type Traits struct {
 	Charset bool
 }
 
-// Traits are those of a format; none of one that is not known.
+// Traits returns the traits of a format; none of one that is not known.
 func (f Format) Traits() Traits {
 	for _, k := range formats() {
 		if k.name == f {
@@ -99,7 +99,7 @@ func (f Format) Traits() Traits {
 	return Traits{}
 }
 
-// Formats are those that a setting can ask for. help is a list of them for a person.
+// Formats returns the formats that a setting can ask for. help is a list of them for a person.
 func Formats() (names []string, help string) {
 	var texts []string
 	for _, k := range formats() {
@@ -117,17 +117,17 @@ func (f *inputFile) become(k *registered) {
 	f.format, f.kind, f.facts = k.name, k.format, k.facts()
 }
 
-// formatOf is one of the formats by its name, nil if there is none.
+// formatOf returns one of the formats by its name, nil if there is none.
 func (o *Options) formatOf(name Format) *registered {
 	return o.find(func(k *registered) bool { return k.name == name })
 }
 
-// ends is the format of a name, in lower case and without the ending of a compression; nil if it does not say one.
+// ends returns the format of a name, in lower case and without the ending of a compression; nil if it does not say one.
 func (o *Options) ends(name string) *registered {
 	return o.such(func(f *facts) bool { return f.ends(name, o) })
 }
 
-// begins is the format whose files begin as the file does, nil if it is none.
+// begins returns the format whose files begin as the file does, nil if it is none.
 func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*registered, error) {
 	k := o.such(func(f *facts) bool { return f.begins(head) })
 	if k == nil || k.facts().ending == nil {
@@ -140,12 +140,12 @@ func (f *inputFile) begins(ctx context.Context, head []byte, o *Options) (*regis
 	return k, nil
 }
 
-// looks is the format that text which begins so is likely to have.
+// looks returns the format that text which begins so is likely to have.
 func (o *Options) looks(head []byte) *registered {
 	return o.such(func(f *facts) bool { return f.looks != nil && f.looks(head, o) })
 }
 
-// such is the last format of such facts, and find the last that is one of those.
+// such returns the last format of such facts, and find the last that is one of those.
 func (o *Options) such(facts func(f *facts) bool) *registered {
 	return o.find(func(k *registered) bool { f := k.facts(); return facts(&f) })
 }

@@ -63,7 +63,7 @@ func readAll(ctx context.Context, in *Input) ([]record, error) {
 	return all, nil
 }
 
-// values are the records without their places.
+// values returns the records without their places.
 func values(records []record) [][]string {
 	var v [][]string
 	for _, r := range records {

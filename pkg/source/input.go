@@ -115,15 +115,15 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 	return in, nil
 }
 
-// Columns are the names of the columns in the order that batches have them. The slice is shared: do not change it. It is
+// Columns returns the names of the columns in the order that batches have them. The slice is shared: do not change it. It is
 // empty only when no file names its columns, which is when all are empty.
 func (in *Input) Columns() []string { return in.columns }
 
-// Splits are the parts to be read, in the order of the input. They depend on the files and on [Options.SplitSize] only.
+// Splits returns the parts to be read, in the order of the input. They depend on the files and on [Options.SplitSize] only.
 // The slice is shared: do not change it.
 func (in *Input) Splits() []Split { return in.splits }
 
-// Files are the files in the order of the input. The slice is the caller's.
+// Files returns the files in the order of the input. The slice is the caller's.
 func (in *Input) Files() []FileInfo {
 	infos := make([]FileInfo, len(in.files))
 	for i, f := range in.files {
@@ -133,7 +133,7 @@ func (in *Input) Files() []FileInfo {
 	return infos
 }
 
-// describe is the file as far as it is known.
+// describe returns the file as far as it is known.
 func (f *inputFile) describe() FileInfo {
 	id := listing.IdentityOf(f.Info)
 	return FileInfo{Partitions: listing.Names(f.Partitions), Missing: f.missing, Ignored: f.ignored,

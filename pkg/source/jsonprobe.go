@@ -94,7 +94,7 @@ func (j *jsonText) probe(ctx context.Context, o *Options) error {
 	}
 }
 
-// firstPaths are the paths in the first lines of a text, and no others than names that columns can have.
+// firstPaths returns the paths in the first lines of a text, and no others than names that columns can have.
 func firstPaths(data []byte, last bool, set delimited.Charset) ([]string, error) {
 	var decode func(line []byte) []byte
 	if set != nil {

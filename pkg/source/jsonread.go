@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// lineStart is where the first line begins at or after a byte of text that is not its first; -1 if none does.
+// lineStart returns where the first line begins at or after a byte of text that is not its first; -1 if none does.
 func lineStart(text []byte, at int) int {
 	if text[at-1] == '\n' {
 		return at
@@ -93,7 +93,7 @@ func (r *Reader) parseJSON(parser *jsonlines.Parser, n int, last bool) (int, err
 	return start, r.flush(k, start)
 }
 
-// decodeLine is where the line buf[start:end] stands in UTF-8: where it is, or decoded after what is in the buffer. No character has a
+// decodeLine returns where the line buf[start:end] stands in UTF-8: where it is, or decoded after what is in the buffer. No character has a
 // line feed within it, whatever the set.
 func (r *Reader) decodeLine(start, end int) (from, to int, err error) {
 	set := r.file.decoder()

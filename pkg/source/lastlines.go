@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// lastLines is where the last n lines of a text begin in data, its end; -1 if data does not have them whole. A line
+// lastLines returns where the last n lines of a text begin in data, its end; -1 if data does not have them whole. A line
 // feed at the end of the text ends its last line. begins says that data is all of the text.
 func lastLines(data []byte, n int, begins bool) int {
 	end := len(data)

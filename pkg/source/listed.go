@@ -75,7 +75,7 @@ func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]F
 	return described(files), nil
 }
 
-// described are the files as far as they are known without opening them.
+// described returns the files as far as they are known without opening them.
 func described(files []*listing.File) []FileInfo {
 	infos := make([]FileInfo, len(files))
 	for i, f := range files {
@@ -98,7 +98,7 @@ func (in *Input) Recheck(ctx context.Context) error {
 // change it.
 func (in *Input) LeftOut() []LeftOut { return in.left }
 
-// Partitions are the columns that files have by the names of their directories, in the order of the first that has each.
+// Partitions returns the columns that files have by the names of their directories, in the order of the first that has each.
 func (in *Input) Partitions() []string {
 	var names []string
 	for _, f := range in.files {

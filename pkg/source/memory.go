@@ -24,7 +24,7 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("%s needs %s of memory, and a reader has %s", e.What, compression.Mebibytes(e.Need), compression.Mebibytes(e.Have))
 }
 
-// memory is the limit of a reader's buffers.
+// memory returns the limit of a reader's buffers.
 func (o *Options) memory() int64 {
 	if o.Memory <= 0 {
 		return math.MaxInt64
@@ -32,7 +32,7 @@ func (o *Options) memory() int64 {
 	return o.Memory
 }
 
-// textMemory is what a reader of text needs besides a window: the chunk, its spans, values that were unquoted, and text
+// textMemory returns what a reader of text needs besides a window: the chunk, its spans, values that were unquoted, and text
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression.AheadMemory }
 
@@ -63,12 +63,12 @@ func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// limits are those of the file's unpacker.
+// limits returns the limits of the file's unpacker.
 func (f *inputFile) limits() compression.Limits {
 	return compression.Limits{Size: f.Info.Size(), Window: f.mostWindow, Exceeded: exceeded}
 }
 
-// exceeded is the error of what needs more memory than a reader has.
+// exceeded returns the error of what needs more memory than a reader has.
 func exceeded(what string, need, have int64) error { return &MemoryError{what, need, have} }
 
 // windowError turns the unpacker's refusal of a window into one that says what to do.

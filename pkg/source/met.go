@@ -27,7 +27,7 @@ func (m *metColumns) begin(columns int, files []*inputFile) {
 	}
 }
 
-// placeOf is the place of a column of the schema in the file.
+// placeOf returns the place of a column of the schema in the file.
 func (f *inputFile) placeOf(column int) int {
 	if f.order == nil {
 		return column
@@ -47,7 +47,7 @@ func (r *Reader) met(lines *jsonlines.Parser) {
 	}
 }
 
-// Lacking are the columns among [Options.Columns] that no file has and no record of those that were read, in their order. Of
+// Lacking returns the columns among [Options.Columns] that no file has and no record of those that were read, in their order. Of
 // the whole input they are known when all splits were read.
 func (in *Input) Lacking() []string {
 	if len(in.opts.Columns) == 0 {

@@ -91,7 +91,7 @@ type Options struct {
 	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small compared with a core's
 	// share of a file, so that cores finish together, and large compared with the cost of opening it once more.
 	SplitSize int64
-	// Splits are those that an earlier Open of the same files with the same options has found; text is then not read to find
+	// Splits are the splits that an earlier Open of the same files with the same options has found; text is then not read to find
 	// them. Default: they are found.
 	Splits []Split
 	// ChunkSize is the number of bytes that are read and parsed at a time, and about the size of a batch's data. It
@@ -117,7 +117,7 @@ type Options struct {
 	more []registered // besides those of the registry
 }
 
-// formats are those that inputs can have.
+// formats returns the formats that inputs can have.
 func (o *Options) formats() []registered { return append(formats(), o.more...) }
 
 const (
@@ -222,7 +222,7 @@ var errNoColumns = errors.New("a dump has no header: the names of its columns mu
 // ErrNoHeader is matched by errors about text that has no names of columns, where none are given.
 var ErrNoHeader = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
 
-// dumpSeps are the separators of a dump.
+// dumpSeps returns the separators of a dump.
 func (o Options) dumpSeps() (field, record byte) {
 	return o.FieldSep.or(0x01), o.RecordSep.or(0x10)
 }
@@ -238,7 +238,7 @@ func (o *Options) seenSeps(text []byte) (field, record bool) {
 	return control(f) && bytes.IndexByte(text, f) >= 0, bytes.IndexByte(text, r) >= 0
 }
 
-// listing are the options that say which files are taken.
+// listing returns the options that say which files are taken.
 func (o *Options) listing() *listing.Options {
 	return &listing.Options{Partitions: o.Partitions, Where: o.Where, AllowEmpty: o.AllowEmpty, Described: o.Format.Traits().Described}
 }

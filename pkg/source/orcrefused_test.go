@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// orcFile is a file that is not packed: a stripe of rows, whose streams the messages of its footer say, and a schema.
+// orcFile returns a file that is not packed: a stripe of rows, whose streams the messages of its footer say, and a schema.
 func orcFile(codec uint64, rows int, stripe []byte, footer []byte, fields [][]byte, types ...[]byte) []byte {
 	number := func(b []byte, field protowire.Number, v int) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
@@ -36,7 +36,7 @@ func orcFile(codec uint64, rows int, stripe []byte, footer []byte, fields [][]by
 	return append(append(append(data, tail...), ps...), byte(len(ps)))
 }
 
-// orcType is a type of a schema: its kind, the types within it and their names.
+// orcType returns a type of a schema: its kind, the types within it and their names.
 func orcType(kind int, kids ...any) (t []byte) {
 	t = protowire.AppendVarint(protowire.AppendTag(t, 1, protowire.VarintType), uint64(kind))
 	for _, k := range kids {

@@ -14,7 +14,7 @@ import (
 
 const parquetOthers = parquetDir + "/others/"
 
-// expectedTexts are the lines of NAME.jsonl: the columns to choose, and each row's texts by column, nil for NULL.
+// expectedTexts returns the lines of NAME.jsonl: the columns to choose, and each row's texts by column, nil for NULL.
 func expectedTexts(t *testing.T, name string) (columns []string, rows []map[string]any) {
 	t.Helper()
 	f, err := os.Open(name)

@@ -28,10 +28,10 @@ func Heads(ctx context.Context, resolve Resolve, input string, o Options) ([]*He
 	return heads, left, nil
 }
 
-// Info is what is known of the file: of format and compression, what Look has found.
+// Info returns what is known of the file: of format and compression, what Look has found.
 func (h *Head) Info() FileInfo { return h.file.describe() }
 
-// Partitions are the columns that the file has by its path.
+// Partitions returns the columns that the file has by its path.
 func (h *Head) Partitions() []Partition {
 	return slices.Clone(h.file.Partitions)
 }
@@ -64,7 +64,7 @@ func (h *Head) Look(ctx context.Context) error {
 	return f.examine(ctx, head, o)
 }
 
-// Columns are the names that the schema, or the first lines of JSON, have.
+// Columns returns the names that the schema, or the first lines of JSON, have.
 func (h *Head) Columns() []string { return h.file.columns }
 
 // Leads says that a path leads into a nested column to what can be a column by itself. It is for files of Parquet and Avro that
@@ -74,7 +74,7 @@ func (h *Head) Leads(path string) bool {
 	return ok && c.leads(path)
 }
 
-// Text is the beginning of the text, unpacked, of at most limit bytes. whole says that it is all of it.
+// Text returns the beginning of the text, unpacked, of at most limit bytes. whole says that it is all of it.
 func (h *Head) Text(ctx context.Context, limit int) (text []byte, whole bool, err error) {
 	text, err = h.file.beginning(ctx, int64(limit)+1)
 	if len(text) > limit {

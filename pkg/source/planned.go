@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// RecordsOf is how many records the splits from one on and before another had, as far as they were read to their end.
+// RecordsOf returns how many records the splits from one on and before another had, as far as they were read to their end.
 func (in *Input) RecordsOf(from, to int) int64 {
 	var n int64
 	for i := range in.counts[from:to] {
@@ -56,7 +56,7 @@ func (in *Input) planned(ctx context.Context, splits []Split) error {
 	return nil
 }
 
-// groups are the groups of rows that a file says to have, in their order.
+// groups returns the groups of rows that a file says to have, in their order.
 func (in *Input) groups(ctx context.Context, f *inputFile) (groups []Split, err error) {
 	if f.facts.Rows {
 		err = f.content.splits(ctx, &in.opts, func(start, end int64, group int) {

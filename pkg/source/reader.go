@@ -208,7 +208,7 @@ func (r *Reader) growBuf(n int) {
 	r.buf = buf
 }
 
-// picked are the fields in the order of the schema. Values of the file's path are put after the others.
+// picked returns the fields in the order of the schema. Values of the file's path are put after the others.
 func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 	r.scratch = r.scratch[:0]
 	at, cols := max(r.extra, end+swar.Block), r.file.cols

@@ -12,7 +12,7 @@ import (
 // about a second.
 const countWithin = 1 << 30
 
-// recordsBefore is how many records of the file precede a split, or a byte of the file since when nothing was counted.
+// recordsBefore returns how many records of the file precede a split, or a byte of the file since when nothing was counted.
 // Which of the two does not depend on what has been read before.
 func (in *Input) recordsBefore(ctx context.Context, split int) (records, since int64) {
 	s := in.splits[split]
@@ -46,7 +46,7 @@ func (in *Input) recordsBefore(ctx context.Context, split int) (records, since i
 	return records, 0
 }
 
-// Records is how many records the splits had that were read to their end, good and bad ones. It is the whole input's
+// Records returns how many records the splits had that were read to their end, good and bad ones. It is the whole input's
 // number once all were.
 func (in *Input) Records() int64 {
 	var n int64
@@ -66,7 +66,7 @@ func (in *Input) Place(split int, offset int64) string {
 	return place
 }
 
-// PlaceOf is where a record is, from what [Batch.Offsets] says of it, as far as that is known without reading the file.
+// PlaceOf returns where a record is, from what [Batch.Offsets] says of it, as far as that is known without reading the file.
 func (in *Input) PlaceOf(split int, offset int64) Place {
 	s := in.splits[split]
 	switch t := in.files[s.File].facts; {

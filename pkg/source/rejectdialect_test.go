@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dialectOf is a preset, changed.
+// dialectOf returns a preset, changed.
 func dialectOf(t interface{ Fatal(...any) }, name string, change func(*dialect.Dialect)) *dialect.Dialect {
 	d, err := dialect.Preset(name)
 	if err != nil {

@@ -27,21 +27,21 @@ type RejectFile struct {
 	name setting.Name
 }
 
-// NewRejectFile is a reject file with the given local path. Nothing is created before the first record, so a job without
+// NewRejectFile returns a reject file with the given local path. Nothing is created before the first record, so a job without
 // bad records leaves no file, and one that has some replaces an earlier reject file.
 func NewRejectFile(path string) *RejectFile { return newRejectFile(setting.RejectFile, path) }
 
-// NewFilteredFile is the same for the records that a filter leaves out.
+// NewFilteredFile returns the same for the records that a filter leaves out.
 func NewFilteredFile(path string) *RejectFile { return newRejectFile(setting.FilteredFile, path) }
 
-// NewDuplicatesFile is the same for records that lost against another of their key.
+// NewDuplicatesFile returns the same for records that lost against another of their key.
 func NewDuplicatesFile(path string) *RejectFile { return newRejectFile(setting.DuplicatesFile, path) }
 
 func newRejectFile(name setting.Name, path string) *RejectFile {
 	return &RejectFile{rejects.NewFile(name, path), name}
 }
 
-// Path is where Finish puts the file.
+// Path returns where Finish puts the file.
 func (f *RejectFile) Path() string { return f.file.Path() }
 
 // Check says before any work whether the file can be written: its directory is there, and what has its name, if
@@ -72,7 +72,7 @@ func (f *RejectFile) Abort() error { return f.file.Abort() }
 // other is at work on it.
 func (f *RejectFile) RemoveTemp() error { return f.file.RemoveTemp() }
 
-// notInput is an error if a file is one of the inputs, under whatever name.
+// notInput returns an error if a file is one of the inputs, under whatever name.
 func (in *Input) notInput(info fs.FileInfo, name setting.Name) error {
 	for _, f := range in.files {
 		if os.SameFile(f.Info, info) {

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// rejectFormat is that of reject files. Their records are in another format.
+// rejectFormat is the reject format of reject files. Their records are in another format.
 type rejectFormat struct{}
 
 func (rejectFormat) facts() facts {
@@ -52,7 +52,7 @@ func (rejectFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Option
 	return k.text(f), f.probeSections(r, o)
 }
 
-// textual is the format of records, nil if they are no text.
+// textual returns the format of records, nil if they are no text.
 func (o *Options) textual(form *rejects.Form) textual {
 	k := o.formatOf(Format(form.Format))
 	if k == nil {
@@ -103,7 +103,7 @@ func (f *inputFile) marksOf(form *rejects.Form, o *Options) (none rejects.Marks,
 	return k.marks(&of, field, record), err
 }
 
-// rejectForm is that of the file's records. Those without text of their own become a line of CSV of their values, those of the
+// rejectForm returns the reject form of the file's records. Those without text of their own become a line of CSV of their values, those of the
 // path too, and NULL is \N.
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejects.Form {
 	text, ok := f.content.(textForm)

@@ -64,12 +64,12 @@ func (f *inputFile) formSections() {
 	}
 }
 
-// sectionAt is the ordinal of the section that a record is in. There must be sections.
+// sectionAt returns the ordinal of the section that a record is in. There must be sections.
 func (f *inputFile) sectionAt(offset int64) int {
 	return max(sort.Search(len(f.sections), func(i int) bool { return f.sections[i].at > offset })-1, 0)
 }
 
-// formAt is the form of a bad record that begins at a byte of the text.
+// formAt returns the form of a bad record that begins at a byte of the text.
 func (f *inputFile) formAt(offset int64) *rejects.Form {
 	if len(f.sections) == 0 {
 		return f.form
@@ -77,7 +77,7 @@ func (f *inputFile) formAt(offset int64) *rejects.Form {
 	return f.sections[f.sectionAt(offset)].form
 }
 
-// constantsAt are the values that the first of records have by their path, and how many of them have the same.
+// constantsAt returns the values that the first of records have by their path, and how many of them have the same.
 func (f *inputFile) constantsAt(offsets []int64) (constants []Partition, rows int) {
 	if len(f.sections) == 0 {
 		return f.Partitions, len(offsets)

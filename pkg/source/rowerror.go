@@ -73,7 +73,7 @@ func (e *RowError) Error() string {
 	return b.String()
 }
 
-// keep is a copy without what is lent.
+// keep returns a copy without what is lent.
 func (e RowError) keep() *RowError {
 	e.Raw = nil
 	return &e

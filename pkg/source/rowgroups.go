@@ -31,7 +31,7 @@ type rowReader interface {
 	Release()
 }
 
-// limit is how much memory a reader may use.
+// limit returns how much memory a reader may use.
 func (o *Options) limit() parquet.Limit {
 	return parquet.Limit{Bytes: o.memory(), Exceeded: exceeded}
 }
@@ -184,5 +184,5 @@ func (p *groupReader) read(s Split) (err error) {
 // batchRows is how many rows are in one batch of a format that has no text: as many as keep their spans in a core's cache.
 const batchRows = parquet.MostRows
 
-// wideBatch is how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
+// wideBatch returns how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
 func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }

@@ -29,7 +29,7 @@ const (
 // Places of columns that no record of a file has.
 const placeNull = -1 // constants are below: -2 the first, -3 the second
 
-// names are the columns of a file: those of its records and those of its path.
+// names returns the columns of a file: those of its records and those of its path.
 func (f *inputFile) names() []string {
 	names := slices.Clone(f.columns)
 	for _, c := range f.Partitions {
@@ -96,7 +96,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// extra is what becomes of a file's columns that were not asked for.
+// extra returns what becomes of a file's columns that were not asked for.
 func (in *Input) extra(f *inputFile) Extra {
 	switch {
 	case in.opts.Extra != "":

@@ -13,10 +13,10 @@ type Sep struct {
 	set   bool
 }
 
-// SepOf is the separator b.
+// SepOf returns the separator b.
 func SepOf(b byte) Sep { return Sep{value: b, set: true} }
 
-// or is the byte, or def when none was chosen.
+// or returns the byte, or def when none was chosen.
 func (s Sep) or(def byte) byte {
 	if s.set {
 		return s.value
@@ -45,7 +45,7 @@ func ParseSep(text string) (Sep, error) {
 	return Sep{}, fmt.Errorf("separator %q is not one byte: write it as , or \\t or \\x01 or 0x01", text)
 }
 
-// String is the form that [ParseSep] reads.
+// String returns the form that [ParseSep] reads.
 func (s Sep) String() string {
 	switch {
 	case !s.set:

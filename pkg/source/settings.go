@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/formats/jsonlines"
 )
 
-// settings are how a file's text is read: the name of a dialect, and all that decides on what comes out.
+// settings returns how a file's text is read: the name of a dialect, and all that decides on what comes out.
 func (f *inputFile) settings(o *Options) (dialect, settings string) {
 	if f.dialect != nil {
 		return f.dialect.Name, f.dialect.String()

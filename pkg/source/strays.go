@@ -41,7 +41,7 @@ type strays struct {
 	comments bool // can follow a record
 }
 
-// strays are those of the file.
+// strays returns the strays of the file.
 func (f *inputFile) strays(o *Options) (s strays) {
 	s.length = math.MaxUint32
 	if !f.facts.cut {
@@ -57,7 +57,7 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	return s
 }
 
-// stray is the first row that is no data, and why; rows, if all are. Of most records it looks at one byte of each end, and at the length of
+// stray returns the first row that is no data, and why; rows, if all are. Of most records it looks at one byte of each end, and at the length of
 // the first value of a column that has a name.
 func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason string) {
 	if !r.file.facts.cut {
@@ -89,7 +89,7 @@ func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason
 	return len(offsets), ""
 }
 
-// endOf is where the record buf[start:next] with such values ends, before comments that follow it.
+// endOf returns where the record buf[start:next] with such values ends, before comments that follow it.
 func (r *Reader) endOf(values []Span, start, next int) int {
 	if !r.strays.comments {
 		return next

@@ -39,7 +39,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// strayDialect is a preset with changes.
+// strayDialect returns a preset with changes.
 func strayDialect(t *testing.T, name string, changes ...func(*dialect.Dialect)) *dialect.Dialect {
 	d := dialectOf(t, name, nil)
 	for _, change := range changes {
@@ -53,7 +53,7 @@ func strayCSV(t *testing.T, header dialect.Header, changes ...func(*dialect.Dial
 	return strayDialect(t, "csv", append(changes, func(d *dialect.Dialect) { d.Header, d.Null = header, []string{"NULL"} })...)
 }
 
-// strayDump are the options of a dump.
+// strayDump returns the options of a dump.
 func strayDump() Options {
 	return Options{Format: FormatDump, Columns: []string{"a", "b"}}
 }

@@ -113,7 +113,7 @@ func (s *textStream) unpack() error {
 	return nil
 }
 
-// unpackError is an error of reading as it is, and one of unpacking with its place.
+// unpackError returns an error of reading as it is, and one of unpacking with its place.
 func (s *textStream) unpackError(err error) error {
 	if raw, ok := errors.AsType[rawError](err); ok {
 		return raw.error
@@ -170,7 +170,7 @@ func (b below) Read(p []byte) (int, error) {
 // belowError is an error from below a decoded text.
 type belowError struct{ error }
 
-// rawErrors are those of a reader that unpacks nothing.
+// rawErrors are the raw errors of a reader that unpacks nothing.
 type rawErrors struct{ io.Reader }
 
 func (r rawErrors) Read(p []byte) (int, error) {

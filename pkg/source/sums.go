@@ -29,7 +29,7 @@ func (s *splitSums) set(split int, sum uint32) bool {
 	return true
 }
 
-// Sum is the CRC32C of what the records of a split, by its ordinal in [Input.Splits], were read from: of text its bytes,
+// Sum returns the CRC32C of what the records of a split, by its ordinal in [Input.Splits], were read from: of text its bytes,
 // unpacked, of Parquet the pages, of Avro the blocks. It is false as long as no [Reader] has read the split to its end.
 func (in *Input) Sum(split int) (sum uint32, ok bool) {
 	in.sums.mu.Lock()
@@ -37,7 +37,7 @@ func (in *Input) Sum(split int) (sum uint32, ok bool) {
 	return in.sums.sums[split], in.sums.read[split]
 }
 
-// firstSum is what the checksum of a split begins with.
+// firstSum returns what the checksum of a split begins with.
 func (r *Reader) firstSum(split int) uint32 {
 	if r.file.facts.values || split == r.file.firstSplit {
 		return r.file.headSum

@@ -75,7 +75,7 @@ func (tableParts) probe(_ context.Context, f *inputFile, _ []byte, o *Options) (
 	return p, nil
 }
 
-// table is the file system, nil for any other.
+// table returns the file system, nil for any other.
 func (f *inputFile) table() Table {
 	t, _ := f.FS.(Table)
 	return t

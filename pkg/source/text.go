@@ -108,13 +108,13 @@ func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 	return n, false, nil
 }
 
-// unbalanced is the error of a split whose last record does not end where the next split begins. It means that records
+// unbalanced returns the error of a split whose last record does not end where the next split begins. It means that records
 // were not found where the plan has seen them.
 func (r *Reader) unbalanced(s Split) error {
 	return &ChangedError{Path: r.file.Path, What: fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
 }
 
-// firstError is the first of two errors that is one, as it is: what a callback returned must come out the same.
+// firstError returns the first of two errors that is one, as it is: what a callback returned must come out the same.
 func firstError(a, b error) error {
 	if a != nil {
 		return a

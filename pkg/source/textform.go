@@ -12,7 +12,7 @@ type textForm interface {
 	content
 	// settings say how it is read, where no dialect does.
 	settings(o *Options) string
-	// rejectForm is how its bad records are written.
+	// rejectForm returns how its bad records are written.
 	rejectForm(o *Options) *rejects.Form
 	// strays notes which stray records it can have, if its records are cut at separators.
 	strays(s *strays, o *Options)
@@ -24,7 +24,7 @@ type textForm interface {
 // A textual format has records that are text, so that they can be in a reject file.
 type textual interface {
 	format
-	// text is that of a file whose columns and dialect are known.
+	// text returns the text of a file whose columns and dialect are known.
 	text(f *inputFile) textForm
 	// marks are those around a record in the text that is made of a reject file.
 	marks(f *inputFile, field, record Sep) rejects.Marks
@@ -55,11 +55,11 @@ type textReader interface {
 	// parse takes records of the chunk's first n bytes, those that begin before limit, and returns where it stopped. last says that
 	// the text ends there.
 	parse(n, limit int, last bool) (int, error)
-	// undecided is how many of the n bytes can only be parsed together with those that follow.
+	// undecided returns how many of the n bytes can only be parsed together with those that follow.
 	undecided(n int) int
 	// trimEnd takes the end mark off a record.
 	trimEnd(record []byte) []byte
-	// one is a record without what follows it.
+	// one returns a record without what follows it.
 	one(record []byte) []byte
 	// tooLong says why a record is longer than so many bytes.
 	tooLong(most string) string
@@ -88,7 +88,7 @@ func (o *Options) noDialect(why string) error {
 // anotherDialect is why formats that are one have none.
 const anotherDialect = "is a dialect of its own: choose one of both"
 
-// recordTooLong is the error of a record that is longer than the options allow.
+// recordTooLong returns the error of a record that is longer than the options allow.
 func (r *Reader) recordTooLong() error {
 	e := r.rowError(r.off, r.records+1, nil)
 	e.Reason = r.text.tooLong(setting.Count(r.in.opts.MaxRecord, "byte"))

@@ -67,10 +67,10 @@ type Cell struct {
 // Refused reports whether the work has nothing of the ability.
 func (c Cell) Refused() bool { return len(c.Tests) == 0 && !c.Why.IsZero() }
 
-// Of is a cell of the table. The zero cell is of what no test shows.
+// Of returns a cell of the table. The zero cell is of what no test shows.
 func Of(r Row, c Column) Cell { return table()[r][c] }
 
-// Refusal is why a kind of work lacks an ability, or why a part of one is refused. Otherwise it is nil.
+// Refusal returns why a kind of work lacks an ability, or why a part of one is refused. Otherwise it is nil.
 func Refusal(r Row, c Column) error {
 	if why := Of(r, c).Why; !why.IsZero() {
 		return setting.Errorf("%s", why)
@@ -92,10 +92,10 @@ func Verifies(r Row, mode string, modes ...string) error {
 	return err
 }
 
-// Rows are all of them.
+// Rows returns all of them.
 func Rows() []Row { return upTo(rows) }
 
-// Columns are all of them.
+// Columns returns all of them.
 func Columns() []Column { return upTo(columns) }
 
 func upTo[T ~int](n T) (all []T) {
@@ -109,7 +109,7 @@ func (r Row) String() string {
 	return [rows]string{"run", "run of several tables", "run that replaces in place", "run that replaces into a new table", "rekey", "undo", "load of a directory", "export", "run that reads a table", "compare", "run for several clusters"}[r]
 }
 
-// Command is the one that does such work.
+// Command returns the one that does such work.
 func (r Row) Command() string {
 	switch r {
 	case Rekey, Undo, Load, Export, Compare:
@@ -123,13 +123,13 @@ func (c Column) String() string {
 		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells", "part of a table"}[c]
 }
 
-// mode is what a verification is called.
+// mode returns what a verification is called.
 func (c Column) mode() string {
 	mode, _ := strings.CutPrefix(c.String(), "verify ")
 	return mode
 }
 
-// Setting is the one by which an ability is asked for, empty if there is none, with a value that it takes.
+// Setting returns the one by which an ability is asked for, empty if there is none, with a value that it takes.
 func (c Column) Setting() (name setting.Name, value string) {
 	switch c {
 	case Shares:
@@ -166,7 +166,7 @@ func (c Column) Setting() (name setting.Name, value string) {
 	return "", ""
 }
 
-// Lacks is why a command lacks a setting, nil if the table says nothing of that.
+// Lacks returns why a command lacks a setting, nil if the table says nothing of that.
 func Lacks(command string, name setting.Name) error {
 	for _, r := range Rows() {
 		for _, c := range Columns() {

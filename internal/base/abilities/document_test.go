@@ -27,10 +27,10 @@ Which kind of work has which ability. A test shows each *yes*. The reason of a *
 
 `
 
-// flagged is a setting as a command line has it.
+// flagged returns a setting as a command line has it.
 func flagged(n setting.Name) string { return "`--" + strings.ReplaceAll(string(n), "_", "-") + "`" }
 
-// word is a cell in one word.
+// word returns a cell in one word.
 func word(c Cell) string {
 	switch {
 	case c.Refused():

@@ -2,13 +2,13 @@ package abilities
 
 import "bulkload/pkg/setting"
 
-// by is a cell that tests show.
+// by returns a cell that tests show.
 func by(tests ...string) Cell { return Cell{Tests: tests} }
 
-// seen is a cell that the script of kinds of jobs shows.
+// seen returns a cell that the script of kinds of jobs shows.
 func seen() Cell { return by("cmd/bulkload: TestClusterScripts/seen") }
 
-// no is a cell of what there is not, and why.
+// no returns a cell of what there is not, and why.
 func no(why string, names ...any) Cell { return Cell{Why: setting.Textf(why, names...)} }
 
 // but adds why a part of the cell is refused.

@@ -19,7 +19,7 @@ import (
 
 const untestedList = "testdata/untested.txt"
 
-// untested are the cells that work, as far as is known, and that no test shows.
+// untested returns the cells that work, as far as is known, and that no test shows.
 func untested(t *testing.T) []string {
 	t.Helper()
 	b, err := os.ReadFile(untestedList)
@@ -134,5 +134,5 @@ func testsOf(t *testing.T, dir string) testFiles {
 	return f
 }
 
-// key is how a cell is named in lists.
+// key returns how a cell is named in lists.
 func key(r Row, c Column) string { return fmt.Sprintf("%s: %s", r, c) }

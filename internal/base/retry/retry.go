@@ -19,7 +19,7 @@ type Policy struct {
 	For    time.Duration // no try begins later than this after the first; 0: no bound
 }
 
-// Next is the wait after so many tries, if the first one began at a time. It
+// Next returns the wait after so many tries, if the first one began at a time. It
 // is false when the next try would begin too late.
 func (p Policy) Next(began time.Time, tries int) (wait time.Duration, again bool) {
 	wait = p.First

@@ -32,18 +32,18 @@ func IsAddress(s string) bool {
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 }
 
-// String is the address without user, password and query.
+// String returns the address without user, password and query.
 func (t Target) String() string { return t.address }
 
-// Query is what stood after the question mark.
+// Query returns what stood after the question mark.
 func (t Target) Query() string { return t.query }
 
-// User is the user and password; ok is false if there are none.
+// User returns the user and password; ok is false if there are none.
 func (t Target) User() (name, password string, ok bool) {
 	return t.user, t.password, t.user != "" || t.password != ""
 }
 
-// Join is the address with a path after it.
+// Join returns the address with a path after it.
 func (t Target) Join(path string) Target {
 	t.address = strings.TrimRight(t.address, "/") + "/" + strings.TrimLeft(path, "/")
 	return t

@@ -37,7 +37,7 @@ type final struct{ err error }
 func (f final) Error() string { return f.err.Error() }
 func (f final) Unwrap() error { return f.err }
 
-// Check is the error that an answer stands for, with the first words of its text; nil for those from 200 to 299. It closes
+// Check returns the error that an answer stands for, with the first words of its text; nil for those from 200 to 299. It closes
 // the answer's body unless it returns nil.
 func Check(answer *http.Response) error {
 	code := answer.StatusCode

@@ -25,7 +25,7 @@ type Exit struct {
 	Next    string // what its caller does then
 }
 
-// Exits is the one list of exit codes: help exit-codes, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
+// Exits returns the one list of exit codes: help exit-codes, man pages and docs/commands.md print it. Failures are in fail/kinds.go.
 func Exits() []Exit {
 	list := []Exit{
 		{done, "done", "nothing"},
@@ -52,7 +52,7 @@ func (s Signal) Error() string { return syscall.Signal(s).String() }
 // Is makes a stop by a signal a cancellation.
 func (s Signal) Is(target error) bool { return target == context.Canceled }
 
-// CodeOf is the exit code of a command that ended with an error: that of the signal by which it was stopped, if it was.
+// CodeOf returns the exit code of a command that ended with an error: that of the signal by which it was stopped, if it was.
 func CodeOf(ctx context.Context, err error) int {
 	if s, ok := errors.AsType[Signal](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
 		return bySignal + int(s)
@@ -84,7 +84,7 @@ func statusOf(code int, r *result.Result) string {
 // stopped is what results have in place of a kind when a signal stopped the command.
 const stopped = "stopped"
 
-// kindOfCode is the word for what an exit code stands for, empty if that is not a failure.
+// kindOfCode returns the word for what an exit code stands for, empty if that is not a failure.
 func kindOfCode(code int) string {
 	if Stopped(code) {
 		return stopped

@@ -91,7 +91,7 @@ func NewFailure(cmd *cobra.Command, err error, code int) Failure {
 	return Failure{Schema: 1, Command: CommandName(cmd), Status: statusOf(code, nil), ExitCode: code, Error: errorText(err), ErrorKind: kindOfCode(code)}
 }
 
-// flagValue is the value of a flag, empty if the command has none of that name.
+// flagValue returns the value of a flag, empty if the command has none of that name.
 func flagValue(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
@@ -167,7 +167,7 @@ func seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond)) / float64(time.Second)
 }
 
-// CommandName is a command without the program's name.
+// CommandName returns a command without the program's name.
 func CommandName(cmd *cobra.Command) string {
 	if cmd == nil {
 		return ""
@@ -179,7 +179,7 @@ func CommandName(cmd *cobra.Command) string {
 // mostError is how much of an error a result has, in bytes.
 const mostError = 4000
 
-// errorText is the message of an error that is a failure.
+// errorText returns the message of an error that is a failure.
 func errorText(err error) string {
 	if err == nil || errors.Is(err, ErrAlready) {
 		return ""
@@ -187,7 +187,7 @@ func errorText(err error) string {
 	return Bounded(err.Error())
 }
 
-// Bounded is an error's message, shortened where it would be longer than a result may be.
+// Bounded returns an error's message, shortened where it would be longer than a result may be.
 func Bounded(text string) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= mostError {

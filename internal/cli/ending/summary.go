@@ -136,7 +136,7 @@ func expectedText(findings []expectation.Finding) string {
 	return text
 }
 
-// replaceText is what the summary of a run with --replace says of the rows that are gone.
+// replaceText returns what the summary of a run with --replace says of the rows that are gone.
 func replaceText(r *result.Replace) string {
 	if r == nil {
 		return ""
@@ -159,7 +159,7 @@ func differingText(s progress.Start) string {
 	return text
 }
 
-// inFiles is the same within a sentence, empty if there is no file.
+// inFiles returns the same within a sentence, empty if there is no file.
 func inFiles(r *result.Result, first string, of func(result.Part) string) string {
 	if first == "" {
 		return ""

@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// describeRun is what all events of a run have. A name is the job's, empty for one of its subject; begin and end are the time that the
+// describeRun returns what all events of a run have. A name is the job's, empty for one of its subject; begin and end are the time that the
 // run is for; zero: not known.
 func describeRun(log *slog.Logger, p producer, w Subject, name string, begin, end time.Time, env func(string) string) Event {
 	e := Event{Producer: p.URI(), Schema: schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
@@ -47,7 +47,7 @@ func describeRun(log *slog.Logger, p producer, w Subject, name string, begin, en
 	return e
 }
 
-// parentRun is the run that OPENLINEAGE_PARENT_ID names, or nil.
+// parentRun returns the run that OPENLINEAGE_PARENT_ID names, or nil.
 func parentRun(p producer, env func(string) string) (*parentFacet, error) {
 	id := env("OPENLINEAGE_PARENT_ID")
 	if id == "" {
@@ -68,7 +68,7 @@ func parentRun(p producer, env func(string) string) (*parentFacet, error) {
 	return f, nil
 }
 
-// lineageName is the same for all runs of a table and a key: dates and inputs are not in it.
+// lineageName returns the same for all runs of a table and a key: dates and inputs are not in it.
 func lineageName(w Subject) string {
 	parts := []string{"bulkload", w.Command}
 	if table := w.Table(); table != "" {
@@ -98,7 +98,7 @@ func documentation(w Subject) string {
 	return text
 }
 
-// inputDatasets are the inputs as they were given; of a pattern, the directory that it is looked for in.
+// inputDatasets returns the inputs as they were given; of a pattern, the directory that it is looked for in.
 func inputDatasets(w Subject) []dataset {
 	list := []dataset{}
 	for _, name := range w.Spec.Inputs {
@@ -121,7 +121,7 @@ func inputDatasets(w Subject) []dataset {
 	return list
 }
 
-// outputDatasets are the tables, or a build's directory.
+// outputDatasets returns the tables, or a build's directory.
 func outputDatasets(w Subject) []dataset {
 	if w.Command == "build" {
 		if d, ok := pathDataset(w.Env.Conf, w.Out); ok {
@@ -136,7 +136,7 @@ func outputDatasets(w Subject) []dataset {
 	return list
 }
 
-// hbaseNamespace is a cluster by its ZooKeeper, or by the servers of its RPC registry, whatever the order in which they are listed,
+// hbaseNamespace returns a cluster by its ZooKeeper, or by the servers of its RPC registry, whatever the order in which they are listed,
 // and by its root in ZooKeeper where that is not HBase's own default.
 func hbaseNamespace(conf *hdfsio.Conf) string {
 	servers := strings.Split(conf.Quorum(), ",")
@@ -231,7 +231,7 @@ func columnFields(m *manifest.Manifest) []field {
 	return fields
 }
 
-// cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
+// cellFields returns the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
 func cellFields(m *manifest.Manifest) []field {
 	fields := []field{}
 	for _, c := range m.CellNames() {
@@ -240,7 +240,7 @@ func cellFields(m *manifest.Manifest) []field {
 	return fields
 }
 
-// nominal is the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
+// nominal returns the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
 // time of day was given: it does not say for how long.
 func nominal(cmd *cobra.Command) (begin, end time.Time) {
 	s := settings.Of(cmd)

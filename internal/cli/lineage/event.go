@@ -186,7 +186,7 @@ func (p producer) Amount(def string, rows, bytes, files int64) *statisticsFacet 
 	return &statisticsFacet{Facet: p.Facet(def), Rows: rows, Bytes: bytes, Files: files}
 }
 
-// stamp is a time as events have it.
+// stamp returns a time as events have it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // producer is the program's version; it makes the URI by which all facets name their producer.
@@ -209,7 +209,7 @@ const (
 	outputDef        = "1-0-2/OutputStatisticsOutputDatasetFacet"
 )
 
-// Facet is the head of a facet by its definition.
+// Facet returns the head of a facet by its definition.
 func (p producer) Facet(def string) Facet {
 	_, name, _ := strings.Cut(def, "/")
 	return Facet{Producer: p.URI(), Schema: "https://openlineage.io/spec/facets/" + def + ".json#/$defs/" + name}

@@ -39,7 +39,7 @@ type Options struct {
 	Input   func() progress.Amount // what was read, or is to be read
 }
 
-// Observe is the observer of a run. It starts a goroutine that ends with the last event.
+// Observe returns the observer of a run. It starts a goroutine that ends with the last event.
 func Observe(sink Sink, o Options) *Observer {
 	begin, end := nominal(o.Cmd)
 	p := producer(o.Version)
@@ -50,7 +50,7 @@ func newObserver(sink Sink, p producer, command string, input func() progress.Am
 	return &Observer{emitter: newEmitter(sink), sink: sink, producer: p, command: command, input: input, base: base}
 }
 
-// Events are what it learns of the job.
+// Events returns what it learns of the job.
 func (l *Observer) Events() progress.Events {
 	var done atomic.Bool // by an earlier run: what follows only looks
 	return progress.Events{

@@ -17,7 +17,7 @@ type Subject struct {
 	Env     *cluster.Env
 }
 
-// filled are the names of the tables that the command fills, as OpenLineage has them, in the order of the job's tables.
+// filled returns the names of the tables that the command fills, as OpenLineage has them, in the order of the job's tables.
 func (s Subject) filled() []string {
 	names := []string{cmp.Or(s.Into, s.Spec.Table)}
 	for _, t := range s.Spec.Tables {
@@ -31,7 +31,7 @@ func (s Subject) filled() []string {
 	return names
 }
 
-// Table is the table's name as HBase writes it; of a build it may be empty.
+// Table returns the table's name as HBase writes it; of a build it may be empty.
 func (s Subject) Table() string {
 	if name, err := loader.ParseTableName(s.Spec.Table); err == nil {
 		return name.String()

@@ -37,7 +37,7 @@ func WriteFile(name string, r Run, l Labels) error {
 	return formerErr
 }
 
-// lastSuccess is the time of the last success that a file has for these labels; zero if there is none.
+// lastSuccess returns the time of the last success that a file has for these labels; zero if there is none.
 func lastSuccess(name string, l Labels) (time.Time, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Labels are those of every series of a job. The key "table" is the table's name; the others are the caller's.
+// Labels are the labels of every series of a job. The key "table" is the table's name; the others are the caller's.
 type Labels map[string]string
 
 // taken are labels that have another meaning here, or that Prometheus sets.

@@ -57,7 +57,7 @@ func (l Live) Collector() prometheus.Collector {
 
 func (l Live) paused() bool { return l.Paused != nil && l.Paused() }
 
-// done is what is done of a phase, all its turns together.
+// done returns what is done of a phase, all its turns together.
 func (m moment) done(phase string) progress.Amount {
 	var sum progress.Amount
 	for _, p := range m.Phases {
@@ -114,7 +114,7 @@ func (m moment) tellFailed(set func(float64, ...string)) {
 	}
 }
 
-// Phase is the name of the phase that is under way: empty before the first, and between a phase's end and the next.
+// Phase returns the name of the phase that is under way: empty before the first, and between a phase's end and the next.
 func Phase(p progress.Progress) string {
 	if n := len(p.Phases); n > 0 && p.Phases[n-1].Ended.IsZero() {
 		return p.Phases[n-1].Name

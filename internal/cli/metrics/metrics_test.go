@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the expected files again")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// done is a run that loaded 990 rows.
+// done returns a run that loaded 990 rows.
 func done() Run {
 	return Run{
 		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Progress: progressNow(),
@@ -33,7 +33,7 @@ func done() Run {
 	}
 }
 
-// progressNow is a run in its phase write.
+// progressNow returns a run in its phase write.
 func progressNow() progress.Progress {
 	at := func(s int) time.Time { return noon.Add(time.Duration(s-60) * time.Second) }
 	return progress.Progress{

@@ -98,7 +98,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 // another process before its program listens there.
 const host = "127.0.97.1"
 
-// freePort is one without a listener.
+// freePort returns one without a listener.
 func freePort(t *testing.T) string {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(testcheck.ClosedAddress(t))

@@ -27,7 +27,7 @@ type Run struct {
 // Build is which program it was.
 type Build struct{ Version, Revision, Go string }
 
-// phases are those that a run can have, in their order.
+// phases are the phases that a run can have, in their order.
 var phases = []string{"read", "sort", "write", "snapshot", "check", "replace", "upload", "load", "verify"}
 
 // lastRun are the metrics of a run that has ended. What a failed run did not get to is 0, so that no rule misses it.
@@ -162,7 +162,7 @@ func (r *Run) tellPhases(set func(float64, ...string)) {
 	}
 }
 
-// durations are those of the phases, by name.
+// durations returns the durations of the phases, by name.
 func durations(p progress.Progress) map[string]time.Duration {
 	took := map[string]time.Duration{}
 	for _, phase := range p.Phases {

@@ -66,7 +66,7 @@ func Serve(address string, o ServeOptions) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens.
+// Addr returns where the server listens.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Close lets requests under way end until the context does, and then cuts them off.

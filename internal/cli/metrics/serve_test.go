@@ -89,7 +89,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// ours are the lines of this program's own metrics.
+// ours returns the lines of this program's own metrics.
 func ours(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -81,7 +81,7 @@ func addReading(r *document, reading *progress.Reading) {
 	r.PassedOver, r.MorePassed = differing(reading.PassedOver)
 }
 
-// differing is a list for the report, and how many files it leaves out.
+// differing returns a list for the report, and how many files it leaves out.
 func differing(list []progress.FileColumns) (first []differingFiles, more int) {
 	for _, l := range list[:min(len(list), mostInputs)] {
 		columns, files := l.Text()
@@ -198,7 +198,7 @@ func verified(v *result.Verification) string {
 	return "no (--verify off)"
 }
 
-// regionList is all regions in the order of keys. Where split points are not known a region goes by its first row.
+// regionList returns all regions in the order of keys. Where split points are not known a region goes by its first row.
 func regionList(regions map[int]region, n int, splits [][]byte, files []manifest.File) []region {
 	if len(regions) == 0 {
 		return nil
@@ -296,7 +296,7 @@ func (w *Reporter) addRejects(r *document, o ending.Outcome) {
 	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)
 }
 
-// settingsOf are the settings with their origins.
+// settingsOf returns the settings with their origins.
 func settingsOf(cmd *cobra.Command) []settingValue {
 	var list []settingValue
 	for _, s := range settings.List(cmd) {

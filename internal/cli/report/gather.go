@@ -91,7 +91,7 @@ func (w *Reporter) loop() {
 	}
 }
 
-// sample is how far the job is now.
+// sample returns how far the job is now.
 func (w *Reporter) sample() sample { return sampleOf(w.options.Tracker.Progress()) }
 
 func sampleOf(p progress.Progress) sample {
@@ -120,7 +120,7 @@ func (w *Reporter) mark() {
 	}
 }
 
-// Events are what it learns of the job.
+// Events returns what it learns of the job.
 func (w *Reporter) Events() progress.Events {
 	return progress.Events{
 		OnStart: func(s progress.Start) {
@@ -165,7 +165,7 @@ func addFile(regions map[int]region, region int, rows, bytes int64) {
 	regions[region] = r
 }
 
-// noteText is a message with its values, as the log has it.
+// noteText returns a message with its values, as the log has it.
 func noteText(msg string, kv []any) string {
 	var b bytes.Buffer
 	b.WriteString(msg)

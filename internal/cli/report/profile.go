@@ -60,7 +60,7 @@ type barsView struct {
 	label func(float64) string
 }
 
-// Label is how an end of a bar is written.
+// Label returns how an end of a bar is written.
 func (b *barsView) Label(x float64) string { return b.label(x) }
 
 // valueBar is a frequent value.

@@ -152,7 +152,7 @@ type table struct {
 	Verify   string
 }
 
-// taskList are those of a job on YARN.
+// taskList are the task list of a job on YARN.
 type taskList struct {
 	Text  string
 	First []task // stragglers, and the slowest
@@ -231,7 +231,7 @@ type view struct {
 	Spread   *spread
 }
 
-// PerSecond is a rate over the whole time.
+// PerSecond returns a rate over the whole time.
 func (v view) PerSecond(n int64) float64 {
 	if s := v.Took.Seconds(); s > 0 {
 		return float64(n) / s
@@ -239,7 +239,7 @@ func (v view) PerSecond(n int64) float64 {
 	return 0
 }
 
-// MoreInputs is how many files are not listed. Those of a run that was split are in directories.
+// MoreInputs returns how many files are not listed. Those of a run that was split are in directories.
 func (v view) MoreInputs() int {
 	if v.PartsText != "" {
 		return 0
@@ -247,21 +247,21 @@ func (v view) MoreInputs() int {
 	return v.InputFiles - len(v.Inputs)
 }
 
-// Warned is how many warnings there were.
+// Warned returns how many warnings there were.
 func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
 
-// MoreRejects is how many rejected records are not listed.
+// MoreRejects returns how many rejected records are not listed.
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 
-// Given are the settings that are set.
+// Given returns the settings that are set.
 func (v view) Given() []settingValue {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin == "default" })
 }
 
-// Defaults are the others.
+// Defaults returns the others.
 func (v view) Defaults() []settingValue {
 	return slices.DeleteFunc(slices.Clone(v.Settings), func(s settingValue) bool { return s.Origin != "default" })
 }
 
-// CellTime is the cells' timestamp as a time.
+// CellTime returns the cells' timestamp as a time.
 func (v view) CellTime() time.Time { return time.UnixMilli(v.Timestamp) }

@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// elementsOf are those of a page.
+// elementsOf returns the elements of a page.
 func elementsOf(t *testing.T, page string) (list []xml.StartElement) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))

@@ -121,7 +121,7 @@ func stepPath(r *document, rates []float64, top float64) string {
 	return b.String()
 }
 
-// niceTop is a round number that is not below v; units are 1000 or 1024 times each other.
+// niceTop returns a round number that is not below v; units are 1000 or 1024 times each other.
 func niceTop(v, unit float64) float64 {
 	scale := 1.0
 	for v/scale >= unit {
@@ -139,7 +139,7 @@ func niceTop(v, unit float64) float64 {
 	return scale * step * 10
 }
 
-// chartRows are the figures of the chart, put together to few lines.
+// chartRows returns the figures of the chart, put together to few lines.
 func chartRows(r *document, all []series, text func(float64) string) []chartRow {
 	n := len(r.Samples)
 	step := max((n-1+tableRows-1)/tableRows, 1)

@@ -45,7 +45,7 @@ func newTimeline(r *document) *timeline {
 	return t
 }
 
-// place is where a moment is between beginning and end, 0 to 100.
+// place returns where a moment is between beginning and end, 0 to 100.
 func place(t time.Time, r *document) float64 {
 	return min(max(100*float64(t.Sub(r.Began))/float64(r.Ended.Sub(r.Began)), 0), 100)
 }

@@ -21,7 +21,7 @@ type jobAttrs struct {
 	tail  logTail
 }
 
-// events are those by which it learns. They are to come before those that log.
+// events returns the events by which it learns. They are to come before those that log.
 func (a *jobAttrs) events() progress.Events {
 	return progress.Events{
 		OnStart: func(s progress.Start) { a.start.Store(&s); a.know() },
@@ -103,7 +103,7 @@ func (h jobHandler) WithGroup(name string) slog.Handler {
 	return jobHandler{h.Handler.WithGroup(name), h.about, h.last.WithGroup(name)}
 }
 
-// jobAttrsOf are those that a logger's lines have; another's logger has none.
+// jobAttrsOf returns the attributes of the job in a logger's lines; the logger of another program has none.
 func jobAttrsOf(log *slog.Logger) *jobAttrs {
 	h, _ := log.Handler().(jobHandler)
 	return cmp.Or(h.about, &jobAttrs{})

@@ -75,7 +75,7 @@ func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
 	l.calm = !level.Changed && l.format != "json" && (mode == "auto" || mode == "live") && ui.CanDraw(console.File)
 }
 
-// spokenAttr is an attribute in which errors and texts name settings as flags.
+// spokenAttr returns an attribute in which errors and texts name settings as flags.
 func spokenAttr(a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindAny {
 		a.Value = slog.AnyValue(settings.SpokenValue(a.Value.Any()))

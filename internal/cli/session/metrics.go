@@ -20,7 +20,7 @@ func (atEnd) Events() progress.Events { return progress.Events{} }
 
 func (f atEnd) Tell(ctx context.Context, o ending.Outcome) error { return f(ctx, o) }
 
-// lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
+// lastRun returns a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
 // the same day night after night must not look healthy.
 func (s *Session) lastRun(input progress.Amount, o ending.Outcome) metrics.Run {
 	r := metrics.Run{Code: o.Code, Began: o.Began, Ended: o.Ended, Result: o.Result, Input: input, Progress: o.Progress, Loads: s.about.Command != "build", Build: s.program.build()}

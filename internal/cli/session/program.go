@@ -144,7 +144,7 @@ func (p *Program) tell(w io.Writer, cmd *cobra.Command, err error, code int) err
 	return told
 }
 
-// object is how a command that works on a job ended, which may not have come as far as a session.
+// object returns how a command that works on a job ended, which may not have come as far as a session.
 func (p *Program) object(cmd *cobra.Command, err error, code int) *ending.Object {
 	now := time.Now()
 	o := &ending.Outcome{Began: now, Ended: now}
@@ -180,7 +180,7 @@ func (p *Program) tellFailure(w io.Writer, cmd *cobra.Command, err error, code i
 	return p.release()
 }
 
-// fieldsOf are the fields of what is an object in JSON.
+// fieldsOf returns the fields of what is an object in JSON.
 func fieldsOf(v any) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	b, err := json.Marshal(v)
@@ -200,7 +200,7 @@ func asksJSON(args []string) bool {
 	return *output == "json"
 }
 
-// resultFile is what --result-file names, and whether the command is one that has it: run, build, merge, load and rekey.
+// resultFile returns what --result-file names, and whether the command is one that has it: run, build, merge, load and rekey.
 func resultFile(cmd *cobra.Command) (string, bool) {
 	if cmd == nil {
 		return "", false

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// testCommand is a program of one command, run.
+// testCommand returns a program of one command, run.
 func testCommand(p *Program, run func(*cobra.Command)) *cobra.Command {
 	root := &cobra.Command{Use: "bulkload", PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.Prepare(cmd) }}
 	p.Add(root.PersistentFlags())

@@ -73,7 +73,7 @@ func gatherData(err error, found func([]byte)) {
 	}
 }
 
-// bounded is a text of at most so many bytes, with a mark where it is cut.
+// bounded returns a text of at most so many bytes, with a mark where it is cut.
 func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

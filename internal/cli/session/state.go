@@ -192,7 +192,7 @@ func writeTasks(dir string, y *result.YARN) error {
 // are not among them.
 var recordedEnv = []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME", "KRB5_CONFIG", "KRB5CCNAME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR", "TZ"}
 
-// recorded is the command as its job's directory keeps it, from which the console starts it again.
+// recorded returns the command as its job's directory keeps it, from which the console starts it again.
 func (s *Session) recorded() checkpoint.Command {
 	c := checkpoint.Command{Schema: 1, Args: s.program.Args, UID: os.Getuid(), Env: map[string]string{}}
 	c.Host, _ = os.Hostname()

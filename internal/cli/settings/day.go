@@ -48,10 +48,10 @@ func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 	return day{}, fmt.Errorf("%q is not a date; write 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
 }
 
-// String is the day as 2006-01-02.
+// String returns the day as 2006-01-02.
 func (d day) String() string { return d.T.Format(time.DateOnly) }
 
-// Whole is the day with its time of day, if it has one.
+// Whole returns the day with its time of day, if it has one.
 func (d day) Whole() string {
 	if d.T.Truncate(24 * time.Hour).Equal(d.T) {
 		return d.String()
@@ -59,7 +59,7 @@ func (d day) Whole() string {
 	return d.T.Format("2006-01-02T15:04:05")
 }
 
-// in is the day's text in a layout; without one, the day.
+// in returns the day's text in a layout; without one, the day.
 func (d day) in(layouts []string) (any, error) {
 	if len(layouts) == 0 {
 		return d, nil
@@ -80,13 +80,13 @@ func (d day) in(layouts []string) (any, error) {
 	return d.T.Format(layout), nil
 }
 
-// AddDays is the day so many days later, earlier if n is below 0.
+// AddDays returns the day so many days later, earlier if n is below 0.
 func (d day) AddDays(n int, layout ...string) (any, error) {
 	d.T = d.T.AddDate(0, 0, n)
 	return d.in(layout)
 }
 
-// AddMonths is the same day so many months later, or the last one of a month
+// AddMonths returns the same day so many months later, or the last one of a month
 // that is too short for it.
 func (d day) AddMonths(n int, layout ...string) (any, error) {
 	first := d.T.AddDate(0, 0, 1-d.T.Day()).AddDate(0, n, 0)
@@ -98,7 +98,7 @@ func (d day) AddMonths(n int, layout ...string) (any, error) {
 // templateData is what texts with {{ }} may use.
 type templateData struct{ day day }
 
-// Date is the day of the command, in a layout if one is given.
+// Date returns the day of the command, in a layout if one is given.
 func (t templateData) Date(layout ...string) (any, error) { return t.day.in(layout) }
 
 // expand fills in a text with {{ }}. What it names must exist.
@@ -124,7 +124,7 @@ func (d day) expand(text string, env map[string]string) (string, error) {
 	return out.String(), nil
 }
 
-// templateError is an error of a template without the words that mean nothing
+// templateError returns an error of a template without the words that mean nothing
 // outside of the program.
 func templateError(err error) error {
 	if e, ok := errors.AsType[template.ExecError](err); ok {
@@ -240,7 +240,7 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 // ofInputs reports whether a flag says what is read.
 func ofInputs(flag string) bool { return flag == "input" || flag == "inputs-from" }
 
-// originOf is where a flag's value comes from.
+// originOf returns where a flag's value comes from.
 func (s *Settled) originOf(flag string) string {
 	if o := s.Origins[flag]; o != "" {
 		return o

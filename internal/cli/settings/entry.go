@@ -37,7 +37,7 @@ type Entry struct {
 // For has the help texts of commands in which a setting needs its own.
 type For map[string]string
 
-// find is the place of the entry of a command's flag in a table, -1 where there is none, and the setting's name in files, with dashes.
+// find returns the place of the entry of a command's flag in a table, -1 where there is none, and the setting's name in files, with dashes.
 func find(table []Entry, command, flag string) (at int, name string) {
 	at, name = -1, flag
 	for i := range table {
@@ -63,7 +63,7 @@ func find(table []Entry, command, flag string) (at int, name string) {
 // entryFlag marks a flag with the place of its entry in the table, and with its name.
 const entryFlag = "bulkload_setting"
 
-// entryOf is the entry of a flag, an empty one of a flag that is none.
+// entryOf returns the entry of a flag, an empty one of a flag that is none.
 func entryOf(f *pflag.Flag) Entry {
 	if at := f.Annotations[entryFlag]; at != nil {
 		n, _ := strconv.Atoi(at[0])
@@ -137,7 +137,7 @@ func (e Entry) check(f *pflag.Flag) error {
 	return nil
 }
 
-// number is a number, or a time in seconds.
+// number returns a number, or a time in seconds.
 func number(text string) float64 {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d.Seconds()
@@ -158,7 +158,7 @@ func checkValues(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// Completion is what a shell offers after a flag. files says that words are the endings of files, or if there are none, that
+// Completion returns what a shell offers after a flag. files says that words are the endings of files, or if there are none, that
 // any file may follow; dirs that any directory may.
 func Completion(f *pflag.Flag) (words []string, files, dirs bool) {
 	e := entryOf(f)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// flying is a command with a setting that the program does not have.
+// flying returns a command with a setting that the program does not have.
 func flying(t *testing.T, pace *string) *cobra.Command {
 	t.Helper()
 	root, fly := &cobra.Command{Use: "bulkload"}, &cobra.Command{Use: "fly", Run: func(*cobra.Command, []string) {}}

@@ -32,7 +32,7 @@ func AddField(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// fieldOf is the field of a job file that a flag gives.
+// fieldOf returns the field of a job file that a flag gives.
 func fieldOf(f *pflag.Flag) (spec.SpecField, bool) {
 	if f == nil || f.Annotations[fieldFlag] == nil {
 		return spec.SpecField{}, false
@@ -62,7 +62,7 @@ func addField(f *pflag.FlagSet, field spec.SpecField) {
 	f.Lookup(e.Flag).Annotations = map[string][]string{fieldFlag: {field.Name}}
 }
 
-// JobSpec is the job file of a command with what flags, the environment and the configuration file say over it. Of inputs and
+// JobSpec returns the job file of a command with what flags, the environment and the configuration file say over it. Of inputs and
 // a list of them the stronger source has its own, so that a flag overrides both of a job file.
 func JobSpec(cmd *cobra.Command) spec.Spec {
 	s := Of(cmd)
@@ -92,7 +92,7 @@ func JobSpec(cmd *cobra.Command) spec.Spec {
 	return job
 }
 
-// SplitList is a list of names that are separated by commas.
+// SplitList returns a list of names that are separated by commas.
 func SplitList(text string) []string {
 	parts := strings.Split(text, ",")
 	for i := range parts {

@@ -54,7 +54,7 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 	return nil, nil
 }
 
-// configPlaces are where a configuration file is looked for.
+// configPlaces returns where a configuration file is looked for.
 func configPlaces(env map[string]string) []string {
 	var places []string
 	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
@@ -65,7 +65,7 @@ func configPlaces(env map[string]string) []string {
 	return append(places, "/etc/bulkload.yaml")
 }
 
-// JobSpec is the job file, empty if there is none; the caller may change it.
+// JobSpec returns the job file, empty if there is none; the caller may change it.
 func (s *Settled) JobSpec() spec.Spec {
 	if s.spec == nil {
 		return spec.Spec{}

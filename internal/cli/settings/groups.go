@@ -41,7 +41,7 @@ type Group struct {
 	Flags *pflag.FlagSet
 }
 
-// Grouped are the flags of a command that are shown, in groups if they are many.
+// Grouped returns the flags of a command that are shown, in groups if they are many.
 func Grouped(f *pflag.FlagSet) []Group {
 	all := pflag.NewFlagSet(f.Name(), pflag.ContinueOnError)
 	left := map[string]*pflag.Flag{}
@@ -75,7 +75,7 @@ func Grouped(f *pflag.FlagSet) []Group {
 	return list
 }
 
-// Most are the flags of a command that most jobs need, or all if they are few.
+// Most returns the flags of a command that most jobs need, or all if they are few.
 func Most(f *pflag.FlagSet) *pflag.FlagSet {
 	list := Grouped(f)
 	if len(list) == 1 {

@@ -59,7 +59,7 @@ func List(cmd *cobra.Command) []Setting {
 	return append(fields, flags...)
 }
 
-// fields are the settings that are fields of a job file.
+// fields returns the settings that are fields of a job file.
 func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 	var list []Setting
 	js := s.JobSpec()
@@ -94,7 +94,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 	return list
 }
 
-// flagText is a flag's value in one line.
+// flagText returns a flag's value in one line.
 func flagText(f *pflag.Flag) string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return strings.Join(list.GetSlice(), ", ")
@@ -102,7 +102,7 @@ func flagText(f *pflag.Flag) string {
 	return f.Value.String()
 }
 
-// hadoop is the configuration of the clusters that a command works with, nil
+// hadoop returns the configuration of the clusters that a command works with, nil
 // if it cannot be read or the command works with none.
 func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	if cmd.Flags().Lookup("zookeeper") == nil {
@@ -115,7 +115,7 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	return conf
 }
 
-// valueOf is the value of a flag, empty where a command has no such flag.
+// valueOf returns the value of a flag, empty where a command has no such flag.
 func valueOf(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
@@ -123,7 +123,7 @@ func valueOf(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// ofTicketCache is the user that logs in, or the ticket cache, where neither is given.
+// ofTicketCache returns the user that logs in, or the ticket cache, where neither is given.
 func ofTicketCache(v Setting, name, keytab string) Setting {
 	switch {
 	case keytab != "" && name == "ticket-cache":
@@ -140,7 +140,7 @@ func ofTicketCache(v Setting, name, keytab string) Setting {
 	return v
 }
 
-// fromDefault is what a setting means that is not given; user is what --user
+// fromDefault returns what a setting means that is not given; user is what --user
 // says, keytab what --keytab does.
 func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user, keytab string) Setting {
 	hadoopValue := func(key, value string) {

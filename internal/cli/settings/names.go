@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Name is what a flag is called in files and, in capitals, in the environment.
+// Name returns what a flag is called in files and, in capitals, in the environment.
 func Name(f *pflag.Flag) string {
 	if at := f.Annotations[entryFlag]; at != nil {
 		return at[1]
@@ -27,13 +27,13 @@ func IsJobFile(f *pflag.Flag) bool {
 	return f != nil && entryOf(f).Flag == "job" && !entryOf(f).Own
 }
 
-// Variable is the environment variable of a setting.
+// Variable returns the environment variable of a setting.
 func Variable(name string) string { return "BULKLOAD_" + strings.ToUpper(Snake(name)) }
 
-// Snake is a setting's name in files.
+// Snake returns a setting's name in files.
 func Snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// FieldName is the field of a job file that a setting would override.
+// FieldName returns the field of a job file that a setting would override.
 func FieldName(name string) string {
 	if name == "input" {
 		return "inputs"
@@ -52,7 +52,7 @@ func Once(name string) bool {
 	return name == "help" || slices.ContainsFunc(table, func(e Entry) bool { return e.Once && Snake(e.Flag) == name })
 }
 
-// Known are those of any command, with underscores, sorted.
+// Known returns the known of any command, with underscores, sorted.
 func Known(root *cobra.Command) []string {
 	var names []string
 	var walk func(*cobra.Command)
@@ -122,7 +122,7 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 	}
 }
 
-// suggest is the end of a message about a name that is not known.
+// suggest returns the end of a message about a name that is not known.
 func suggest(name string, known []string) string {
 	if near := Nearest(strings.ReplaceAll(name, "-", "_"), known); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
@@ -130,7 +130,7 @@ func suggest(name string, known []string) string {
 	return " (bulkload config show lists the settings)"
 }
 
-// Nearest is the known name that takes the fewest changes, about a third of its letters, else "".
+// Nearest returns the known name that takes the fewest changes, about a third of its letters, else "".
 func Nearest(name string, known []string) string {
 	old := func(k string) bool {
 		return slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k })

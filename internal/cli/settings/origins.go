@@ -21,7 +21,7 @@ type originError struct {
 func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
 func (e originError) Unwrap() error { return e.err }
 
-// WithOrigins is an error in the words of the command line, which says of the
+// WithOrigins returns an error in the words of the command line, which says of the
 // settings that it names which file or variable they come from: the flag that
 // is named was perhaps never given.
 func WithOrigins(cmd *cobra.Command, err error) error {
@@ -50,7 +50,7 @@ func WithOrigins(cmd *cobra.Command, err error) error {
 	return e
 }
 
-// flagsOf are the flags of the settings that an error names, with dashes.
+// flagsOf returns the flags of the settings that an error names, with dashes.
 func flagsOf(err error) []string {
 	var flags []string
 	for _, n := range setting.Of(err) {
@@ -59,7 +59,7 @@ func flagsOf(err error) []string {
 	return flags
 }
 
-// fieldsOf are the fields of a job file that errors of a tree are about.
+// fieldsOf returns the fields of a job file that errors of a tree are about.
 func fieldsOf(err error) []string {
 	var fields []string
 	if e, ok := err.(*spec.FieldError); ok {
@@ -82,12 +82,12 @@ type flagError struct {
 	flags []string // without dashes
 }
 
-// AboutFlags is an error whose message names flags, with them as fields.
+// AboutFlags returns an error whose message names flags, with them as fields.
 func AboutFlags(err error, flags ...string) error { return flagError{err, flags} }
 
 func (e flagError) Unwrap() error { return e.error }
 
-// Settings are those that the flags give.
+// Settings returns the settings that the flags give.
 func (e flagError) Settings() []setting.Name {
 	names := make([]setting.Name, len(e.flags))
 	for i, f := range e.flags {
@@ -96,5 +96,5 @@ func (e flagError) Settings() []setting.Name {
 	return names
 }
 
-// In is the message: it is for the command line alone.
+// In returns the message: it is for the command line alone.
 func (e flagError) In(func(setting.Name) string) string { return e.error.Error() }

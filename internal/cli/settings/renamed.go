@@ -17,7 +17,7 @@ type Rename struct {
 	values   map[string]string // the values that got another name
 }
 
-// Renames are all of them. Each leaves this list with the release after the one that brought it.
+// Renames returns all of them. Each leaves this list with the release after the one that brought it.
 func Renames() []Rename {
 	return []Rename{
 		{Old: "regions", Now: "salt-buckets"},
@@ -25,7 +25,7 @@ func Renames() []Rename {
 	}
 }
 
-// value is the name that a value has today.
+// value returns the name that a value has today.
 func (r Rename) value(v string) string {
 	if now, ok := r.values[v]; ok {
 		return now
@@ -155,7 +155,7 @@ func (s *Settled) warn(r Rename, text string) {
 // A renameWarning is what a log says of an old name.
 type renameWarning struct{ old, text string }
 
-// NameNow is the setting that has a flag as its old name.
+// NameNow returns the setting that has a flag as its old name.
 func NameNow(f *pflag.Flag) (name string, old bool) {
 	o, old := asOldName(f)
 	if !old {

@@ -45,7 +45,7 @@ type Settled struct {
 
 type settledKey struct{}
 
-// Of is what settle found, empty for a command that it has not seen.
+// Of returns what settle found, empty for a command that it has not seen.
 func Of(cmd *cobra.Command) *Settled {
 	if ctx := cmd.Context(); ctx != nil {
 		if s, ok := ctx.Value(settledKey{}).(*Settled); ok {
@@ -177,7 +177,7 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 	return nil
 }
 
-// FlagValue is an error about the value of a flag that was given: the flag, the value, and what is wrong with it.
+// FlagValue returns an error about the value of a flag that was given: the flag, the value, and what is wrong with it.
 func FlagValue(err *pflag.InvalidValueError) error {
 	f := err.GetFlag()
 	if Secret(f) {
@@ -195,7 +195,7 @@ func valueError(where, value string, err error) error {
 	return fmt.Errorf("%s%q: %w", where, value, err)
 }
 
-// cause is what is wrong with a value, without the flag that was not given.
+// cause returns what is wrong with a value, without the flag that was not given.
 func cause(err error) error {
 	if n, ok := errors.AsType[*strconv.NumError](err); ok {
 		switch n.Func {
@@ -217,7 +217,7 @@ func cause(err error) error {
 	return err
 }
 
-// environment is the variables by name.
+// environment returns the variables by name.
 func environment(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, kv := range environ {

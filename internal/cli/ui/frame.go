@@ -33,7 +33,7 @@ type phaseRow struct {
 	current                              bool
 }
 
-// rows are those of the frame, without line ends. Where the screen is too low, phases that are not under way are left out.
+// rows returns the rows of the frame, without line ends. Where the screen is too low, phases that are not under way are left out.
 func (f *frame) rows() []string {
 	var all []phaseRow
 	f.progress.Phases = f.progress.Now()
@@ -76,7 +76,7 @@ func (f *frame) rows() []string {
 	return append(rows, f.job())
 }
 
-// tasks is the row of a job on YARN, empty for one that is not.
+// tasks returns the row of a job on YARN, empty for one that is not.
 func (f *frame) tasks() string {
 	t := f.progress.Tasks
 	if t.Application == "" {
@@ -102,7 +102,7 @@ func (f *frame) tasks() string {
 // uploads reports whether files go to HDFS while they are written.
 func (f *frame) uploads() bool { return strings.HasPrefix(f.progress.Start.Staging, "hdfs:") }
 
-// phase is the row of a phase that has begun.
+// phase returns the row of a phase that has begun.
 func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	r := phaseRow{name: p.Name, fraction: -1, current: p.Ended.IsZero() && !f.ended}
 	until := p.Ended
@@ -149,7 +149,7 @@ func (f *frame) last(p *progress.PhaseProgress) bool {
 	return p == &f.progress.Phases[len(f.progress.Phases)-1]
 }
 
-// upload is the row of what the writing of HFiles has handed to HDFS meanwhile.
+// upload returns the row of what the writing of HFiles has handed to HDFS meanwhile.
 func (f *frame) upload(write *progress.PhaseProgress) phaseRow {
 	r := f.phase(&progress.PhaseProgress{Name: "upload", Began: write.Began, Ended: write.Ended, Done: progress.Amount{Bytes: write.Done.Bytes},
 		Recent: progress.Span{Took: write.Recent.Took, Done: progress.Amount{Bytes: write.Recent.Done.Bytes}}})
@@ -165,7 +165,7 @@ func (f *frame) upload(write *progress.PhaseProgress) phaseRow {
 	return r
 }
 
-// job is the row of the whole.
+// job returns the row of the whole.
 func (f *frame) job() string {
 	text := "job     "
 	elapsed := time.Duration(0)
@@ -197,7 +197,7 @@ func (f *frame) job() string {
 	return f.paint(cutText(text, f.width), f.ended && f.failed, "31")
 }
 
-// line is a row as text, no wider than the frame: the bar gives way first, then the rate, the bytes and the count.
+// line returns a row as text, no wider than the frame: the bar gives way first, then the rate, the bytes and the count.
 func (f *frame) line(r phaseRow) string {
 	columns := []struct {
 		text  string

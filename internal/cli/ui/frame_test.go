@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// someProgress is a run in the middle of its second pass.
+// someProgress returns a run in the middle of its second pass.
 func someProgress() progress.Progress {
 	at := func(s float64) time.Time {
 		return time.Date(2017, 10, 12, 3, 0, 0, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))

@@ -39,7 +39,7 @@ func (st *Job) asJournal() error {
 	return errors.Join(errs...)
 }
 
-// valueOf is a field's value, also of one that other packages cannot read.
+// valueOf returns a field's value, also of one that other packages cannot read.
 func valueOf(v reflect.Value) any {
 	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
 }

@@ -248,7 +248,7 @@ type place struct {
 
 func (p place) String() string { return strings.Join(p.chain, ".") }
 
-// assigned are the places that a file assigns or deletes from.
+// assigned returns the places that a file assigns or deletes from.
 func assigned(f *ast.File) (places []place) {
 	add := func(e ast.Expr) {
 		p := place{pos: e.Pos()}

@@ -25,7 +25,7 @@ func (st *Job) Begin(version string) (attempt int, err error) {
 	return attempt, st.Record(EventAttempt, AttemptRecord{Attempt: attempt, PID: os.Getpid(), Host: host, Version: version})
 }
 
-// BeginStep is the step by which an attempt begins that reports no more of it.
+// BeginStep returns the step by which an attempt begins that reports no more of it.
 func (st *Job) BeginStep(version string) Step {
 	return Step{Name: "begin the attempt", Run: func(context.Context) error { _, err := st.Begin(version); return err }}
 }

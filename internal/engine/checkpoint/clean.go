@@ -137,7 +137,7 @@ func (c *cleaner) states(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// state is one job of this machine. The lock is held while it is removed, so
+// state returns one job of this machine. The lock is held while it is removed, so
 // that no run of it can begin. What is on HDFS goes first: should that fail,
 // the journal that leads to it is still there.
 func (c *cleaner) state(ctx context.Context, name string) (err error) {
@@ -297,7 +297,7 @@ func roundAge(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// treeSize is the bytes in all files below a directory.
+// treeSize returns the bytes in all files below a directory.
 func treeSize(dir string) (n int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

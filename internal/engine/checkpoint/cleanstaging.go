@@ -109,7 +109,7 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// strange is a directory on HDFS without a state directory here. Its copy of
+// strange returns a directory on HDFS without a state directory here. Its copy of
 // the journal, if it has one, reports the job.
 func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
@@ -154,7 +154,7 @@ func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) e
 	return errors.Join(errs...)
 }
 
-// prepared is one of HBase's staging directories; nil if it is gone.
+// prepared returns one of HBase's staging directories; nil if it is gone.
 func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
 	l, err := c.env.Conf.Resolve(token)
 	if err != nil {

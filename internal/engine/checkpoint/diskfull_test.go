@@ -155,7 +155,7 @@ func remove(t *testing.T, name string) {
 	}
 }
 
-// wholeRecords is how many lines of a journal are whole.
+// wholeRecords returns how many lines of a journal are whole.
 func wholeRecords(t *testing.T, name string) int {
 	t.Helper()
 	f, err := os.Open(name)

@@ -81,7 +81,7 @@ type eventInfo struct {
 	phase string
 }
 
-// of is an event whose records have the fields of R, with what takes them into account.
+// of returns an event whose records have the fields of R, with what takes them into account.
 func of[R any](e Event, synced journal.Durability, when string, take func(*History, R)) eventInfo {
 	return ofRecord(e, synced, when, func(h *History, _ journal.Record, fields R) error {
 		take(h, fields)
@@ -89,7 +89,7 @@ func of[R any](e Event, synced journal.Durability, when string, take func(*Histo
 	})
 }
 
-// ofRecord is one that can be refused, or whose time matters.
+// ofRecord returns one that can be refused, or whose time matters.
 func ofRecord[R any](e Event, synced journal.Durability, when string, take func(*History, journal.Record, R) error) eventInfo {
 	var none R
 	return eventInfo{Event: e, Record: none, Synced: synced, When: when, apply: func(h *History, r journal.Record) error {
@@ -107,7 +107,7 @@ func (i eventInfo) then(phase string) eventInfo {
 	return i
 }
 
-// eventInfos are those of all events that are written. Each is written by
+// eventInfos returns the event infos of all events that are written. Each is written by
 // [Job.Record], and read in one place, which that and [HistoryOf] have.
 func eventInfos() []eventInfo {
 	return slices.Concat(beginEvents(), buildEvents(), loadEvents(), undoEvents())

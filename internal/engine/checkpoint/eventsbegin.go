@@ -68,7 +68,7 @@ func buildEvents() []eventInfo {
 	}
 }
 
-// earlierEvents are those of earlier versions that are only read.
+// earlierEvents returns the earlier events of earlier versions that are only read.
 func earlierEvents() []eventInfo {
 	return []eventInfo{ofRecord(eventReplacing, journal.First, "", (*History).replacing)}
 }

@@ -142,7 +142,7 @@ func (h *History) forget(path string) {
 	delete(h.Leaves, path)
 }
 
-// region is the entry of a region that was asked to take files.
+// region returns the entry of a region that was asked to take files.
 func (h *History) region(name string) *Taken {
 	i, known := h.takenAt[name]
 	if !known {

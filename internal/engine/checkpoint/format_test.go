@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the table of events in format.md 
 
 const formatName = "../journal/format.md"
 
-// fieldNames are a record's fields as JSON names them.
+// fieldNames returns a record's fields as JSON names them.
 func fieldNames(t reflect.Type) (names []string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -36,7 +36,7 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// between is the text of a document between two comments.
+// between returns the text of a document between two comments.
 func between(t *testing.T, text, name string) (from, to int) {
 	t.Helper()
 	begin := regexp.MustCompile(`<!-- ` + name + `\b[^>]*-->\n`).FindStringIndex(text)

@@ -42,7 +42,7 @@ type Identity struct {
 	given string // the table likewise, in the names of their directories
 }
 
-// Identify is the identity of a job on a cluster that is not known yet.
+// Identify returns the identity of a job on a cluster that is not known yet.
 func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
@@ -66,7 +66,7 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key(), word}, s.Inputs...)...)}, nil
 }
 
-// furtherTables are a job's further tables with their families and keys; nothing of a job that has none.
+// furtherTables returns a job's further tables with their families and keys; nothing of a job that has none.
 func furtherTables(s spec.Job) []string {
 	if !s.Several() {
 		return nil
@@ -82,21 +82,21 @@ func furtherTables(s spec.Job) []string {
 	return list
 }
 
-// IdentifyParts is the identity of a job that loads no inputs, by the parts that
+// IdentifyParts returns the identity of a job that loads no inputs, by the parts that
 // distinguish it from every other job of the table, its kind among them.
 func IdentifyParts(t loader.TableName, parts ...string) Identity {
 	parts = append([]string{t.String()}, parts...)
 	return Identity{Table: t.FileName(), rest: digestOf(parts...), given: t.FileName(), Old: digestOf(append(parts, "no earlier version")...)}
 }
 
-// InPlaceOf is the identity of a job that makes its table to take the place of
+// InPlaceOf returns the identity of a job that makes its table to take the place of
 // another, which is not a job that adds to a table of that name.
 func (i Identity) InPlaceOf(t loader.TableName) Identity {
 	i.rest, i.Old = digestOf("in place of", t.String(), i.rest), digestOf("in place of", t.String(), i.Old)
 	return i
 }
 
-// On is the identity on a cluster.
+// On returns the identity on a cluster.
 func (i Identity) On(cluster string) Identity {
 	i.ID = digestOf(i.rest, cluster)
 	return i
@@ -122,20 +122,20 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Name is that of the job's directory: its table, twelve digits that it has on
+// Name returns the name of the job's directory: its table, twelve digits that it has on
 // every cluster, and twelve that no other job has.
 func (i Identity) Name() string { return i.prefix() + i.ID[:StateDigits] }
 
-// Digits are those at the end of the name.
+// Digits returns the digits at the end of the name.
 func (i Identity) Digits() string { return i.ID[:StateDigits] }
 
 // prefix begins the names that the job has on any cluster.
 func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }
 
-// OldName is that of the directory that earlier versions made.
+// OldName returns the old name of the directory that earlier versions made.
 func (i Identity) OldName() string { return i.given + "-" + i.Old[:StateDigits] }
 
-// StateDir is the directory of a job's state; empty: nothing is kept. A journal
+// StateDir returns the directory of a job's state; empty: nothing is kept. A journal
 // that an earlier version has begun is resumed where it is.
 func (o Options) StateDir(i Identity) string {
 	if o.Dir == "" {
@@ -148,7 +148,7 @@ func (o Options) StateDir(i Identity) string {
 	return dir
 }
 
-// AnyCluster is the directory of the job's state while its cluster is not
+// AnyCluster returns the directory of the job's state while its cluster is not
 // known; empty when there is none, or more than one.
 func (o Options) AnyCluster(i Identity) string {
 	if o.Dir == "" {
@@ -172,7 +172,7 @@ func hasJournal(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// TableOf is the table's part of the name of a job's directory.
+// TableOf returns the table's part of the name of a job's directory.
 func TableOf(name string) string {
 	if m := stateTable.FindStringSubmatch(name); m != nil {
 		return m[1]

@@ -292,7 +292,7 @@ func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(E
 func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(EventWritten, w) }
 func (r buildRecords) Lost(l build.LostRecord) error      { return r.st.Record(EventLost, l) }
 
-// DefaultState is where jobs have their state when nothing else is said:
+// DefaultState returns where jobs have their state when nothing else is said:
 // $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
 func DefaultState() (string, error) {
 	if dir := os.Getenv("BULKLOAD_STATE"); dir != "" {

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// LastResult is the result at the end of a journal, by the name of its file; nil
+// LastResult returns the result at the end of a journal, by the name of its file; nil
 // if that is none. It reads the last record alone.
 func LastResult(name string) *result.Result {
 	const tail = 256 << 10 // the last record is a few hundred bytes, and 200 of each expectation

@@ -41,7 +41,7 @@ type Live struct {
 // LiveEvery is how often a job says in its state directory how far it is.
 const LiveEvery = 2 * time.Second
 
-// NewLive is what a progress says of the process that makes it.
+// NewLive returns what a progress says of the process that makes it.
 func NewLive(p progress.Progress, version string) Live {
 	host, _ := os.Hostname()
 	l := Live{Schema: 1, PID: os.Getpid(), Host: host, Version: version, Updated: p.At, Progress: p}

@@ -117,7 +117,7 @@ func (l *Lock) take(ctx context.Context, c *loader.Cluster, e progress.Events) e
 	return nil
 }
 
-// stateFailure is an error about shared state.
+// stateFailure returns an error about shared state.
 func stateFailure(err error) error {
 	if err == nil {
 		return nil
@@ -146,7 +146,7 @@ func replaceIfOther(name string, text []byte) error {
 	return durable.ReplaceVolatile(name, text)
 }
 
-// textOf is the text of a journal.
+// textOf returns the text of a journal.
 func textOf(c *statetable.Content) []byte { return bytes.Join(append(c.Records, nil), []byte("\n")) }
 
 // Open opens the directory's journal.

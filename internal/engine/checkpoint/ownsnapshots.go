@@ -42,7 +42,7 @@ const (
 	PlaceRestored = "restored" // of the table that an undo has restored, before it is in service
 )
 
-// PlaceUndone is the place of the snapshot from which an undo reads a table, by the table's number in the order of loading.
+// PlaceUndone returns the place of the snapshot from which an undo reads a table, by the table's number in the order of loading.
 func PlaceUndone(number int) string { return fmt.Sprintf("undone %d", number) }
 
 // own takes a record into account.
@@ -54,7 +54,7 @@ func (h *History) own(r ReadSnapshotRecord) {
 	h.OwnSnapshots[r.Place] = r
 }
 
-// ownPlaces are the places of the job's own snapshots that some property of their records selects.
+// ownPlaces returns the places of the job's own snapshots that some property of their records selects.
 func (h *History) ownPlaces(which func(ReadSnapshotRecord) bool) []string {
 	var places []string
 	for _, place := range slices.Sorted(maps.Keys(h.OwnSnapshots)) {
@@ -65,12 +65,12 @@ func (h *History) ownPlaces(which func(ReadSnapshotRecord) bool) []string {
 	return places
 }
 
-// InputPlaces are the places of the snapshots through which the job reads tables that are inputs.
+// InputPlaces returns the places of the snapshots through which the job reads tables that are inputs.
 func (h *History) InputPlaces() []string {
 	return h.ownPlaces(func(r ReadSnapshotRecord) bool { return r.Input != "" })
 }
 
-// snapshots are the places of all own snapshots that there may be.
+// snapshots returns the places of all own snapshots that there may be.
 func (h *History) snapshots() []string {
 	return h.ownPlaces(func(r ReadSnapshotRecord) bool { return r.Snapshot != "" })
 }

@@ -281,7 +281,7 @@ func TestJournalOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// hdfsEnv is an environment with a nameservice and a default file system.
+// hdfsEnv returns an environment with a nameservice and a default file system.
 func hdfsEnv(t *testing.T) *cluster.Env {
 	env := jobtest.Env(t)
 	for key, value := range map[string]string{

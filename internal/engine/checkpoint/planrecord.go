@@ -89,7 +89,7 @@ func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	return all
 }
 
-// Asked is what a spec, with its defaults, says of the records and rows of a
+// Asked returns what a spec, with its defaults, says of the records and rows of a
 // job that reads files of these formats.
 func Asked(s spec.Job, formats []string) PlanRecord {
 	p := PlanRecord{Key: s.Key(), Empty: emptyOf(s, formats), Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
@@ -103,7 +103,7 @@ func Asked(s spec.Job, formats []string) PlanRecord {
 // emptyByFile is what becomes of empty texts where that is another thing in one file than in the next: cells where there is NULL too.
 const emptyByFile = "by file"
 
-// emptyOf is what becomes of empty texts in files of these formats: skip or store, if it is the same in all and known by the formats.
+// emptyOf returns what becomes of empty texts in files of these formats: skip or store, if it is the same in all and known by the formats.
 func emptyOf(s spec.Job, formats []string) string {
 	if s.Empty != "" {
 		return s.Empty
@@ -130,7 +130,7 @@ func emptyOf(s spec.Job, formats []string) string {
 	return "skip"
 }
 
-// Asked is what a spec says now, where the rest is as it was: what only the
+// Asked returns what a spec says now, where the rest is as it was: what only the
 // table and the inputs say, and the inputs themselves, which are left out.
 func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	now := Asked(s, p.Formats())
@@ -173,7 +173,7 @@ func few(list []string) string {
 	return text
 }
 
-// BuildPlan is the recorded plan again, with the secret that the journal does not have.
+// BuildPlan returns the recorded plan again, with the secret that the journal does not have.
 func (p PlanRecord) BuildPlan(family spec.Family, salt spec.Salt) (*cells.Plan, error) {
 	w := &cells.Plan{Salt: salt, Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)

@@ -20,7 +20,7 @@ func AskedTables(s spec.Job, formats []string) (tables []PlanRecord) {
 	return tables
 }
 
-// Formats are those of the inputs, as they were found.
+// Formats returns the formats of the inputs, as they were found.
 func (p PlanRecord) Formats() (formats []string) {
 	for _, f := range p.Inputs {
 		formats = append(formats, f.Format)
@@ -28,7 +28,7 @@ func (p PlanRecord) Formats() (formats []string) {
 	return formats
 }
 
-// Further is the plan of a further table, with what it has in common with the first.
+// Further returns the plan of a further table, with what it has in common with the first.
 func (p PlanRecord) Further(i int) PlanRecord {
 	t := p.Tables[i]
 	t.Job, t.Columns, t.Timestamp, t.Staging, t.Inputs = p.Job, p.Columns, p.Timestamp, p.Staging, p.Inputs

@@ -20,7 +20,7 @@ type QuietRecord struct {
 	Over  bool              `json:"over,omitempty"`
 }
 
-// QuietAttributes are the attributes of a table that let HBase change its regions (TableDescriptorBuilder, HBase 2.4).
+// QuietAttributes returns the attributes of a table that let HBase change its regions (TableDescriptorBuilder, HBase 2.4).
 func QuietAttributes() []string {
 	return []string{"SPLIT_ENABLED", "MERGE_ENABLED", "NORMALIZATION_ENABLED"}
 }

@@ -33,7 +33,7 @@ type readingRecord struct {
 	Salt       string `json:"salt_digest,omitempty"` // of the secret of salted(x)
 }
 
-// readingOf is how a spec, with its defaults, reads files of these formats.
+// readingOf returns how a spec, with its defaults, reads files of these formats.
 func readingOf(s spec.Job, formats []string) *readingRecord {
 	r := &readingRecord{BadRecords: allowance(s.BadRecords)}
 	var fields []string
@@ -72,7 +72,7 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	return r
 }
 
-// traitsOf are those of the formats of files, each once and in one order.
+// traitsOf returns the traits of the formats of files, each once and in one order.
 func traitsOf(formats []string) (traits []source.Traits) {
 	names := make([]string, len(formats))
 	for i, f := range formats {
@@ -129,7 +129,7 @@ func (h *History) Allows(now *readingRecord) bool {
 	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))
 }
 
-// FormatOf is what a file was found to be, such as csv or csv.gz.
+// FormatOf returns what a file was found to be, such as csv or csv.gz.
 func FormatOf(f source.FileInfo) string {
 	if f.Compression != "" {
 		return string(f.Format) + "." + f.Compression

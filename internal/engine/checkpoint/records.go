@@ -113,12 +113,12 @@ type InputRecord struct {
 	CRC32C *spool.Sum `json:"crc32c,omitempty"` // checksum of a stream, whose only other known property is its size; nil: the input is a file
 }
 
-// AsStream is the record of the stream that the file is a copy of.
+// AsStream returns the record of the stream that the file is a copy of.
 func (r InputRecord) AsStream(d spool.Digest) InputRecord {
 	return InputRecord{Input: r.Input, Size: d.Bytes, Place: r.Place, Format: r.Format, CRC32C: &d.CRC32C}
 }
 
-// InputRecordOf is a file as it is.
+// InputRecordOf returns a file as it is.
 func InputRecordOf(f source.FileInfo) InputRecord {
 	return InputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), FileID: f.FileID, Change: f.ChangeTime.UTC()}
 }

@@ -96,7 +96,7 @@ func (h *History) turn(table int) {
 	h.tableLoad, h.table = load, table
 }
 
-// tableLoads are those of all tables up to the current one, by number.
+// tableLoads returns the table loads of all tables up to the current one, by number.
 func (h *History) tableLoads() map[int]tableLoad {
 	all := maps.Clone(h.others)
 	all[h.table] = h.tableLoad
@@ -125,7 +125,7 @@ func HistoryOf(records []journal.Record) (History, error) {
 	return h, nil
 }
 
-// unresolved are the paths of files that HBase may have loaded: they were
+// unresolved returns the paths of files that HBase may have loaded: they were
 // sent, and no answer is known.
 func (h *History) unresolved() []string {
 	var paths []string

@@ -35,7 +35,7 @@ const (
 	ResourceQuiet    ResourceKind = "quiet"    // attributes of a table that are false while the job runs
 )
 
-// Resources are those that the journal knows.
+// Resources returns the resources that the journal knows.
 func (h *History) Resources() []Resource {
 	var all []Resource
 	add := func(kind ResourceKind, name, table string) {
@@ -86,7 +86,7 @@ func (h *History) Resources() []Resource {
 	return all
 }
 
-// tableOf is the name of a table, by its number in the order of loading; empty if no plan says.
+// tableOf returns the name of a table, by its number in the order of loading; empty if no plan says.
 func (h *History) tableOf(number int) string {
 	switch {
 	case h.Plan == nil || number > len(h.Plan.Tables):

@@ -25,7 +25,7 @@ const sharedPrefix = "hbase:"
 // tableName is the file of a directory of jobs' state that has the name of the table whose copy it is.
 const tableName = ".state-table"
 
-// StateDir is the directory of jobs' state that a setting names, default [DefaultState]: itself, or, of hbase:TABLE, the copy on
+// StateDir returns the directory of jobs' state that a setting names, default [DefaultState]: itself, or, of hbase:TABLE, the copy on
 // this machine of what the table has. The copy is made below the user's cache directory, and may be lost at any time.
 func StateDir(env *cluster.Env, state string) (string, error) {
 	if state == "" {

@@ -26,7 +26,7 @@ const (
 	TableVerified TableStep = "verified"
 )
 
-// tableStates are those of a job of several tables, in the order in which they are loaded; nil of a job of one.
+// tableStates returns the table states of a job of several tables, in the order in which they are loaded; nil of a job of one.
 func (h *History) tableStates() []TableState {
 	if h.Plan == nil || len(h.Plan.Tables) == 0 {
 		return nil

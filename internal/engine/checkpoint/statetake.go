@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// phaseNow is the phase that follows what is finished: of a table that has all its files the verification.
+// phaseNow returns the phase that follows what is finished: of a table that has all its files the verification.
 func (h *History) phaseNow() string {
 	if h.phase != "load" || !h.Loading || h.verified {
 		return h.phase

@@ -24,7 +24,7 @@ func RecordTable(ctx context.Context, env *cluster.Env, c *loader.Cluster, t *lo
 	return r, nil
 }
 
-// tableDir is the inode of a table's directory, 0 if that is not to be found:
+// tableDir returns the inode of a table's directory, 0 if that is not to be found:
 // others may not read HBase's directory in many clusters.
 func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 {
 	l, err := env.Conf.Resolve(env.Conf.Value(cluster.RootDirKey))

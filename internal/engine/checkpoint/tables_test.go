@@ -72,7 +72,7 @@ func TestTablesAreInThePlan(t *testing.T) {
 	}
 }
 
-// journalOf are the records in a job's directory.
+// journalOf returns the records in a job's directory.
 func journalOf(t *testing.T, dir string) []journal.Record {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, journal.FileName))

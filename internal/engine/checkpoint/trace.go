@@ -26,7 +26,7 @@ type Trace struct {
 	broken error // why the journal does not say what became of the job
 }
 
-// Status is what the journal says became of the job.
+// Status returns what the journal says became of the job.
 func (t *Trace) Status() Status {
 	switch {
 	case t.broken != nil:
@@ -41,7 +41,7 @@ func (t *Trace) Status() Status {
 	return JobAbandoned
 }
 
-// plan is the job's plan, a zero one if no record has it.
+// plan returns the job's plan, a zero one if no record has it.
 func (t *Trace) plan() (p PlanRecord) {
 	if t.Plan != nil {
 		p = *t.Plan
@@ -49,7 +49,7 @@ func (t *Trace) plan() (p PlanRecord) {
 	return p
 }
 
-// ID is the digits in the name of the job's directory, empty if no plan says.
+// ID returns the digits in the name of the job's directory, empty if no plan says.
 func (t *Trace) ID() string {
 	id := t.plan().Job
 	return id[:min(len(id), StateDigits)]

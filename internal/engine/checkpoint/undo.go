@@ -56,7 +56,7 @@ type UndoTable struct {
 	Staging  string `json:"staging"`
 }
 
-// Of is that of a table, by its number in the order of loading; the first one has no name.
+// Of returns the of a table, by its number in the order of loading; the first one has no name.
 func (u UndoRecord) Of(number int) UndoTable {
 	if number == 0 {
 		return UndoTable{Snapshot: u.Snapshot, Staging: u.Staging}
@@ -172,7 +172,7 @@ func (h *History) undone(r journal.Record, d UndoneRecord) error {
 	return nil
 }
 
-// into is the new table that is made of the snapshot, empty if none is.
+// into returns the new table that is made of the snapshot, empty if none is.
 func (f *RestoredFrom) into() string {
 	if f == nil {
 		return ""

@@ -185,7 +185,7 @@ func (j *Journal) Append(event string, data any, d Durability) (Record, error) {
 	return r, nil
 }
 
-// NewRecord is a record as a journal would have it, of one that is not kept.
+// NewRecord returns a record as a journal would have it, of one that is not kept.
 func NewRecord(seq int64, event string, data any) (Record, error) {
 	body, err := bodyOf(event, data)
 	if err != nil {
@@ -194,7 +194,7 @@ func NewRecord(seq int64, event string, data any) (Record, error) {
 	return newRecord(seq, event, body)
 }
 
-// bodyOf is a record's own fields, as a JSON object.
+// bodyOf returns a record's own fields, as a JSON object.
 func bodyOf(event string, data any) ([]byte, error) {
 	body := []byte("{}")
 	if data != nil {

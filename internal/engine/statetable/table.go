@@ -40,7 +40,7 @@ type Table struct {
 	beatEvery, silentFor, lookEvery time.Duration
 }
 
-// New is a table on a cluster, which stays the caller's. Nothing is asked yet.
+// New returns a table on a cluster, which stays the caller's. Nothing is asked yet.
 func New(c *loader.Cluster, name loader.TableName) *Table {
 	return &Table{c: c, name: name, beatEvery: beatEvery, silentFor: silentFor, lookEvery: lookEvery}
 }
@@ -98,7 +98,7 @@ func (e *ForeignTableError) Error() string {
 	return fmt.Sprintf("table %s is not one of jobs' state, which has the families %s and %s: name another one, or none, and it is made", e.Table, recordFamily, ownerFamily)
 }
 
-// foreign is a *[ForeignTableError] where a region server says that a family is not there, else err.
+// foreign returns a *[ForeignTableError] where a region server says that a family is not there, else err.
 func (t *Table) foreign(err error) error {
 	if e, ok := errors.AsType[*loader.RemoteError](err); ok && strings.HasSuffix(e.Class, ".NoSuchColumnFamilyException") {
 		return &ForeignTableError{t.name}
@@ -174,7 +174,7 @@ func (r record) compare(o record) int {
 	return slices.Compare([]int64{r.generation, r.number, r.part}, []int64{o.generation, o.number, o.part})
 }
 
-// recordCells are the cells of a record.
+// recordCells returns the cells of a record.
 func recordCells(generation, number int64, line []byte) (cells []loader.Cell) {
 	for part := int64(0); part == 0 || len(line) > 0; part++ {
 		n := min(len(line), mostPart)

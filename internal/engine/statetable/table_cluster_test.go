@@ -23,10 +23,10 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// newTable is a table that does not exist yet.
+// newTable returns a table that does not exist yet.
 func newTable(t testing.TB) *Table { return newTableBy(t, nil) }
 
-// newTableBy is one whose connections a function makes, unless it is nil.
+// newTableBy returns one whose connections a function makes, unless it is nil.
 func newTableBy(t testing.TB, dial func(ctx context.Context, network, addr string) (net.Conn, error)) *Table {
 	t.Helper()
 	dir := testcluster.Shared(t).ConfDir()
@@ -46,7 +46,7 @@ func newTableBy(t testing.TB, dial func(ctx context.Context, network, addr strin
 	return table
 }
 
-// silent is the table as a process sees it that never gives a sign of life, and does not wait long for those of others.
+// silent returns the table as a process sees it that never gives a sign of life, and does not wait long for those of others.
 func silent(t *Table) *Table {
 	s := *t
 	s.beatEvery, s.lookEvery, s.silentFor = time.Hour, 10*time.Millisecond, 100*time.Millisecond

@@ -13,7 +13,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// checks are a file of rows of 18 texts each, like those of a table of bank checks, and how many bytes they unpack to.
+// checks returns a file of rows of 18 texts each, like those of a table of bank checks, and how many bytes they unpack to.
 func checks(b *testing.B, codec ocf.CodecName) ([]byte, []string, int64) {
 	b.Helper()
 	var types, columns []string

@@ -14,7 +14,7 @@ import (
 	"github.com/hamba/avro/v2/ocf"
 )
 
-// numbered is a file of n records of a number and a text.
+// numbered returns a file of n records of a number and a text.
 func numbered(t testing.TB, n int, o ...ocf.EncoderFunc) []byte {
 	t.Helper()
 	text := `{"type":"record","name":"r","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}`

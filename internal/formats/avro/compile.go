@@ -24,7 +24,7 @@ func Compile(h *Header, columns []string, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// partsOf are the fields of a record. Nothing of them is wanted yet.
+// partsOf returns the fields of a record. Nothing of them is wanted yet.
 func partsOf(record *node) []part {
 	parts := make([]part, len(record.fields))
 	for i, f := range record.fields {

@@ -43,7 +43,7 @@ func (c *cursor) within(name string) bool {
 	return false
 }
 
-// field is the path of the fault; of a deep one the first names.
+// field returns the path of the fault; of a deep one the first names.
 func (c *cursor) field() string {
 	names, more := slices.Clone(c.path), ""
 	slices.Reverse(names)

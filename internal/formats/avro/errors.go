@@ -96,7 +96,7 @@ func (e *ColumnError) Error() string { return fmt.Sprintf("Avro column %s: %v", 
 
 func (e *ColumnError) Unwrap() error { return e.Err }
 
-// printable is a name of a file within a message, quoted unless it is plain, and of bounded length.
+// printable returns a name of a file within a message, quoted unless it is plain, and of bounded length.
 func printable(name string) string {
 	name = short(name, 64)
 	for _, c := range []byte(name) {
@@ -107,7 +107,7 @@ func printable(name string) string {
 	return name
 }
 
-// short is a text of a file within a message, cut off after n bytes.
+// short returns a text of a file within a message, cut off after n bytes.
 func short(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -155,7 +155,7 @@ func (n *node) holds(precision int) bool {
 	return n.kind == kindBytes || float64(precision) <= float64(8*n.size-1)*0.30102999566398120
 }
 
-// whole is a property that is a whole number, 0 if it is not one, and -1 if it is out of bounds.
+// whole returns a property that is a whole number, 0 if it is not one, and -1 if it is out of bounds.
 func whole(v any) int {
 	f, ok := v.(float64)
 	switch {
@@ -201,7 +201,7 @@ func (n *node) measure(done map[*node]bool) {
 	}
 }
 
-// least is how many bytes an item of an array or a map takes at least.
+// least returns how many bytes an item of an array or a map takes at least.
 func (n *node) least() int64 {
 	if n.kind == kindMap {
 		return 1 + n.items.min
@@ -209,7 +209,7 @@ func (n *node) least() int64 {
 	return n.items.min
 }
 
-// typeName is the type as a person writes it: long, decimal(18,2), union of null and string.
+// typeName returns the type as a person writes it: long, decimal(18,2), union of null and string.
 func (n *node) typeName() string {
 	switch {
 	case n.kind == kindUnion && n.nullable() >= 0:

@@ -32,7 +32,7 @@ func (w *world) name() string {
 	return fmt.Sprintf("n%d", w.names)
 }
 
-// schema is a random type as JSON.
+// schema returns a random type as JSON.
 func (w *world) schema(depth int, union bool) any {
 	logical := func(kind, name string) any { return map[string]any{"type": kind, "logicalType": name} }
 	most := 24
@@ -113,7 +113,7 @@ func (w *world) bytes() []byte {
 
 func (w *world) long() int64 { return int64(w.Uint64()) >> w.IntN(64) }
 
-// value is a random value of a type.
+// value returns a random value of a type.
 func (w *world) value(s hamba.Schema) any {
 	var l hamba.LogicalType
 	if ls, ok := s.(hamba.LogicalTypeSchema); ok && ls.Logical() != nil {
@@ -252,7 +252,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// container is a file of records that are encoded already.
+// container returns a file of records that are encoded already.
 func container(t testing.TB, schema string, records [][]byte, o ...ocf.EncoderFunc) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -271,7 +271,7 @@ func container(t testing.TB, schema string, records [][]byte, o ...ocf.EncoderFu
 	return file.Bytes()
 }
 
-// branchName is a type's name in a union's value, as the library has it.
+// branchName returns a type's name in a union's value, as the library has it.
 func branchName(s hamba.Schema) string {
 	if r, ok := s.(*hamba.RefSchema); ok {
 		return r.Schema().FullName()
@@ -285,7 +285,7 @@ func branchName(s hamba.Schema) string {
 	return string(s.Type())
 }
 
-// judged is what a value of the library should become: nil, a text, or for what is JSON the value that this parses to.
+// judged returns what a value of the library should become: nil, a text, or for what is JSON the value that this parses to.
 func judged(s hamba.Schema, v any, inJSON bool) any {
 	number := func(text string) any {
 		if inJSON {

@@ -60,7 +60,7 @@ func (p *Plan) Record(buf []byte, block *Block, fields []span.Span) (grown []byt
 	return c.buf, nil
 }
 
-// error is the fault at which a record ended; buf was size bytes long before it.
+// error returns the fault at which a record ended; buf was size bytes long before it.
 func (c *cursor) error(block *Block, size, limit int) error {
 	if c.full {
 		return &SizeError{What: "text of record", Offset: block.Offset, Record: block.Next + 1, Field: c.field(), Need: int64(len(c.buf)-size) + 1, AtLeast: true, Limit: int64(limit)}

@@ -16,13 +16,13 @@ import (
 	hamba "github.com/hamba/avro/v2"
 )
 
-// headed is the header of a file with a schema, and no blocks.
+// headed returns the header of a file with a schema, and no blocks.
 func headed(schema string) (*Header, error) {
 	data := fileOf(schema, "null", 0, nil)
 	return ReadHeader(bytes.NewReader(data), int64(len(data)))
 }
 
-// fileOf is a file of at most one block, whose bytes are given.
+// fileOf returns a file of at most one block, whose bytes are given.
 func fileOf(schema, codec string, count int, packed []byte) []byte {
 	text := func(b []byte, s string) []byte { return append(appendNumber(b, int64(len(s))), s...) }
 	b := appendNumber([]byte(magic), 2)
@@ -44,7 +44,7 @@ func appendNumber(b []byte, v int64) []byte {
 	return append(b, byte(u))
 }
 
-// record is a record's schema of fields v0, v1 and so on with the given types.
+// record returns a record's schema of fields v0, v1 and so on with the given types.
 func record(types ...string) string {
 	var fields []string
 	for i, t := range types {

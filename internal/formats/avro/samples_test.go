@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// readAll is the texts of chosen columns of a split, in order; nil is no value.
+// readAll returns the texts of chosen columns of a split, in order; nil is no value.
 func readAll(t testing.TB, data []byte, columns []string, from, to int64, o Options) ([][]any, error) {
 	t.Helper()
 	h, err := ReadHeader(bytes.NewReader(data), int64(len(data)))

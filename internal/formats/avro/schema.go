@@ -47,7 +47,7 @@ func parseSchema(text []byte) (*node, error) {
 	return root, nil
 }
 
-// bare is a type without what does not matter to its writer's data: defaults, aliases, orders and documentation. The
+// bare returns a type without what does not matter to its writer's data: defaults, aliases, orders and documentation. The
 // library refuses a file for a default that does not fit its type, as in ["string","null"] with null, which is common,
 // and for an empty name, which polars gives the top record.
 func bare(v any, depth int) (any, error) {
@@ -89,7 +89,7 @@ func bare(v any, depth int) (any, error) {
 // A builder makes nodes of the library's schema, one for each named type.
 type builder struct{ named map[string]*node }
 
-// primitive is a type that is a word.
+// primitive returns a type that is a word.
 func primitive(t hamba.Type) (kind, bool) {
 	switch t {
 	case hamba.Null:

@@ -42,7 +42,7 @@ type Type struct {
 	Zone     string // of its text, default UTC
 }
 
-// Converter is that of the type, nil for text.
+// Converter returns the converter of the type, nil for text.
 func (c Type) Converter() (Converter, error) {
 	phoenix := false
 	switch c.Encoding {
@@ -94,7 +94,7 @@ func (c Type) Converter() (Converter, error) {
 	return nil, fmt.Errorf("type %q is invalid: want one of %s", c.Type, Names)
 }
 
-// dates are the texts of the types date and timestamp.
+// dates returns the texts of the types date and timestamp.
 func (c Type) dates() (*keygen.Dates, error) {
 	if c.Type == "timestamp" {
 		return keygen.NewTimestamps(c.Layout, c.Zone)
@@ -216,7 +216,7 @@ func parseFloat(text []byte, bits int) (float64, error) {
 	return strconv.ParseFloat(string(text), bits) // the string does not outlive the call: no allocation up to 32 bytes
 }
 
-// boolean is one byte: HBase's Bytes.toBytes(true) is -1, Phoenix's 1.
+// boolean returns one byte: HBase's Bytes.toBytes(true) is -1, Phoenix's 1.
 func boolean(phoenix bool) Converter {
 	yes := byte(0xff)
 	if phoenix {

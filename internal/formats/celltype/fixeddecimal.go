@@ -9,7 +9,7 @@ import (
 // mostPrecision is how many digits a decimal(P,S) may have, as in Parquet's common readers and in Phoenix.
 const mostPrecision = 38
 
-// base is the type's name without what is in parentheses.
+// base returns the type's name without what is in parentheses.
 func (c Type) base() string {
 	name, _, _ := strings.Cut(c.Type, "(")
 	return name

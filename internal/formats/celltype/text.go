@@ -15,7 +15,7 @@ import (
 // bytes that are none of its type.
 type Reverter func(value []byte) (string, bool)
 
-// Reverter is that of the type, nil for text and for types whose values
+// Reverter returns the reverter of the type, nil for text and for types whose values
 // are shown as they are: Phoenix's decimals.
 func (c Type) Reverter() Reverter {
 	text := c.Appender()
@@ -35,7 +35,7 @@ func (c Type) Reverter() Reverter {
 // nothing, but for decimals. After a no, what follows dst is undefined.
 type Appender func(dst, value []byte) ([]byte, bool)
 
-// Appender is that of the type, nil where [Type.Reverter] is.
+// Appender returns the appender of the type, nil where [Type.Reverter] is.
 func (c Type) Appender() Appender {
 	phoenix := c.Encoding == "phoenix"
 	switch c.base() {
@@ -129,7 +129,7 @@ func decimalBytesText(dst, v []byte) ([]byte, bool) {
 	return append(dst, text...), ok
 }
 
-// decimalOf is the plain notation of Bytes.toBigDecimal.
+// decimalOf returns the plain notation of Bytes.toBigDecimal.
 func decimalOf(v []byte) (string, bool) {
 	if len(v) < 5 {
 		return "", false

@@ -2,7 +2,7 @@ package charset
 
 import "unicode/utf8"
 
-// Align is the first character boundary of p at or after at, at most len(p). p
+// Align returns the first character boundary of p at or after at, at most len(p). p
 // begins with a character. It goes back to a byte below [Charset.Safe], or to
 // the start of p, and forward from there; so it looks at little of a text with
 // digits, blanks and line ends.
@@ -35,7 +35,7 @@ func (c *Charset) Align(p []byte, at int) int {
 	return i
 }
 
-// align16 is the first code unit at or after at that is no second half of a
+// align16 returns the first code unit at or after at that is no second half of a
 // surrogate pair.
 func (c *Charset) align16(p []byte, at int) int {
 	at += at & 1

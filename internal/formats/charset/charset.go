@@ -38,13 +38,13 @@ type Charset struct {
 	*tables
 }
 
-// Name is the set's canonical name, which [Lookup] takes again.
+// Name returns the set's canonical name, which [Lookup] takes again.
 func (c *Charset) Name() string { return c.name }
 
 // Single says that each byte is a character.
 func (c *Charset) Single() bool { return c.form == single }
 
-// Safe is the bound below which a byte is always the ASCII character itself,
+// Safe returns the bound below which a byte is always the ASCII character itself,
 // wherever it stands and however damaged the text around it is. A separator,
 // quote or escape below it is found among the raw bytes; others need [Charset.Starts].
 // It is 0 for UTF-16, whose text must be decoded first ([Charset.NewReader]).
@@ -78,7 +78,7 @@ func (c *Charset) decode(dst, src []byte, end int) (out []byte, n, bad int) {
 	}
 }
 
-// size is the number of bytes of the character that p begins with, or of the
+// size returns the number of bytes of the character that p begins with, or of the
 // sequence that Append takes for one bad character: 1 to 4, at most len(p),
 // which is not 0. Of UTF-16 it is a code unit's.
 func (c *Charset) size(p []byte) int {

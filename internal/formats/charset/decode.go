@@ -16,7 +16,7 @@ const (
 	slack = 24
 )
 
-// room is the place after dst for n more bytes of source. No byte becomes more
+// room returns the place after dst for n more bytes of source. No byte becomes more
 // than three: U+FFFD, or the euro sign.
 func room(dst []byte, n int) (grown, free []byte) {
 	dst = slices.Grow(dst, 3*n+slack)

@@ -90,7 +90,7 @@ func Detect(head []byte, last bool) []Guess {
 	return append(guesses, always)
 }
 
-// read is the place of the first bytes of head that are no character of a set,
+// read returns the place of the first bytes of head that are no character of a set,
 // -1 if there are none. A character may be cut off at the end unless it is the last.
 func read(name string, head []byte, last bool) int {
 	c, err := Lookup(name)

@@ -12,7 +12,7 @@ const (
 
 func word(b *[blockSize]byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i:]) }
 
-// bitsOf are the highest bits of the bytes of a word, as the word'th byte of a mask.
+// bitsOf returns the highest bits of the bytes of a word, as the word'th byte of a mask.
 func bitsOf(w uint64, word int) uint64 { return (((w & highBits) * gather) >> 56) << (8 * word) }
 
 // highMask marks the bytes from 80 on.

@@ -70,7 +70,7 @@ func add(name, aliases string, make func(name string) *Charset) known {
 	return known{name, aliases, sync.OnceValue(func() *Charset { return make(name) })}
 }
 
-// plain is a set that needs no tables.
+// plain returns a set that needs no tables.
 func plain(c Charset) func(string) *Charset {
 	return func(name string) *Charset {
 		c.name = name
@@ -78,7 +78,7 @@ func plain(c Charset) func(string) *Charset {
 	}
 }
 
-// tabled is a set that is decoded as x/text decodes from, with private
+// tabled returns a set that is decoded as x/text decodes from, with private
 // characters where that has none.
 func tabled(c Charset, from encoding.Encoding, private []privateRun) func(string) *Charset {
 	return func(name string) *Charset {
@@ -95,7 +95,7 @@ func one(name, aliases string, from encoding.Encoding) known {
 	return add(name, aliases, tabled(Charset{form: single, safe: 0x80}, from, nil))
 }
 
-// ebcdic is a code page of mainframes, in which no byte can be taken for the ASCII character. others are bytes with the characters that they
+// ebcdic returns a code page of mainframes, in which no byte can be taken for the ASCII character. others are bytes with the characters that they
 // have instead of those of from.
 func ebcdic(name, aliases string, from encoding.Encoding, others string) known {
 	return add(name, aliases, func(name string) *Charset {
@@ -147,7 +147,7 @@ func Lookup(name string) (*Charset, error) {
 	return nil, fmt.Errorf("character set %q is not known; use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Names are the canonical names of all sets.
+// Names returns the canonical names of all sets.
 func Names() []string {
 	names := make([]string, len(sets))
 	for i, k := range sets {
@@ -181,7 +181,7 @@ func near(folded string) string {
 	return strings.Join(names, ", ")
 }
 
-// distance is how many characters must be put in, left out or replaced to make
+// distance returns how many characters must be put in, left out or replaced to make
 // one name of the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -14,7 +14,7 @@ const mark = "\ufeff"
 // U+3000 and U+4E00 turn into 0 and N.
 const evident = 2
 
-// markOf is the order of bytes that a mark at the start of p says, or nil.
+// markOf returns the order of bytes that a mark at the start of p says, or nil.
 func markOf(p []byte) binary.ByteOrder {
 	if len(p) >= 2 {
 		switch {
@@ -52,7 +52,7 @@ func ordered(order binary.ByteOrder) *Charset {
 	return c
 }
 
-// guessOrder is the set of a text in UTF-16 without a mark. nil goes with an
+// guessOrder returns the set of a text in UTF-16 without a mark. nil goes with an
 // error, and with no text.
 func guessOrder(p []byte) (*Charset, error) {
 	little, big := orders(p)

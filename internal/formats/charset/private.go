@@ -45,15 +45,15 @@ func area(runs []privateRun, lead, last, from, to int, first rune) []privateRun 
 	return runs
 }
 
-// private932 are the user-defined characters of code page 932, U+E000 to U+E757.
+// private932 returns the user-defined characters of code page 932, U+E000 to U+E757.
 func private932() []privateRun { return area(nil, 0xf0, 0xf9, 0x40, 0xfc, 0xe000) }
 
-// private949 are the user-defined characters of code page 949, U+E000 to U+E0BB.
+// private949 returns the user-defined characters of code page 949, U+E000 to U+E0BB.
 func private949() []privateRun {
 	return area(area(nil, 0xc9, 0xc9, 0xa1, 0xfe, 0xe000), 0xfe, 0xfe, 0xa1, 0xfe, 0xe05e)
 }
 
-// privateGB18030 are the user-defined areas of GB 18030-2005, U+E000 to U+E765,
+// privateGB18030 returns the user-defined areas of GB 18030-2005, U+E000 to U+E765,
 // and the pairs between its characters that it has left free, up to U+E864.
 func privateGB18030() []privateRun {
 	runs := []privateRun{

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// pythonRows are the rows of a file of testdata/python, which python.py explains.
+// pythonRows returns the rows of a file of testdata/python, which python.py explains.
 func pythonRows(t *testing.T, name string) []string {
 	t.Helper()
 	f, err := os.Open("testdata/python/" + name + ".gz")

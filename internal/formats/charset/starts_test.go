@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/test/race"
 )
 
-// walked are the places in p where characters begin, by x/text.
+// walked returns the places in p where characters begin, by x/text.
 func walked(c *Charset, x *xtext, p []byte) []bool {
 	starts := make([]bool, len(p)+1)
 	starts[len(p)] = true

@@ -29,7 +29,7 @@ const (
 func (e entry) text() int { return int((e >> 24) & 3) }
 func (e entry) size() int { return int((e >> 28) & 3) }
 
-// short is the text that an entry holds itself.
+// short returns the text that an entry holds itself.
 func (e entry) short() text {
 	return text{[4]byte{byte(e), byte(e >> 8), byte(e >> 16)}, uint8(e.text())}
 }
@@ -47,7 +47,7 @@ func textOf(r rune) (t text) {
 	return t
 }
 
-// entryOf is the entry of s, which has at most three bytes, for size bytes.
+// entryOf returns the entry of s, which has at most three bytes, for size bytes.
 func entryOf(s string, size int) entry {
 	e := entry(size)<<28 | entry(len(s))<<24
 	for i := range len(s) {
@@ -84,7 +84,7 @@ type speller struct {
 	buf     [16]byte
 }
 
-// spell is what x/text decodes src to. It is valid until the next call. There
+// spell returns what x/text decodes src to. It is valid until the next call. There
 // is no error: what is no character is U+FFFD.
 func (s *speller) spell(src ...byte) string {
 	n, _, _ := s.decoder.Transform(s.buf[:], src, true)
@@ -130,7 +130,7 @@ func makeTables(f form, from encoding.Encoding) *tables {
 	return t
 }
 
-// pair is the entry of a lead byte and the byte after it, which decode to s.
+// pair returns the entry of a lead byte and the byte after it, which decode to s.
 // A pair that is no character is U+FFFD alone, or U+FFFD for the first byte and
 // then what the second begins.
 func (t *tables) pair(s string) entry {

@@ -41,7 +41,7 @@ func (c *Charset) decodeUTF16(dst, src []byte, end int) (out []byte, n, bad int)
 	return dst, n, bad
 }
 
-// rune16 is the character that p begins with, -1 if there is none, and how many
+// rune16 returns the character that p begins with, -1 if there is none, and how many
 // bytes it takes. p is not empty.
 func rune16(order binary.ByteOrder, p []byte) (rune, int) {
 	if len(p) < 2 {

@@ -10,7 +10,7 @@ const (
 	fourAstral = 189000
 )
 
-// four is the character of four bytes that p begins with, and 4; or U+FFFD and 1.
+// four returns the character of four bytes that p begins with, and 4; or U+FFFD and 1.
 // x/text takes 3A to 3F for digits in the second place; in the standard they are none.
 func (t *tables) four(p []byte) (rune, int) {
 	if len(p) < 4 || p[0]-0x81 > 0x7d || p[1]-'0' > 9 || p[2]-0x81 > 0x7d || p[3]-'0' > 9 {
@@ -26,7 +26,7 @@ func (t *tables) four(p []byte) (rune, int) {
 	return utf8.RuneError, 1
 }
 
-// fours are the characters of [fourBMP].
+// fours returns the characters of [fourBMP].
 func fours(s *speller) []uint16 {
 	all := make([]uint16, fourBMP)
 	for n := range all {
@@ -36,7 +36,7 @@ func fours(s *speller) []uint16 {
 	return all
 }
 
-// three is what p, which begins with 8F, begins with: a character of three bytes,
+// three returns what p, which begins with 8F, begins with: a character of three bytes,
 // or U+FFFD for as many as x/text passes over.
 func (t *tables) three(p []byte) (rune, int) {
 	switch {
@@ -57,7 +57,7 @@ func (t *tables) three(p []byte) (rune, int) {
 	return r, 3
 }
 
-// threes are the characters after 8F.
+// threes returns the characters after 8F.
 func threes(s *speller) []uint16 {
 	all := make([]uint16, 94*94)
 	for i := range all {

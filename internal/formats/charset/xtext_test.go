@@ -19,7 +19,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// pairedSets are the sets of more than single bytes, and x/text's.
+// pairedSets returns the sets of more than single bytes, and x/text's.
 func pairedSets() map[string]encoding.Encoding {
 	return map[string]encoding.Encoding{
 		"gb18030":   simplifiedchinese.GB18030,
@@ -45,7 +45,7 @@ type xtext struct {
 	buf     [4]byte
 }
 
-// next is the first character of src and how many bytes it has.
+// next returns the first character of src and how many bytes it has.
 func (x *xtext) next(src []byte) (text string, size int) {
 	for room := 1; ; room++ {
 		n, size, err := x.decoder.Transform(x.buf[:room], src, true)

@@ -29,7 +29,7 @@ type Codec struct {
 	Open func(r io.Reader, l Limits) (text io.Reader, stop func(), err error)
 }
 
-// codecs are those that can be read.
+// codecs are the codecs that can be read.
 var codecs = []*Codec{
 	{name: "gz", endings: []string{".gz", ".gzip"}, magic: begins("\x1f\x8b"), Open: openGzip},
 	{name: "zst", endings: []string{".zst", ".zstd"}, magic: begins("\x28\xb5\x2f\xfd"), Holds: "zstd window", Need: firstWindow, Open: openZstd},
@@ -60,7 +60,7 @@ func bzipMagic(head []byte) bool {
 		(string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17\x72\x45\x38\x50\x90")
 }
 
-// Named is a compression by its name.
+// Named returns a compression by its name.
 func Named(name string) *Codec {
 	for _, c := range codecs {
 		if c.name == name {
@@ -82,7 +82,7 @@ func Cut(name string) (base, compression string) {
 	return name, ""
 }
 
-// Begins is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
+// Begins returns the compression that the first bytes of a file report: no text in UTF-8 begins like that.
 func Begins(head []byte) string {
 	for _, c := range codecs {
 		if c.magic != nil && c.magic(head) {
@@ -92,7 +92,7 @@ func Begins(head []byte) string {
 	return ""
 }
 
-// Behind is the compression that the first frame with data reports, where frames of zstd or lz4 without any stand before it.
+// Behind returns the compression that the first frame with data reports, where frames of zstd or lz4 without any stand before it.
 func Behind(raw io.ReaderAt, size int64) (string, error) {
 	for at := int64(0); at < size; {
 		head := make([]byte, 8)
@@ -107,7 +107,7 @@ func Behind(raw io.ReaderAt, size int64) (string, error) {
 	return "zst", nil // nothing to unpack
 }
 
-// Refine is the compression of a file with an ending that several have.
+// Refine returns the compression of a file with an ending that several have.
 func Refine(compression string, head []byte) string {
 	switch {
 	case compression == "snappy" && Begins(head) == "sz":
@@ -262,7 +262,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// lz4Block is what an unpacker holds of a frame, twice the block: 4 MiB at most, by the format.
+// lz4Block returns what an unpacker holds of a frame, twice the block: 4 MiB at most, by the format.
 func lz4Block(raw io.ReaderAt, size int64) (int64, error) {
 	head := make([]byte, 6)
 	if size < int64(len(head)) {

@@ -24,14 +24,14 @@ import (
 
 var errTooLarge = errors.New("more than there is")
 
-// limitsOf are those of a file with room for a window.
+// limitsOf returns the limits of a file with room for a window.
 func limitsOf(data []byte, window uint64) Limits {
 	return Limits{Size: int64(len(data)), Window: window, Exceeded: func(what string, need, have int64) error {
 		return fmt.Errorf("%s: %d of %d: %w", what, need, have, errTooLarge)
 	}}
 }
 
-// unpack is the text of a file, as far as it comes.
+// unpack returns the text of a file, as far as it comes.
 func unpack(t testing.TB, name string, data []byte, as func(io.Reader) io.Reader) ([]byte, error) {
 	t.Helper()
 	r, stop, err := Named(name).Open(as(bytes.NewReader(data)), limitsOf(data, 64<<20))
@@ -83,7 +83,7 @@ func pack(t testing.TB, name, text string) []byte {
 	return b.Bytes()
 }
 
-// member is a text that a format packs, and its bytes.
+// member returns a text that a format packs, and its bytes.
 func member(t testing.TB, r *rand.Rand, name string) (text string, packed []byte) {
 	t.Helper()
 	if packers[name] == nil || r.IntN(4) == 0 && goldens[name] != "" {

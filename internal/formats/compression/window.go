@@ -22,7 +22,7 @@ type Limits struct {
 // Mebibytes prints a size, rounded up.
 func Mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
-// MostWindow is what any frame may ask for, where the first asks for a window and a reader has so much memory. What frames after the first take beyond its
+// MostWindow returns what any frame may ask for, where the first asks for a window and a reader has so much memory. What frames after the first take beyond its
 // window is not accounted for.
 func MostWindow(first, memory int64) uint64 {
 	return uint64(max(first, min(memory/8, zstd.MaxWindowSize), zstd.MinWindowSize))
@@ -36,7 +36,7 @@ func TooWide(err error) bool {
 // mostSkipped is how many skippable frames may stand before the first with data.
 const mostSkipped = 16
 
-// firstWindow is the window of a file's first frame; 0 when there is none, which its reader finds too.
+// firstWindow returns the window of a file's first frame; 0 when there is none, which its reader finds too.
 func firstWindow(raw io.ReaderAt, size int64) (int64, error) {
 	var at int64
 	for range mostSkipped {

@@ -95,7 +95,7 @@ func (g *xzGuard) streamHeader() error {
 	return nil
 }
 
-// blockHeader is that of a block, or where the index begins.
+// blockHeader returns the block header of a block, or where the index begins.
 func (g *xzGuard) blockHeader() error {
 	g.begin()
 	b, err := g.take(1)
@@ -120,7 +120,7 @@ func (g *xzGuard) blockHeader() error {
 	return nil
 }
 
-// dictionarySize is that of a block's LZMA2, from what is after the first byte of the block's header.
+// dictionarySize returns the dictionary size of a block's LZMA2, from what is after the first byte of the block's header.
 func dictionarySize(b []byte) (int64, error) {
 	flags := b[0]
 	b = b[1:]
@@ -142,7 +142,7 @@ func dictionarySize(b []byte) (int64, error) {
 	return (2 | int64(b[2]&1)) << (b[2]/2 + 11), nil
 }
 
-// chunk is the head of one of LZMA2.
+// chunk returns the head of one of LZMA2.
 func (g *xzGuard) chunk() error {
 	g.begin()
 	b, err := g.take(1)
@@ -172,7 +172,7 @@ func (g *xzGuard) chunk() error {
 	return nil
 }
 
-// blockEnd is what follows a block's last chunk.
+// blockEnd returns what follows a block's last chunk.
 func (g *xzGuard) blockEnd() error {
 	g.begin()
 	g.skip = -g.seen&3 + g.check
@@ -227,7 +227,7 @@ func (g *xzGuard) more() (uint64, error) {
 	return 0, errXZ
 }
 
-// firstDictionary is the size of a file's first dictionary; 0 when there is none, which its reader finds too.
+// firstDictionary returns the size of a file's first dictionary; 0 when there is none, which its reader finds too.
 func firstDictionary(raw io.ReaderAt, size int64) (int64, error) {
 	head := make([]byte, min(size, 12+1024))
 	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {

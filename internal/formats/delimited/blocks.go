@@ -79,7 +79,7 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 	return inside, start, faulty
 }
 
-// align is how many bytes from a place on end a character that began before it. It is false where that cannot be seen.
+// align returns how many bytes from a place on end a character that began before it. It is false where that cannot be seen.
 func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
 	if !s.unsafe {
 		return 0, true

@@ -174,12 +174,12 @@ func ascii(p []byte, from, to int) bool {
 	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
 }
 
-// newFault is a fault of the current field; its record's end is not known.
+// newFault returns a fault of the current field; its record's end is not known.
 func (s *Scanner) newFault(start, row, at int, reason string) *Fault {
 	return &Fault{Start: start, End: -1, At: at, Column: len(s.Fields) - row, Reason: reason}
 }
 
-// fault is a fault whose record ends with the line that the fault is on.
+// fault returns a fault whose record ends with the line that the fault is on.
 func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *Fault) {
 	f := s.newFault(start, row, at, reason)
 	for f.End < 0 {

@@ -46,7 +46,7 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
 
-// One is the first record of text that begins with a record and has comments, blank lines and records after it.
+// One returns the first record of text that begins with a record and has comments, blank lines and records after it.
 func (s *Scanner) One(text []byte) []byte {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
@@ -62,7 +62,7 @@ func (s *Scanner) One(text []byte) []byte {
 	return text[:next]
 }
 
-// TrimEnd is a record without what ends it, and without the blank lines after it. What is escaped ends nothing.
+// TrimEnd returns a record without what ends it, and without the blank lines after it. What is escaped ends nothing.
 func (s *Scanner) TrimEnd(record []byte) []byte {
 	escaped := func(text []byte) bool { return s.hasEscape && !s.d.QuotedOnly && s.escaped(text) }
 	cr := func(line []byte) []byte {

@@ -33,7 +33,7 @@ func newNullWord(nulls []string) nullWord {
 // zero is 1 for 0, and 0 for all else.
 func zero(n uint64) uint64 { return ((n - 1) &^ n) >> 63 }
 
-// span is the place of the field data[from:to], or [span.Null]. Data has eight bytes more than that. The field is NULL if its bytes and its
+// span returns the place of the field data[from:to], or [span.Null]. Data has eight bytes more than that. The field is NULL if its bytes and its
 // length both are the word's: a bit that differs in either stays set.
 func (w *nullWord) span(data []byte, from, to int) span.Span {
 	size := uint64(to - from)

@@ -16,7 +16,7 @@ type plainRecord struct {
 	bad    string
 }
 
-// plainRead is a reader that looks at one byte after the other. It ends at the first bad record.
+// plainRead returns a reader that looks at one byte after the other. It ends at the first bad record.
 func plainRead(d *dialect.Dialect, text string, cols int) (records []plainRecord) {
 	r := plainReader{d: d, text: text, cols: cols, end: d.RecordSep, cr: d.RecordSep == ""}
 	if r.cr {
@@ -69,7 +69,7 @@ type plainValue struct {
 	bad        string
 }
 
-// ends is the length of the end of a record at i, and -1 where there is none.
+// ends returns the length of the end of a record at i, and -1 where there is none.
 func (r *plainReader) ends(i int) int {
 	switch {
 	case strings.HasPrefix(r.text[i:], r.end):
@@ -85,7 +85,7 @@ func (r *plainReader) separated(i int) bool {
 	return !r.rest && strings.HasPrefix(r.text[i:], r.d.FieldSep)
 }
 
-// blanks is where the blanks at i end.
+// blanks returns where the blanks at i end.
 func (r *plainReader) blanks(i int) int {
 	for r.d.Trim != dialect.TrimNone && i < len(r.text) && (r.text[i] == ' ' || r.text[i] == '\t') && !r.separated(i) {
 		i++

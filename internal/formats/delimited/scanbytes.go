@@ -97,7 +97,7 @@ func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
 	return f.End, f
 }
 
-// pass is where the next record begins after comments. It is -1 less where the next line begins when its end is not seen.
+// pass returns where the next record begins after comments. It is -1 less where the next line begins when its end is not seen.
 func (s *Scanner) pass(at, n int, last bool) int {
 	if s.d.Comment == "" {
 		return at

@@ -15,7 +15,7 @@ type Charset interface {
 	// Starts marks those of the first 64 bytes of text that begin a character, after skip bytes that end one. Text has Ahead
 	// bytes more unless it ends before. next is how many bytes after the 64 end the last character.
 	Starts(text []byte, skip int) (starts uint64, next int)
-	// Safe is the byte below which all are themselves wherever they stand.
+	// Safe returns the byte below which all are themselves wherever they stand.
 	Safe() byte
 }
 
@@ -84,7 +84,7 @@ const (
 	reasonLast     = "no separator ends the record (last_column says separated)"
 )
 
-// New is a scanner of records of so many columns. charset is nil where bytes are taken as they are.
+// New returns a scanner of records of so many columns. charset is nil where bytes are taken as they are.
 func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	s := &Scanner{d: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
 	if s.end == "" {

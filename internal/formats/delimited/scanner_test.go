@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// preset is a dialect, changed.
+// preset returns a dialect, changed.
 func preset(t testing.TB, name string, change func(*dialect.Dialect)) *dialect.Dialect {
 	t.Helper()
 	d, err := dialect.Preset(name)
@@ -26,7 +26,7 @@ func preset(t testing.TB, name string, change func(*dialect.Dialect)) *dialect.D
 	return &d
 }
 
-// dialects are the presets and some of what people make of them.
+// dialects returns the presets and some of what people make of them.
 func dialects(t testing.TB) map[string]*dialect.Dialect {
 	all := map[string]*dialect.Dialect{
 		"multibyte":      preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = ",;,", "#;#\n" }),

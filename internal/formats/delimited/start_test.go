@@ -46,7 +46,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// recordStarts is where the records after the first begin.
+// recordStarts returns where the records after the first begin.
 func recordStarts(text, end, escape string) (starts []int) {
 	for i := 0; i < len(text); {
 		switch {

@@ -33,7 +33,7 @@ type sweep struct {
 // since a bad record ends the scan.
 const stretch, firstStretch = 64, 4
 
-// newSweep is that of a scanner that is made but for it.
+// newSweep returns the new sweep of a scanner that is made but for it.
 func newSweep(s *Scanner) *sweep {
 	w := &sweep{hasEscape: s.hasEscape, sep: s.sep[0], end: s.end[0], null: math.MaxUint64}
 	w.find = swar.NewFinder(w.sep, w.end, s.escape)

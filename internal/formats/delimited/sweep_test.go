@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// sweepDialects are those that a sweep reads, and what people make of them.
+// sweepDialects returns the sweep dialects that a sweep reads, and what people make of them.
 func sweepDialects(t testing.TB) map[string]*dialect.Dialect {
 	mysql := func(change func(*dialect.Dialect)) *dialect.Dialect { return preset(t, dialect.MySQLText, change) }
 	return map[string]*dialect.Dialect{

@@ -81,7 +81,7 @@ func appendRanks(dst []uint32, k int, m, some uint64) []uint32 {
 	return dst[:have+count]
 }
 
-// load is the word at a place.
+// load returns the word at a place.
 func load(p []byte, i int) uint64 {
 	_ = p[i+7] // one look at the bounds; a slice would take more steps
 	return uint64(p[i]) | uint64(p[i+1])<<8 | uint64(p[i+2])<<16 | uint64(p[i+3])<<24 | uint64(p[i+4])<<32 | uint64(p[i+5])<<40 | uint64(p[i+6])<<48 | uint64(p[i+7])<<56

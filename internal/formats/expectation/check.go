@@ -49,7 +49,7 @@ type Check struct {
 	last            int // earlier jobs to compare with; 0: bounds
 }
 
-// Columns are those that checks are about, each once.
+// Columns returns the columns that checks are about, each once.
 func Columns(checks []*Check) (names []string) {
 	seen := map[string]bool{"": true}
 	for _, c := range checks {
@@ -61,7 +61,7 @@ func Columns(checks []*Check) (names []string) {
 	return names
 }
 
-// OfKind is the first check of a kind, nil if there is none.
+// OfKind returns the first check of a kind, nil if there is none.
 func OfKind(checks []*Check, k Kind) *Check {
 	for _, c := range checks {
 		if c.Kind == k {

@@ -17,7 +17,7 @@ type Counts struct {
 	Findings []Finding `json:"findings,omitempty"` // once they are judged
 }
 
-// Count is that of one check.
+// Count is the count of one check.
 type Count struct {
 	Of        string `json:"of"`                  // what was counted
 	Checked   int64  `json:"checked"`             // values; NULL is none, but where NULL is counted
@@ -134,7 +134,7 @@ func NewCounter(checks []*Check, columns []string, memory int64, now time.Time) 
 	return c, nil
 }
 
-// Tally is a worker's part of the counting.
+// Tally returns a worker's part of the counting.
 func (c *Counter) Tally() *Tally {
 	if c == nil {
 		return nil
@@ -142,7 +142,7 @@ func (c *Counter) Tally() *Tally {
 	return &Tally{counter: c, counts: make([]Count, len(c.checks)), newest: make([]int64, len(c.checks))}
 }
 
-// Counts is the sum of all tallies that are ended.
+// Counts returns the sum of all tallies that are ended.
 func (c *Counter) Counts() *Counts {
 	if c == nil {
 		return nil
@@ -163,7 +163,7 @@ type Tally struct {
 	digits  [celltype.MaxDigits]byte
 }
 
-// Columns are where the columns that are looked at stand in a record.
+// Columns returns where the columns that are looked at stand in a record.
 func (t *Tally) Columns() []int { return t.counter.at }
 
 // Record counts a record.

@@ -101,7 +101,7 @@ func (f *Finding) rows(check *Check, records int64, earlier func(n int) []int64)
 	}
 }
 
-// median is that of a list that is not empty.
+// median returns the median of a list that is not empty.
 func median(list []int64) *big.Rat {
 	list = slices.Sorted(slices.Values(list))
 	a, b := list[(len(list)-1)/2], list[len(list)/2]
@@ -153,7 +153,7 @@ type NotMet struct {
 
 func (e *NotMet) Error() string { return e.text }
 
-// Err is why a job with these findings fails, a [NotMet]; nil if it does not.
+// Err returns why a job with these findings fails, a [NotMet]; nil if it does not.
 func (c *Counts) Err() error {
 	if c == nil {
 		return nil

@@ -30,7 +30,7 @@ func ParseNumber(text []byte, buf *[celltype.MaxDigits]byte) (n Number, ok bool)
 	return Number{negative, digits, exponent}, true
 }
 
-// Clone is the number with digits of its own.
+// Clone returns the number with digits of its own.
 func (n Number) Clone() Number {
 	n.digits = bytes.Clone(n.digits)
 	return n
@@ -67,7 +67,7 @@ func (n Number) Whole() bool { return n.exponent >= int64(len(n.digits)) }
 // mostFloat is how many digits count for [Number.Float].
 const mostFloat = 18
 
-// Float is a number near it, and finite: a part of 10^15 of it apart at most, unless it is too large or too small for a float.
+// Float returns a number near it, and finite: a part of 10^15 of it apart at most, unless it is too large or too small for a float.
 func (n Number) Float() float64 {
 	digits := n.digits[:min(len(n.digits), mostFloat)]
 	mantissa := int64(0)

@@ -9,7 +9,7 @@ import (
 // errZero is why a record has no quotient.
 var errZero = errors.New("division by 0: nullif(b, 0) makes it NULL")
 
-// atScale is a number's whole number at a scale that is no less than its own.
+// atScale returns a number's whole number at a scale that is no less than its own.
 func (x *arith) atScale(d *decimal, scale int, to, tmp *big.Int) *big.Int {
 	n := d.whole(tmp)
 	if scale == d.scale {

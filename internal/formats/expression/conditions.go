@@ -110,7 +110,7 @@ type between struct {
 	in, from, to node
 }
 
-// value is that of in >= from and in <= to: false if one of them is, though the other is NULL.
+// value returns the value of "in >= from and in <= to": false if one of them is, though the other is NULL.
 func (n *between) value(fields [][]byte) (value, error) {
 	v, err := n.in.value(fields)
 	if err != nil || v.null {

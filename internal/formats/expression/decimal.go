@@ -87,7 +87,7 @@ func (d *decimal) setBig(n *big.Int, scale int) error {
 	return nil
 }
 
-// whole is the number without its scale, in tmp unless it is wide.
+// whole returns the number without its scale, in tmp unless it is wide.
 func (d *decimal) whole(tmp *big.Int) *big.Int {
 	if d.wide {
 		return &d.big

@@ -30,7 +30,7 @@ for line in lines:
         print('null')
 `
 
-// sql is an expression in DuckDB's words, for a kind; empty for what DuckDB does in another way.
+// sql returns an expression in DuckDB's words, for a kind; empty for what DuckDB does in another way.
 func sql(e keygen.Expr, kind keygen.Kind) string {
 	from := keygen.KindOf(e)
 	text, ok := sqlOf(e, kind)

@@ -151,7 +151,7 @@ func substr(text []byte, from, count int) []byte {
 	return text[:runes(text, count)]
 }
 
-// runes is how many bytes the first n characters take, or all if there are fewer.
+// runes returns how many bytes the first n characters take, or all if there are fewer.
 func runes(text []byte, n int) (at int) {
 	for ; n > 0 && at < len(text); n-- {
 		_, size := utf8.DecodeRune(text[at:])

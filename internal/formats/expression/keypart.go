@@ -80,7 +80,7 @@ func (n *keyPart) value(fields [][]byte) (value, error) {
 	return value{text: n.buf}, nil
 }
 
-// fail is an error about a value, where that of the program is about a key.
+// fail returns an error about a value, where that of the program is about a key.
 func (n *keyPart) fail(err error) error {
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
 		err = f.Err

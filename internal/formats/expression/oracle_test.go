@@ -20,7 +20,7 @@ type plain struct {
 	truth bool
 }
 
-// errOracle is that of a record without a value; which one it is does not matter.
+// errOracle is the err oracle of a record without a value; which one it is does not matter.
 var errOracle = errors.New("no value")
 
 // oracle says in the plainest way what an expression is of a record: it walks over what was parsed, with strings and big integers.
@@ -118,7 +118,7 @@ func (p plain) rat() *big.Rat {
 	return new(big.Rat).SetFrac(p.n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(p.scale)), nil))
 }
 
-// at is a number at a scale, a half rounded away from 0.
+// at returns a number at a scale, a half rounded away from 0.
 func at(r *big.Rat, scale int) plain {
 	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(scale, -scale))), nil)
 	factor := new(big.Rat).SetInt(ten)
@@ -242,7 +242,7 @@ func (o oracle) positive(name string, args []keygen.Expr) (plain, error) {
 	return all(args, func(v []plain) (plain, error) { return yes(slices.Contains(signs, compare(v[0], v[1]))) })
 }
 
-// likeForm is a regular expression of the pattern of like.
+// likeForm returns a regular expression of the pattern of like.
 func likeForm(pattern string) string {
 	form, escaped := `(?s)^`, false
 	for _, r := range pattern {

@@ -38,7 +38,7 @@ func Compile(e keygen.Expr, o Options) (*Program, error) {
 	return p, err
 }
 
-// Columns are the columns of the expression, in the order in which [Program.Append] and [Program.True] want their fields, each
+// Columns returns the columns of the expression, in the order in which [Program.Append] and [Program.True] want their fields, each
 // once. The slice is shared: do not change it.
 func (p *Program) Columns() []string { return p.columns }
 
@@ -171,7 +171,7 @@ func (c *compiler) all(list []keygen.Expr, kind keygen.Kind) ([]node, error) {
 	return nodes, nil
 }
 
-// only is the column of an expression, if it has one alone; for messages.
+// only returns the column of an expression, if it has one alone; for messages.
 func only(e keygen.Expr) string {
 	if names := keygen.Columns(e); len(names) == 1 {
 		return names[0]

@@ -162,7 +162,7 @@ func (w writer) record() map[string]*string {
 	return map[string]*string{"a": of(texts), "b": of(texts), "n": of(numbers), "m": of(numbers), "end": of(texts)}
 }
 
-// fieldsOf are the fields that a program wants of a record.
+// fieldsOf returns the fields that a program wants of a record.
 func fieldsOf(p *Program, record map[string]*string) [][]byte {
 	fields := make([][]byte, len(p.Columns()))
 	for i, c := range p.Columns() {

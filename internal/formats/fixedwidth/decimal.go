@@ -56,7 +56,7 @@ func appendDecimal(dst, b []byte, p dialect.Position) (out []byte, ok bool) {
 	return dst, true
 }
 
-// zoneOf is the zone of digits before the last byte of a zoned number: that of EBCDIC, or of ASCII.
+// zoneOf returns the zone of digits before the last byte of a zoned number: that of EBCDIC, or of ASCII.
 func zoneOf(last byte) byte {
 	if last >= 0xa0 {
 		return 0x0f
@@ -64,7 +64,7 @@ func zoneOf(last byte) byte {
 	return 0x03
 }
 
-// overpunch is the sign of the last byte of a zoned number, as that of a packed one, and its digit. The sign is 0 where it is no such byte.
+// overpunch returns the sign of the last byte of a zoned number, as that of a packed one, and its digit. The sign is 0 where it is no such byte.
 func overpunch(b byte) (sign, digit byte) {
 	switch {
 	case b >= 0xa0: // EBCDIC

@@ -29,10 +29,10 @@ func New(d *dialect.Dialect, set *charset.Charset) *Records {
 	return t
 }
 
-// End is what ends a record of a dialect whose records have separators.
+// End returns what ends a record of a dialect whose records have separators.
 func End(d *dialect.Dialect) []byte { return []byte(cmp.Or(d.RecordSep, "\n")) }
 
-// Next is where the record after the one that begins at a byte of text begins; beyond text if that does not have it whole.
+// Next returns where the record after the one that begins at a byte of text begins; beyond text if that does not have it whole.
 func (t *Records) Next(text []byte, start int) int {
 	if t.d.Unseparated {
 		return start + t.length
@@ -44,7 +44,7 @@ func (t *Records) Next(text []byte, start int) int {
 	return start + i + len(t.end)
 }
 
-// TrimEnd is a record without what follows it: its end, and a CR before a line's end unless it is a byte of the record.
+// TrimEnd returns a record without what follows it: its end, and a CR before a line's end unless it is a byte of the record.
 func (t *Records) TrimEnd(record []byte) []byte {
 	if t.d.Unseparated {
 		return record

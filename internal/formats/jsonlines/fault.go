@@ -64,7 +64,7 @@ const (
 	faultBoth
 )
 
-// String is the fault in words.
+// String returns the fault in words.
 func (f fault) String() string {
 	switch f {
 	case faultBlank:
@@ -131,7 +131,7 @@ func (f fault) String() string {
 	return fmt.Sprintf("fault %d", uint8(f))
 }
 
-// at is the error of a fault.
+// at returns the error of a fault.
 func (f fault) at(offset int, path string) *Error {
 	e := &Error{Offset: offset, Path: path, Reason: f.String()}
 	if f == faultWholeFile {

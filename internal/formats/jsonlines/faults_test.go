@@ -40,12 +40,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// deepest is an array as deep as an array may be.
+// deepest returns an array as deep as an array may be.
 func deepest() string {
 	return strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1)
 }
 
-// wholeFaults are those of lines that are no object.
+// wholeFaults returns the whole faults of lines that are no object.
 func wholeFaults() []faultyLine {
 	return []faultyLine{
 		{"", faultBlank, 0, ""},
@@ -69,7 +69,7 @@ func wholeFaults() []faultyLine {
 	}
 }
 
-// endFaults are those of lines that end within an object.
+// endFaults returns the end faults of lines that end within an object.
 func endFaults() []faultyLine {
 	return []faultyLine{
 		{`{"a":1`, faultEnd, 6, ""},
@@ -87,7 +87,7 @@ func endFaults() []faultyLine {
 	}
 }
 
-// shapeFaults are those of names, colons and commas.
+// shapeFaults returns the shape faults of names, colons and commas.
 func shapeFaults() []faultyLine {
 	return []faultyLine{
 		{`{a:1}`, faultName, 1, ""},
@@ -110,7 +110,7 @@ func shapeFaults() []faultyLine {
 	}
 }
 
-// valueFaults are those of words and numbers.
+// valueFaults returns the value faults of words and numbers.
 func valueFaults() []faultyLine {
 	return []faultyLine{
 		{`{"a":}`, faultValue, 5, "a"},
@@ -135,7 +135,7 @@ func valueFaults() []faultyLine {
 	}
 }
 
-// stringFaults are those of the characters of strings.
+// stringFaults returns the string faults of the characters of strings.
 func stringFaults() []faultyLine {
 	return []faultyLine{
 		{"{\"a\":\"tab\there\"}", faultControl, 9, "a"},
@@ -163,7 +163,7 @@ func stringFaults() []faultyLine {
 	}
 }
 
-// memberFaults are those of names that come twice, of paths and of depth.
+// memberFaults returns the member faults of names that come twice, of paths and of depth.
 func memberFaults() []faultyLine {
 	return []faultyLine{
 		{`{"a":1,"a":1}`, faultTwice, 7, "a"},

@@ -23,7 +23,7 @@ var cases = []string{
 	`{"a":` + strings.Repeat(`[`, 3000), "{\"a\":\"\x7f\"}", `{"a":"\/"}`, "{\"a\":\"\u0085\ufffd\"}", "{\"a\":\"\xf0\x9f\x98\"}", " {} \r",
 }
 
-// fuzzWanted are the wanted members of fuzzed lines.
+// fuzzWanted returns the wanted members of fuzzed lines.
 func fuzzWanted() [][]string {
 	return [][]string{{"a"}, {"b"}, {"a", "b"}, {"a.b"}, {"c", "d", "e"}, {""}}
 }

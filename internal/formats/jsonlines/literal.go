@@ -19,7 +19,7 @@ type literal struct {
 // literalField is the field of the first literal; those of others follow below it.
 const literalField = -2
 
-// Literal is the path of the member of the line that has a whole path for its name, dots included: a\.b for a.b. It is ""
+// Literal returns the path of the member of the line that has a whole path for its name, dots included: a\.b for a.b. It is ""
 // for a path of one name, and for one with backslashes, which says itself where names end.
 func Literal(path string) string {
 	if !strings.Contains(path, ".") || strings.Contains(path, `\`) {
@@ -84,7 +84,7 @@ func (p *Parser) excused(object int32) bool {
 	return true
 }
 
-// met is the last line that a member was in.
+// met returns the last line that a member was in.
 func (p *Parser) met(m memberPlace) uint64 { return p.objects[m.object].members[m.member].line }
 
 // Met reports whether a line of those that were parsed so far had the member of a field, whatever its value.

@@ -71,7 +71,7 @@ func (o *object) begin() {
 	o.fill()
 }
 
-// find is the place of a name in members, or -1.
+// find returns the place of a name in members, or -1.
 func (o *object) find(name []byte) int32 {
 	mask := len(o.table) - 1
 	for at := int(maphash.Bytes(o.seed, name)) & mask; ; at = (at + 1) & mask {

@@ -15,7 +15,7 @@ const (
 	Object
 )
 
-// String is the kind's name in JSON's words: null, bool, number, string, array, object.
+// String returns the kind's name in JSON's words: null, bool, number, string, array, object.
 func (k Kind) String() string {
 	switch k {
 	case Null:
@@ -108,7 +108,7 @@ func (l *lister) list(b []byte, i int, prefix string, depth int) error {
 	return nil
 }
 
-// kindOf is the kind of a value that begins with c.
+// kindOf returns the kind of a value that begins with c.
 func kindOf(c byte) Kind {
 	switch c {
 	case 'n':

@@ -24,7 +24,7 @@ type wish struct {
 	literal map[string]int // of the top: fields whose value a member of the line may have, by its name
 }
 
-// wishes are the tree of lists of names, and the paths of the same.
+// wishes returns the tree of lists of names, and the paths of the same.
 func wishes(names [][]string) (tree *wish, paths []string) {
 	tree = &wish{field: -1, sub: map[string]*wish{}}
 	for field, list := range names {
@@ -54,7 +54,7 @@ func wishes(names [][]string) (tree *wish, paths []string) {
 	return tree, paths
 }
 
-// fields are all that is wanted of a wish.
+// fields returns all that is wanted of a wish.
 func (w *wish) fields() (all []int) {
 	if w.field >= 0 {
 		all = append(all, w.field)
@@ -73,7 +73,7 @@ type met struct {
 	values  map[int]*string // of literals
 }
 
-// oracle is a second implementation, by jsontext, which refuses invalid UTF-8 and halves of surrogate pairs as well.
+// oracle returns a second implementation, by jsontext, which refuses invalid UTF-8 and halves of surrogate pairs as well.
 // A null is nil.
 func oracle(line []byte, tree *wish, columns int) ([]*string, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true))
@@ -162,7 +162,7 @@ func oracleObject(raw []byte, tree *wish, m *met) error {
 	return nil
 }
 
-// oracleText is a value as text, nil for null.
+// oracleText returns a value as text, nil for null.
 func oracleText(value jsontext.Value) (*string, error) {
 	text := string(value)
 	switch value.Kind() {

@@ -89,7 +89,7 @@ func (p *Parser) parseLine(b []byte) (next int, f fault) {
 	return i, 0
 }
 
-// notObject is the fault of a line that is not an object. i is its first place that is no blank.
+// notObject returns the fault of a line that is not an object. i is its first place that is no blank.
 func notObject(b []byte, i int) fault {
 	if i >= len(b) {
 		return faultBlank
@@ -265,7 +265,7 @@ func (p *Parser) parseValue(field int32, b []byte, i, depth int) (next int, f fa
 	return next, 0
 }
 
-// place is a part of the line as a span.
+// place returns a part of the line as a span.
 func (p *Parser) place(from, to int) span.Span {
 	return span.Span{Off: uint32(p.start + from), Len: uint32(to - from)}
 }

@@ -18,7 +18,7 @@ func compile(t testing.TB, paths ...string) *Plan {
 	return p
 }
 
-// shown is a row in one text: null is -, other values are in quotes.
+// shown returns a row in one text: null is -, other values are in quotes.
 func shown(row []*string) string {
 	var b strings.Builder
 	for i, v := range row {

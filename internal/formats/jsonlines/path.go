@@ -73,12 +73,12 @@ func Compile(paths []string) (*Plan, error) {
 	return p, nil
 }
 
-// indexOf is the place of a member among those of an object.
+// indexOf returns the place of a member among those of an object.
 func (p *Plan) indexOf(object int, name string) int {
 	return slices.IndexFunc(p.objects[object].members, func(m wantedMember) bool { return m.name == name })
 }
 
-// member is a member of an object, which is made if need be. It is valid until the next call.
+// member returns a member of an object, which is made if need be. It is valid until the next call.
 func (p *Plan) member(object int, name string) *wantedMember {
 	o := &p.objects[object]
 	i := p.indexOf(object, name)
@@ -93,7 +93,7 @@ func (p *Plan) member(object int, name string) *wantedMember {
 	return &o.members[i]
 }
 
-// split is the names of a path. There is always one.
+// split returns the names of a path. There is always one.
 func split(path string) ([]string, error) {
 	if !utf8.ValidString(path) {
 		return nil, errors.New("invalid UTF-8")
@@ -121,7 +121,7 @@ func split(path string) ([]string, error) {
 	return names, nil
 }
 
-// escape is a name as part of a path.
+// escape returns a name as part of a path.
 func escape(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `.`, `\.`).Replace(name)
 }

@@ -13,7 +13,7 @@ const (
 	mostPaths  = 16 << 10 // that are made columns unless some are named
 )
 
-// FirstPaths are the paths in the first lines of a text, in the order in which they come; nil if no line is whole. last says
+// FirstPaths returns the paths in the first lines of a text, in the order in which they come; nil if no line is whole. last says
 // that data is all of the text. Lines with faults are left to the reading, unless there is no other, or the first shows
 // that the text is not JSON lines. decode makes UTF-8 of a line; nil where it is that.
 func FirstPaths(data []byte, last bool, decode func(line []byte) []byte) (paths []string, err error) {
@@ -76,7 +76,7 @@ func (s *pathSet) add(members []Member) {
 	}
 }
 
-// leaves are the paths without those that lead through others: a member that is null or an empty object in one line and has
+// leaves returns the paths without those that lead through others: a member that is null or an empty object in one line and has
 // members in another is these members; one that is a value and an object is a column as a whole.
 func (s *pathSet) leaves() []string {
 	whole := map[string]bool{} // it has members, and is one column
@@ -127,7 +127,7 @@ func withoutEscapes(paths []string) []string {
 	return paths
 }
 
-// outerPaths are the paths of the objects that a path leads through.
+// outerPaths returns the paths of the objects that a path leads through.
 func outerPaths(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(path); i++ {

@@ -81,7 +81,7 @@ func (p Place) Append(dst, text []byte) (out []byte, null bool, err error) {
 	return append(dst, text[at:end]...), false, nil
 }
 
-// find is where the step leads from a value of a text without faults, -1 for nowhere. tmp has room for names.
+// find returns where the step leads from a value of a text without faults, -1 for nowhere. tmp has room for names.
 func (s *step) find(tmp, text []byte, at int) int {
 	open := byte('[')
 	if s.name != nil {

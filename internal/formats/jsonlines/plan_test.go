@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// readLines are the lines of a file of testdata.
+// readLines returns the lines of a file of testdata.
 func readLines(t testing.TB, name string) [][]byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))

@@ -34,7 +34,7 @@ func TestRandom(t *testing.T) {
 	})
 }
 
-// drawObject is an object of random members, blanks and escapes, whose names mostly stand once.
+// drawObject returns an object of random members, blanks and escapes, whose names mostly stand once.
 func drawObject(r *rapid.T, names []string, depth int) string {
 	blank := func() string { return rapid.SampledFrom([]string{"", "", "", " ", "\t\r\n "}).Draw(r, "blank") }
 	text := func(s string) string {

@@ -69,7 +69,7 @@ func scanString(b []byte, i int) (next int, escaped bool, f fault) {
 	}
 }
 
-// invalidUTF8 is the place of the first byte of text that begins no character.
+// invalidUTF8 returns the place of the first byte of text that begins no character.
 func invalidUTF8(text []byte) int {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
@@ -113,7 +113,7 @@ func scanEscape(b []byte, i int) (next int, f fault) {
 	return i + 12, 0
 }
 
-// hex4 is the number of four hex digits.
+// hex4 returns the number of four hex digits.
 func hex4(b []byte, i int) (r rune, ok bool) {
 	if len(b)-i < 4 {
 		return 0, false
@@ -132,7 +132,7 @@ func hex4(b []byte, i int) (r rune, ok bool) {
 	return r, true
 }
 
-// skipBlanks is the next place without one of JSON's blanks, or the line's end.
+// skipBlanks returns the next place without one of JSON's blanks, or the line's end.
 func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
 		i++

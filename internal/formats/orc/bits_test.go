@@ -71,7 +71,7 @@ func TestDecimalBits(t *testing.T) {
 	}
 }
 
-// streamOf is a stream of these bytes, which is not packed.
+// streamOf returns a stream of these bytes, which is not packed.
 func streamOf(b []byte) *stream {
 	return &stream{r: &source{raw: bytes.NewReader(b), limit: limited(1 << 20)}, end: int64(len(b))}
 }

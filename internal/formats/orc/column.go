@@ -142,7 +142,7 @@ func (p *Reader) dictionary(c *column, lengths *ints, entries uint64) error {
 	return nil
 }
 
-// trimmed is the text from a place of the buffer on, without the blanks that fill a CHAR.
+// trimmed returns the text from a place of the buffer on, without the blanks that fill a CHAR.
 func (c *column) trimmed(buf []byte, at int) span.Span {
 	end := len(buf)
 	for c.kind == kindChar && end > at && buf[end-1] == ' ' {
@@ -151,7 +151,7 @@ func (c *column) trimmed(buf []byte, at int) span.Span {
 	return span.Span{Off: uint32(at), Len: uint32(end - at)}
 }
 
-// entry is the entry of the dictionary at a place.
+// entry returns the entry of the dictionary at a place.
 func (c *column) entry(at int64) (span.Span, error) {
 	if uint64(at) >= uint64(len(c.dict)) {
 		return span.Span{}, errors.New("a value is not in the dictionary")
@@ -228,7 +228,7 @@ func (c *flat) each(dst []int64, next func() (int64, error)) (err error) {
 	return nil
 }
 
-// fits is how many of the next n rows have texts of less than a number of bytes together; at least one.
+// fits returns how many of the next n rows have texts of less than a number of bytes together; at least one.
 func (c *flat) fits(n int, most int64) int {
 	if c.indexed || !c.kind.octets() {
 		return n
@@ -264,7 +264,7 @@ func (c *flat) take(dst []byte, fields []span.Span, cols, n int) ([]byte, error)
 	return dst, nil
 }
 
-// span is where the text of a value is: in a dictionary, or appended to dst.
+// span returns where the text of a value is: in a dictionary, or appended to dst.
 func (c *column) span(dst []byte, first, second int64) (span.Span, []byte, error) {
 	if c.indexed {
 		s, err := c.entry(first)

@@ -72,7 +72,7 @@ func Open(raw io.ReaderAt, size int64, limit parquet.Limit) (*File, error) {
 	return m, nil
 }
 
-// Groups are the numbers of rows of the stripes.
+// Groups returns the numbers of rows of the stripes.
 func (m *File) Groups() []int64 {
 	groups := make([]int64, len(m.stripes))
 	for i, s := range m.stripes {
@@ -81,7 +81,7 @@ func (m *File) Groups() []int64 {
 	return groups
 }
 
-// Names are the columns of the schema.
+// Names returns the columns of the schema.
 func (m *File) Names() []string { return m.tree.names() }
 
 // Text says why the values of a column, by its ordinal among the names, cannot be text; nil if they can.
@@ -170,7 +170,7 @@ func (m *File) estimate() {
 	}
 }
 
-// Sum is a checksum of the columns that are read, and of where the stripes are.
+// Sum returns a checksum of the columns that are read, and of where the stripes are.
 func (m *File) Sum() uint32 {
 	h := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // the table is made once
 	var note func(n *node)

@@ -14,14 +14,14 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// limited is a limit of so many bytes.
+// limited returns a limit of so many bytes.
 func limited(n int64) parquet.Limit {
 	return parquet.Limit{Bytes: n, Exceeded: func(what string, need, have int64) error {
 		return fmt.Errorf("%s needs %d, and there are %d", what, need, have)
 	}}
 }
 
-// samples are the files of testdata.
+// samples returns the files of testdata.
 func samples(t testing.TB) (files [][]byte) {
 	t.Helper()
 	paths, err := filepath.Glob("../../../testdata/source/orc/*.orc")

@@ -18,7 +18,7 @@ type ints struct {
 	run    [mostRun]int64
 }
 
-// next is the next number.
+// next returns the next number.
 func (d *ints) next() (int64, error) {
 	if d.at == d.n {
 		if err := d.load(); err != nil {
@@ -123,7 +123,7 @@ func (d *ints) varint(signed bool) (int64, error) {
 
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// bigEndian is the number that n bytes hold, the highest first.
+// bigEndian returns the number that n bytes hold, the highest first.
 func (d *ints) bigEndian(n int) (v uint64, err error) {
 	b, err := d.s.take(n)
 	for _, b := range b {
@@ -145,13 +145,13 @@ func (d *ints) shortRepeat(head int) error {
 	return nil
 }
 
-// sizes are the width of a run's numbers in bits, and how many there are.
+// sizes returns the width of a run's numbers in bits, and how many there are.
 func (d *ints) sizes(head int) (width, n int, err error) {
 	low, err := d.s.byte()
 	return widthOf((head >> 1) & 0x1f), (((head & 1) << 8) | int(low)) + 1, err
 }
 
-// widthOf is the number of bits that a code of five bits stands for.
+// widthOf returns the number of bits that a code of five bits stands for.
 func widthOf(code int) int {
 	if code < 24 {
 		return code + 1
@@ -159,7 +159,7 @@ func widthOf(code int) int {
 	return [...]int{26, 28, 30, 32, 40, 48, 56, 64}[code-24]
 }
 
-// closestWidth is the lowest width of at least n bits that has a code.
+// closestWidth returns the lowest width of at least n bits that has a code.
 func closestWidth(n int) int {
 	code := 0
 	for widthOf(code) < n {

@@ -66,7 +66,7 @@ const mostDepth = 100
 // mostScale bounds the digits after a decimal's point.
 const mostScale = 38
 
-// tree is the root of the schema. Ids count its nodes from the root on, each before its kids.
+// tree returns the root of the schema. Ids count its nodes from the root on, each before its kids.
 func (f *footer) tree() (*node, error) {
 	at := 0
 	var build func(depth int, encrypted bool) (*node, error)
@@ -113,7 +113,7 @@ func (f *footer) tree() (*node, error) {
 	return root, nil
 }
 
-// find is the nodes that lead to a name, and the one that has it last: a.b is the field b of the struct a, but where a name has that point itself.
+// find returns the nodes that lead to a name, and the one that has it last: a.b is the field b of the struct a, but where a name has that point itself.
 // Nothing leads into lists, maps and unions.
 func (n *node) find(name string) []*node {
 	for _, kid := range n.kids {
@@ -133,7 +133,7 @@ func (n *node) find(name string) []*node {
 	return nil
 }
 
-// names are the columns of a struct.
+// names returns the columns of a struct.
 func (n *node) names() []string {
 	names := make([]string, len(n.kids))
 	for i, kid := range n.kids {
@@ -142,7 +142,7 @@ func (n *node) names() []string {
 	return names
 }
 
-// Columns are the names with what is within structs and is wanted. A struct is no column if only a part of it is wanted.
+// Columns returns the names with what is within structs and is wanted. A struct is no column if only a part of it is wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
 	names := m.tree.names()
 	var paths []string

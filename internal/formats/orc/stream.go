@@ -66,7 +66,7 @@ func (r *source) claim(n int64, what string) error {
 	return nil
 }
 
-// grown is a buffer of n bytes, with slack after them. Its contents are lost if it has to grow.
+// grown returns a buffer of n bytes, with slack after them. Its contents are lost if it has to grow.
 func (r *source) grown(b []byte, n int) ([]byte, error) {
 	if cap(b) >= n+slack {
 		return b[:n], nil

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// textRules are those of a whole file.
+// textRules are the text rules of a whole file.
 type textRules struct {
 	zone     *time.Location // of instants
 	calendar valuetext.OrcCalendar

@@ -43,7 +43,7 @@ func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
 func (c *columnReader) pageRegion() int { return 2 * c.ordinal }
 func (c *columnReader) dictRegion() int { return 2*c.ordinal + 1 }
 
-// region is a region's bytes with slack after them.
+// region returns a region's bytes with slack after them.
 func (p *pageReader) region(i int) []byte {
 	r := p.arena.regions[i]
 	return p.arena.buf[r.off : r.off+r.size+slack]

@@ -251,7 +251,7 @@ func deltas(data []byte, from, to, most, size int, fits func(int) error, each fu
 	return at, nil
 }
 
-// bitsAt is the number of the given width in bits that begins at a bit.
+// bitsAt returns the number of the given width in bits that begins at a bit.
 func bitsAt(data []byte, bit, width int) uint64 {
 	if width == 0 {
 		return 0

@@ -85,7 +85,7 @@ type columnChunk struct {
 	dictionary bool
 }
 
-// Sum is a checksum of the columns that are read, and of where their pages are.
+// Sum returns a checksum of the columns that are read, and of where their pages are.
 func (m *File) Sum() uint32 {
 	h := crc32.New(castagnoli())
 	for _, l := range m.leaves {
@@ -102,7 +102,7 @@ func (m *File) Sum() uint32 {
 	return h.Sum32()
 }
 
-// castagnoli is the polynomial of checksums: CRC32C has an instruction on every machine that this runs on.
+// castagnoli returns the polynomial of checksums: CRC32C has an instruction on every machine that this runs on.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // the table is made once
 
 // usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
@@ -133,10 +133,10 @@ func Open(raw io.ReaderAt, size int64, limit Limit) (*File, error) {
 	return m, nil
 }
 
-// Groups are the numbers of rows of the row groups.
+// Groups returns the numbers of rows of the row groups.
 func (m *File) Groups() []int64 { return m.groups }
 
-// Names are the columns of the schema, before it is planned what is read.
+// Names returns the columns of the schema, before it is planned what is read.
 func (m *File) Names() []string { return m.tree.names() }
 
 // Text says why the values of a column, by its ordinal among the names, cannot be text; nil if they can.
@@ -256,7 +256,7 @@ func (m *File) planChunk(c *footerChunk, rows int64, repeated bool, slack int64)
 	return chunk, chunk.codec.check()
 }
 
-// buffers is how long a page and a dictionary of the chunk are likely to be.
+// buffers returns how long a page and a dictionary of the chunk are likely to be.
 func (c columnChunk) buffers() (page, dictionary int) {
 	page = int(min(max(c.unpacked, 0), usualPage))
 	if c.dictionary {

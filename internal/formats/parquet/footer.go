@@ -281,7 +281,7 @@ const oldSize = 100
 
 var parquetMR = regexp.MustCompile(`^parquet-mr(?: version (\d+)\.(\d+)\.(\d+))?`)
 
-// slack is how many bytes may be after where a column ends by its size.
+// slack returns how many bytes may be after where a column ends by its size.
 func (f *footer) slack() int64 {
 	m := parquetMR.FindStringSubmatch(f.writer)
 	if m == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// header is a PageHeader in Thrift's compact protocol.
+// header returns a PageHeader in Thrift's compact protocol.
 func header(kind pageKind, unpacked, packed, values int, enc encoding) []byte {
 	field := func(b []byte, v int) []byte { return binary.AppendVarint(append(b, 0x15), int64(v)) }
 	b := field(field(field(nil, int(kind)), unpacked), packed)
@@ -54,7 +54,7 @@ func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64,
 	return values, nil
 }
 
-// limited is a limit of so many bytes.
+// limited returns a limit of so many bytes.
 func limited(bytes int64) Limit {
 	return Limit{bytes, func(what string, need, have int64) error {
 		mebibytes := func(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

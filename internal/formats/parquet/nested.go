@@ -87,7 +87,7 @@ type nestedWriter struct {
 
 var errLongJSON = errors.New("a value is longer as JSON than a record may be")
 
-// look is the definition level of a shape's first leaf.
+// look returns the definition level of a shape's first leaf.
 func (w *nestedWriter) look(s *shape, rep int) (int, error) {
 	w.at = s.first
 	return w.leaves[s.first].look(rep)

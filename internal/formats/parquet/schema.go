@@ -24,7 +24,7 @@ type schemaNode struct {
 // other numbers.
 const mostDepth = 100
 
-// tree is the root of the schema.
+// tree returns the root of the schema.
 func (f *footer) tree() (*schemaNode, error) {
 	if len(f.elements) == 0 {
 		return nil, errors.New("its schema is empty")
@@ -73,7 +73,7 @@ func (f *footer) tree() (*schemaNode, error) {
 // leaf says that a node has values.
 func (n *schemaNode) leaf() bool { return len(n.kids) == 0 && n.leaves == 1 }
 
-// names are the columns of a file: those at the top of its schema.
+// names returns the columns of a file: those at the top of its schema.
 func (n *schemaNode) names() []string {
 	names := make([]string, len(n.kids))
 	for i, kid := range n.kids {
@@ -82,7 +82,7 @@ func (n *schemaNode) names() []string {
 	return names
 }
 
-// find is the node that a name leads to: a.b is the field b of the struct a, but where a name has that point itself. It is
+// find returns the node that a name leads to: a.b is the field b of the struct a, but where a name has that point itself. It is
 // nil if there is none. Nothing leads into lists, maps and VARIANTs.
 func (n *schemaNode) find(name string) *schemaNode {
 	for _, kid := range n.kids {
@@ -117,7 +117,7 @@ func (n *schemaNode) markVariants() {
 	}
 }
 
-// Columns are the names with what is within structs and is wanted. A struct is no column if
+// Columns returns the names with what is within structs and is wanted. A struct is no column if
 // only a part of it is wanted.
 func (m *File) Columns(wanted []string) (columns []string) {
 	names := m.tree.names()
@@ -140,7 +140,7 @@ func (m *File) Columns(wanted []string) (columns []string) {
 	return append(columns, paths...)
 }
 
-// listed is the repeated node of a group that is a list, and nil of others.
+// listed returns the repeated node of a group that is a list, and nil of others.
 func (n *schemaNode) listed() *schemaNode {
 	if (n.logical == logicalList || n.logical == 0 && n.converted == convertedList) && len(n.kids) == 1 && n.kids[0].repetition == repRepeated {
 		return n.kids[0]
@@ -148,7 +148,7 @@ func (n *schemaNode) listed() *schemaNode {
 	return nil
 }
 
-// entries is the repeated node of a group that is a map, and nil of others. Old writers annotate the map as they should its
+// entries returns the repeated node of a group that is a map, and nil of others. Old writers annotate the map as they should its
 // entries: MAP_KEY_VALUE. A map without values is the list of its keys, as Arrow has it, and one whose keys are nested the list of its
 // entries.
 func (n *schemaNode) entries() *schemaNode {

@@ -38,7 +38,7 @@ const (
 // errNoLeaf is about a group without columns, which leaves no trace in a file.
 var errNoLeaf = errors.New("it is a struct without fields")
 
-// shapeOf is the shape of a node's values. add notes a leaf and says which of the column's it is.
+// shapeOf returns the shape of a node's values. add notes a leaf and says which of the column's it is.
 func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	if n.leaves == 0 {
 		return nil, errNoLeaf
@@ -49,7 +49,7 @@ func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int)
 	return itemShape(n, o, add)
 }
 
-// itemShape is the shape of a node's values, each for itself if it is repeated.
+// itemShape returns the shape of a node's values, each for itself if it is repeated.
 func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	switch r, e := n.listed(), n.entries(); {
 	case n.logical == logicalVariant:
@@ -83,7 +83,7 @@ func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) in
 	}
 }
 
-// listOf is a list that is there from a definition level on, whose items the repeated node has.
+// listOf returns a list that is there from a definition level on, whose items the repeated node has.
 func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error) {
 	if r.leaves == 0 {
 		return nil, errNoLeaf

@@ -14,7 +14,7 @@ import (
 // A VARIANT is a group of metadata, a value, and columns of their own for values of one type: typed_value, where the value may have the rest of an
 // object. The fields of such an object, and the items of such a list, are groups of a value and a typed_value again.
 
-// variantOf is the shape of a VARIANT.
+// variantOf returns the shape of a VARIANT.
 func variantOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	s := &shape{kind: shapeVariant, def: n.def}
 	if o.zone != nil {
@@ -61,7 +61,7 @@ func (s *shape) parts(n *schemaNode, o *textRules, add func(*schemaNode, columnT
 	return nil
 }
 
-// leafOf is the shape of a column of values.
+// leafOf returns the shape of a column of values.
 func leafOf(n *schemaNode, t columnType, add func(*schemaNode, columnType) int) *shape {
 	s := &shape{kind: shapeLeaf, def: n.def, typ: t}
 	s.leaf = add(n, t)
@@ -69,7 +69,7 @@ func leafOf(n *schemaNode, t columnType, add func(*schemaNode, columnType) int) 
 	return s
 }
 
-// typedOf is the shape of a typed_value.
+// typedOf returns the shape of a typed_value.
 func typedOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	part := func(n *schemaNode) (*shape, error) {
 		s := &shape{kind: shapePart, def: n.def, name: append(valuetext.AppendJSON(nil, n.name), ':'), key: []byte(n.name)}
@@ -102,7 +102,7 @@ func typedOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int)
 	return s, nil
 }
 
-// octets is the value of a leaf of bytes, nil if it is null.
+// octets returns the value of a leaf of bytes, nil if it is null.
 func (w *nestedWriter) octets(s *shape, rep int) ([]byte, error) {
 	def, err := w.look(s, rep)
 	if err != nil {

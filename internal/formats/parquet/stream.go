@@ -49,7 +49,7 @@ func (l *leafStream) more() (bool, error) {
 
 var errDisagree = errors.New("its levels do not agree with those of its other columns")
 
-// look is the definition level of the current entry, which must have the given repetition level.
+// look returns the definition level of the current entry, which must have the given repetition level.
 func (l *leafStream) look(rep int) (def int, err error) {
 	ok, err := l.more()
 	switch {
@@ -61,5 +61,5 @@ func (l *leafStream) look(rep int) (def int, err error) {
 	return int(l.defs[l.at]), nil
 }
 
-// value is the value of the current entry, nil if it is null.
+// value returns the value of the current entry, nil if it is null.
 func (l *leafStream) value() []byte { return l.spans[l.at].Of(l.arena.buf) }

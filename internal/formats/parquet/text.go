@@ -2,7 +2,7 @@ package parquet
 
 import "math"
 
-// float16 is the value of a half-precision number.
+// float16 returns the value of a half-precision number.
 func float16(b uint16) float64 {
 	sign, exp, frac := 1.0, int((b>>10)&0x1f), float64(b&0x3ff)
 	if b>>15 != 0 {

@@ -50,7 +50,7 @@ type columnType struct {
 	fault    error               // of a value: it has no text
 }
 
-// textRules are those of a whole file.
+// textRules are the text rules of a whole file.
 type textRules struct {
 	zone      *time.Location // of instants
 	calendars valuetext.Calendars
@@ -87,7 +87,7 @@ func typeOf(n *schemaNode, o *textRules) (columnType, error) {
 	return t, err
 }
 
-// gregorianOf is the rule for a column whose dates and timestamps are of the Gregorian calendar.
+// gregorianOf returns the rule for a column whose dates and timestamps are of the Gregorian calendar.
 func gregorianOf(n *schemaNode, zone *time.Location) (columnType, error) {
 	t := columnType{def: n.def, rep: n.rep}
 	switch n.physical {
@@ -169,7 +169,7 @@ func (t *columnType) appendText(dst, v []byte) []byte {
 	}
 }
 
-// int96 is the second since 1970 and the nanosecond in it.
+// int96 returns the second since 1970 and the nanosecond in it.
 func int96(v []byte) (second, nanos int64) {
 	const julian1970 = 2440588
 	nanos = int64(binary.LittleEndian.Uint64(v))
@@ -204,7 +204,7 @@ func (t *columnType) appendOld(dst, v []byte) []byte {
 	return valuetext.AppendInstant(dst, second, fraction, int64(unit), t.zone)
 }
 
-// int is a little-endian number of 4 or 8 bytes.
+// int returns a little-endian number of 4 or 8 bytes.
 func (t *columnType) int(v []byte) int64 {
 	if t.width == 4 {
 		return int64(int32(binary.LittleEndian.Uint32(v)))

@@ -23,7 +23,7 @@ const mostVariantDepth = 500
 
 var errVariantValue = errors.New("a VARIANT is damaged")
 
-// littleEndian is the number that n bytes hold, at most eight of them.
+// littleEndian returns the number that n bytes hold, at most eight of them.
 func littleEndian(b []byte, n int) (v uint64) {
 	for i := n - 1; i >= 0; i-- {
 		v = (v << 8) | uint64(b[i])
@@ -61,7 +61,7 @@ func parseVariantNames(b []byte) (m variantNames, err error) {
 	return m, errVariantValue
 }
 
-// name is the name with a number.
+// name returns the name with a number.
 func (m *variantNames) name(id uint64) ([]byte, error) {
 	if id >= m.count {
 		return nil, errVariantValue
@@ -171,7 +171,7 @@ func parseItems(b []byte, idWidth, width int, large bool) (m variantItems, err e
 	return m, nil
 }
 
-// value is what a value begins with.
+// value returns what a value begins with.
 func (m *variantItems) value(i uint64) ([]byte, error) {
 	at := littleEndian(m.offsets[i*uint64(m.width):], m.width)
 	if at >= uint64(len(m.values)) {
@@ -268,7 +268,7 @@ func (w *variantWriter) primitive(dst []byte, kind int, b []byte) ([]byte, error
 	return append(dst, '"'), nil
 }
 
-// variantUnit is how many units of a timestamp are a second.
+// variantUnit returns how many units of a timestamp are a second.
 func variantUnit(kind int) int64 {
 	if kind >= variantInstantNanos {
 		return 1e9

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// variantText is the JSON of a VARIANT of at most so many bytes.
+// variantText returns the JSON of a VARIANT of at most so many bytes.
 func variantText(meta, value string, most int) (string, error) {
 	names, err := parseVariantNames([]byte(meta))
 	if err != nil {

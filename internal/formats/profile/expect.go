@@ -49,7 +49,7 @@ func (p *Profile) Expect(now time.Time) []expectation.Asked {
 	return list
 }
 
-// expect is what is expected of a column: of its form, and of its values, which may change and so only warn.
+// expect returns what is expected of a column: of its form, and of its values, which may change and so only warn.
 func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expectation.Asked) {
 	form := expectation.Asked{Column: c.Name, Severity: severity}
 	values := expectation.Asked{Column: c.Name, Severity: expectation.Warn}
@@ -98,7 +98,7 @@ func (c *Column) expectValues(form, values *expectation.Asked, now time.Time) {
 	}
 }
 
-// listed are all values of a column that has few, each of them often; else nil.
+// listed returns all values of a column that has few, each of them often; else nil.
 func (c *Column) listed() (words []expectation.Word) {
 	if c.Estimated || c.Distinct > mostFrequent || c.Values < timesListed*c.Distinct || c.Kind == Date {
 		return nil
@@ -138,7 +138,7 @@ func (c *Column) around() (low, high expectation.Word) {
 	return expectation.Word(roundDown(from)), expectation.Word(roundUp(to))
 }
 
-// roundDown is a number of two digits that is not above x.
+// roundDown returns a number of two digits that is not above x.
 func roundDown(x *big.Rat) string {
 	up := roundUp(new(big.Rat).Neg(x))
 	switch text, negative := strings.CutPrefix(up, "-"); {
@@ -149,7 +149,7 @@ func roundDown(x *big.Rat) string {
 	}
 }
 
-// roundUp is a number of two digits that is not below x.
+// roundUp returns a number of two digits that is not below x.
 func roundUp(x *big.Rat) string {
 	if x.Sign() == 0 {
 		return "0"
@@ -176,7 +176,7 @@ func roundUp(x *big.Rat) string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// yearBefore is the first day of the year before that of a date, in its form.
+// yearBefore returns the first day of the year before that of a date, in its form.
 func yearBefore(date string) string {
 	year, err := strconv.Atoi(date[:4])
 	if err != nil || year == 0 {

@@ -43,7 +43,7 @@ type frequent struct {
 	scratch []int64
 }
 
-// roomFor is how many values of each of so many columns are counted.
+// roomFor returns how many values of each of so many columns are counted.
 func roomFor(columns int) int {
 	most := MostValues
 	for most > leastValues && most*columns > valuesTogether {
@@ -57,7 +57,7 @@ func (f *frequent) reset() {
 	f.values, f.text, f.taken, f.sketch = f.values[:0], f.text[:0], 0, nil
 }
 
-// find is the value of a hash, nil if it is not in the table.
+// find returns the value of a hash, nil if it is not in the table.
 func (f *frequent) find(hash uint64) *counted {
 	if len(f.index) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (f *frequent) enter(place int) {
 	f.index[i] = uint16(place + 1)
 }
 
-// textOf is the beginning of a value.
+// textOf returns the beginning of a value.
 func (f *frequent) textOf(v *counted) []byte { return f.text[v.at : v.at+v.kept] }
 
 // estimated has the different values estimated from now on.
@@ -166,7 +166,7 @@ func (f *frequent) merge(o *frequent) {
 	}
 }
 
-// distinct is how many different values there were.
+// distinct returns how many different values there were.
 func (f *frequent) distinct() (n int64, exact bool) {
 	if f.sketch == nil {
 		return int64(len(f.values)), true

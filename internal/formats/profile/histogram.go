@@ -82,7 +82,7 @@ func (h *histogram) coarsen(exponent int) {
 	h.take(&old)
 }
 
-// bars are the bins from the first to the last that has numbers.
+// bars returns the bins from the first to the last that has numbers.
 func (h *histogram) bars() []Bar {
 	if h.count == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (h *histogram) bars() []Bar {
 	return bars
 }
 
-// exponentOf is the least exponent with which numbers from low to high have [mostBins] bins at most. It does not fall when there are more
+// exponentOf returns the least exponent with which numbers from low to high have [mostBins] bins at most. It does not fall when there are more
 // numbers: all of it is about their least and their greatest.
 func exponentOf(low, high float64) int {
 	e := max(leastExponent, math.Ilogb(high/2-low/2)-4)
@@ -108,7 +108,7 @@ func exponentOf(low, high float64) int {
 	return e
 }
 
-// binOf is the number of the bin of x.
+// binOf returns the number of the bin of x.
 func binOf(x float64, exponent int) int64 {
 	scaled := math.Ldexp(x, -exponent)
 	if scaled == 0 && x < 0 {

@@ -23,7 +23,7 @@ const (
 	None   Kind = "none" // there is no value
 )
 
-// kind is that of values that fit these kinds.
+// kind returns the kind of values that fit these kinds.
 func (k kinds) kind() (kind Kind, layout string) {
 	switch {
 	case k == allKinds:
@@ -39,7 +39,7 @@ func (k kinds) kind() (kind Kind, layout string) {
 	return Text, ""
 }
 
-// layoutOf is the one that a text may have by its form, -1 for none.
+// layoutOf returns the one that a text may have by its form, -1 for none.
 func layoutOf(text []byte) int {
 	n := len(text)
 	if n != 10 && n != 19 && n != 23 || text[4] != text[7] || text[4] != '-' && text[4] != '/' {
@@ -63,7 +63,7 @@ func layoutOf(text []byte) int {
 	return at
 }
 
-// date is the time of a text in milliseconds, and its layout; 0 if it is no date.
+// date returns the time of a text in milliseconds, and its layout; 0 if it is no date.
 func (t *Tally) date(text []byte) (ms float64, fits kinds) {
 	i := layoutOf(text)
 	if i < 0 {

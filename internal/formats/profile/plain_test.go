@@ -62,7 +62,7 @@ func (p *plain) kind() (Kind, string) {
 
 var goLayouts = []string{"2006-01-02", "2006/01/02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05.000", "2006-01-02T15:04:05.000"}
 
-// exactOf is a number that the tests write, else nil.
+// exactOf returns a number that the tests write, else nil.
 func exactOf(v string) *big.Rat {
 	if strings.Trim(v, "0123456789.+-e") != "" {
 		return nil
@@ -74,7 +74,7 @@ func exactOf(v string) *big.Rat {
 	return r
 }
 
-// place is a value in the histogram.
+// place returns a value in the histogram.
 func (p *plain) place(kind Kind, layout, v string) float64 {
 	switch kind {
 	case Number:
@@ -181,7 +181,7 @@ func (p *plain) checkFrequent(t testing.TB, c *Column) {
 	}
 }
 
-// randomColumn is one of many kinds: few values or many, evenly or skewed.
+// randomColumn returns one of many kinds: few values or many, evenly or skewed.
 func randomColumn(r *rand.Rand, n int) []*string {
 	draw := randomValue(r)
 	nulls, empty := r.IntN(3), r.IntN(3)

@@ -73,7 +73,7 @@ type Frequent struct {
 	Count int64  `json:"count"`         // at least so often
 }
 
-// Share is that of the records which a number of them is.
+// Share returns the share of the records which a number of them is.
 func (p *Profile) Share(n int64) float64 {
 	return float64(n) / float64(max(p.Records, 1))
 }
@@ -81,7 +81,7 @@ func (p *Profile) Share(n int64) float64 {
 // Whole reports whether all of the input was read.
 func (p *Profile) Whole() bool { return p.Parts == p.OfParts }
 
-// Profile is what was counted of columns with these names.
+// Profile returns what was counted of columns with these names.
 func (t *Tally) Profile(names []string) *Profile {
 	p := &Profile{Records: t.records, Columns: []Column{}}
 	for i := range t.columns {
@@ -119,7 +119,7 @@ func (c *column) column(name string, records int64) Column {
 	return n
 }
 
-// first are the most frequent values that are there at least twice as often as the counts may be wrong by.
+// first returns the most frequent values that are there at least twice as often as the counts may be wrong by.
 func (f *frequent) first() (list []Frequent) {
 	places := make([]*counted, 0, len(f.values))
 	for i := range f.values {
@@ -136,7 +136,7 @@ func (f *frequent) first() (list []Frequent) {
 	return list
 }
 
-// valid is a text in UTF-8.
+// valid returns a text in UTF-8.
 func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
 
 // Hide takes the values out of a column: what is left are counts and lengths.
@@ -147,7 +147,7 @@ func (c *Column) Hide() {
 	}
 }
 
-// Label is how a number of the histogram is written.
+// Label returns how a number of the histogram is written.
 func (h *Histogram) Label(x float64) string {
 	if h.Of != OfTimes {
 		return number(x)
@@ -159,7 +159,7 @@ func (h *Histogram) Label(x float64) string {
 	return time.UnixMilli(int64(x)).UTC().Format(layout)
 }
 
-// number is a short text of a number.
+// number returns a short text of a number.
 func number(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)

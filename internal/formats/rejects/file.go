@@ -36,14 +36,14 @@ type File struct {
 	err     error
 }
 
-// NewFile is the file that a setting names, with a local path: [setting.RejectFile] for bad records, [setting.FilteredFile], or
+// NewFile returns the file that a setting names, with a local path: [setting.RejectFile] for bad records, [setting.FilteredFile], or
 // [setting.DuplicatesFile]. All have the same form. Nothing is created before the first record, so a job without
 // such records leaves no file, and one that has some replaces an earlier file of any of them.
 func NewFile(name setting.Name, path string) *File {
 	return &File{name: name, path: path, target: path}
 }
 
-// Path is where Finish puts the file.
+// Path returns where Finish puts the file.
 func (f *File) Path() string { return f.path }
 
 // Write adds a record of a split, which was read in a form. It keeps nothing of e.
@@ -126,7 +126,7 @@ func (f *File) Abort() error {
 	return f.spool.Close()
 }
 
-// tempPattern is that of the temporary files next to a reject file.
+// tempPattern returns the temp pattern of the temporary files next to a reject file.
 func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
 
 // RemoveTemp removes the temporary files that a killed process has left next to a reject file: for callers that know that no

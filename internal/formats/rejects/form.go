@@ -43,7 +43,7 @@ func (f *Form) sameColumns(o *Form) bool {
 // Null is what NULL is in a line that stands for a record of Parquet or Avro. A text of these two characters is in quotes.
 const Null = `\N`
 
-// ValuesDialect is that of such lines.
+// ValuesDialect returns the values dialect of such lines.
 func ValuesDialect() *dialect.Dialect {
 	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{Null}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 }

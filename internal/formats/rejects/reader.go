@@ -192,5 +192,5 @@ func (r *Reader) record(line []byte) error {
 // of its file, and must be corrected by hand here.
 var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: correct it, or remove the line to leave the record out")
 
-// Sections are the records that were read, by what they had by their path: one before any record, and one for each further line of such.
+// Sections returns the records that were read, by what they had by their path: one before any record, and one for each further line of such.
 func (r *Reader) Sections() []Section { return r.sections }

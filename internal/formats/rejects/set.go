@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/formats/charset"
 )
 
-// set is the character set of the records' bytes, nil if they are UTF-8 or taken as they are.
+// set returns the character set of the records' bytes, nil if they are UTF-8 or taken as they are.
 func (f *Form) set() (*charset.Charset, error) {
 	if f == nil {
 		return nil, nil

@@ -38,7 +38,7 @@ func (f *File) Check(notInput func(info fs.FileInfo) error) error {
 	return nil
 }
 
-// replaceable is the file that a path names, through symbolic links, if it may be replaced: it is missing, empty or an
+// replaceable returns the file that a path names, through symbolic links, if it may be replaced: it is missing, empty or an
 // earlier reject file.
 func (f *File) replaceable(path string) (string, error) {
 	link, err := os.Lstat(path)

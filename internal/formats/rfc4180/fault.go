@@ -11,7 +11,7 @@ type Fault struct {
 	Reason string
 }
 
-// End is where the bad record ends, as encoding/csv has it: with the line that the fault is in, or with the file when a
+// End returns where the bad record ends, as encoding/csv has it: with the line that the fault is in, or with the file when a
 // quote is not closed. It is -1 when that end is not in data.
 func (f *Fault) End(data []byte, last bool) int {
 	if f.Reason != Unclosed {

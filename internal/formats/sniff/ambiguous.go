@@ -33,7 +33,7 @@ func sepName(sep byte) string {
 	return fmt.Sprintf("%q", sep)
 }
 
-// otherSep is a byte that stands in all lines equally often, where no comma stands in any.
+// otherSep returns a byte that stands in all lines equally often, where no comma stands in any.
 func otherSep(head []byte, comma byte) (byte, bool) {
 	if bytes.IndexByte(head, comma) >= 0 || bytes.IndexByte(head, '"') >= 0 {
 		return 0, false
@@ -60,7 +60,7 @@ func otherSep(head []byte, comma byte) (byte, bool) {
 	return 0, false
 }
 
-// bareNull is where \N stands alone between separators outside of quotes, by record and column from 1; 0 if it does not.
+// bareNull returns where \N stands alone between separators outside of quotes, by record and column from 1; 0 if it does not.
 func bareNull(head []byte, comma byte) (record, column int) {
 	if !bytes.Contains(head, []byte(`\N`)) {
 		return 0, 0

@@ -59,7 +59,7 @@ func headMagic(magics ...string) func(head []byte) bool {
 	}
 }
 
-// versionMagic is a word that text too can begin with, and a byte that it cannot have then.
+// versionMagic returns a word that text too can begin with, and a byte that it cannot have then.
 func versionMagic(magic string, most byte) func(head []byte) bool {
 	return func(head []byte) bool {
 		return len(head) > 3 && string(head[:3]) == magic && head[3] <= most
@@ -76,17 +76,17 @@ func (k *Foreign) Text(name string) string {
 	return fmt.Sprintf("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
 }
 
-// ForeignName is the format of a file whose ending says that it cannot be read, nil if there is none.
+// ForeignName returns the format of a file whose ending says that it cannot be read, nil if there is none.
 func ForeignName(name string) *Foreign {
 	return first(func(k *Foreign) bool { return k.ends(name) })
 }
 
-// ForeignContent is the format which cannot be read of a file, or of what it unpacks to, that begins so; nil if there is none.
+// ForeignContent returns the format which cannot be read of a file, or of what it unpacks to, that begins so; nil if there is none.
 func ForeignContent(head []byte) *Foreign {
 	return first(func(k *Foreign) bool { return k.magic != nil && k.magic(head) })
 }
 
-// ForeignStatements is that of a file of SQL by its name, nil for any other. It is for files whose content does not say more.
+// ForeignStatements returns the foreign statements of a file of SQL by its name, nil for any other. It is for files whose content does not say more.
 func ForeignStatements(name string) *Foreign {
 	if statements.ends(name) {
 		return &statements

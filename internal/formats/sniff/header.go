@@ -105,5 +105,5 @@ func (e *HeaderError) Error() string                             { return e.Text
 func (e *HeaderError) Settings() []setting.Name                  { return e.Text.Settings() }
 func (e *HeaderError) In(words func(setting.Name) string) string { return e.Text.In(words) }
 
-// Data is the name, for callers that may show it.
+// Data returns the name, for callers that may show it.
 func (e *HeaderError) Data() []byte { return []byte(e.Name) }

@@ -12,12 +12,12 @@ type Digest struct {
 	CRC32C Sum   `json:"crc32c"`
 }
 
-// String is the digest for messages.
+// String returns the digest for messages.
 func (d Digest) String() string {
 	return fmt.Sprintf("%d bytes with the checksum %s", d.Bytes, d.CRC32C)
 }
 
-// add is the digest with more bytes.
+// add returns the digest with more bytes.
 func (d Digest) add(p []byte) Digest {
 	return Digest{d.Bytes + int64(len(p)), Sum(crc32.Update(uint32(d.CRC32C), castagnoli, p))}
 }

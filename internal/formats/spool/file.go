@@ -70,10 +70,10 @@ func Reopen(ctx context.Context, name string, want Digest) (_ *File, err error) 
 	return &File{f}, nil
 }
 
-// Standing is a file of someone else that stands for itself, such as standard input that is redirected from one.
+// Standing returns a file of someone else that stands for itself, such as standard input that is redirected from one.
 func Standing(f *os.File) *File { return &File{f} }
 
-// Name is the file's own name.
+// Name returns the file's own name.
 func (f *File) Name() string { return f.f.Name() }
 
 // Write adds to the copy.
@@ -97,7 +97,7 @@ type FS struct {
 	below lister
 }
 
-// NewFS is the file system below, nil for none, with a file that has the name.
+// NewFS returns the file system below, nil for none, with a file that has the name.
 func NewFS(file *File, name string, below lister) *FS { return &FS{file, name, below} }
 
 // Open opens the stream's file, any number of times at once.

@@ -10,7 +10,7 @@ type Finder struct {
 	low, high, gather uint64
 }
 
-// NewFinder is that of the bytes a and b, and of c.
+// NewFinder returns the new finder of the bytes a and b, and of c.
 func NewFinder(a, b, c byte) Finder {
 	return Finder{a: Spread(a), b: Spread(b), c: Spread(c), low: ^uint64(highBits), high: highBits, gather: gather}
 }

@@ -19,7 +19,7 @@ const (
 	gather = 0x0002040810204081
 )
 
-// Spread is a word of eight times the byte b.
+// Spread returns a word of eight times the byte b.
 func Spread(b byte) uint64 { return uint64(b) * lowBits }
 
 // equal has the highest bit of each byte clear that equals the pattern's, and only there: the sum cannot carry from one
@@ -89,7 +89,7 @@ func Tail(m uint64, n int) uint64 {
 	return m & (1<<uint(n) - 1)
 }
 
-// Lowest is the place of the Lowest set bit.
+// Lowest returns the place of the Lowest set bit.
 func Lowest(m uint64) int { return bits.TrailingZeros64(m) & (Block - 1) }
 
 // Four marks the bytes of a block that equal one of four patterns.

@@ -32,7 +32,7 @@ func (c *Calendar) String() string {
 	return "hybrid"
 }
 
-// Day is the day since 1970 with the date in the Gregorian calendar that the file means by a day.
+// Day returns the day since 1970 with the date in the Gregorian calendar that the file means by a day.
 func (c *Calendar) Day(day int64) (int64, error) {
 	if day < HybridDays && c.doubt != nil {
 		return 0, c.doubt
@@ -40,7 +40,7 @@ func (c *Calendar) Day(day int64) (int64, error) {
 	return HybridDay(day), nil
 }
 
-// Second is the instant, in seconds since 1970 by the Gregorian calendar, that the file means by an instant.
+// Second returns the instant, in seconds since 1970 by the Gregorian calendar, that the file means by an instant.
 func (c *Calendar) Second(second int64) (int64, error) {
 	switch {
 	case second >= HybridSeconds:
@@ -51,13 +51,13 @@ func (c *Calendar) Second(second int64) (int64, error) {
 	return c.hybrid.Second(second), nil
 }
 
-// doubtful is the calendar of a file that does not say which one it has.
+// doubtful returns the calendar of a file that does not say which one it has.
 func doubtful(format string, args ...any) *Calendar {
 	const what = "a date before 1582-10-15 or a timestamp before 1900 may be Julian: %w; write the file again with Spark 3"
 	return &Calendar{doubt: fmt.Errorf(what, fmt.Errorf(format, args...))}
 }
 
-// hybridIn is the hybrid calendar in a time zone, which key names.
+// hybridIn returns the hybrid calendar in a time zone, which key names.
 func hybridIn(meta map[string]string, key string) *Calendar {
 	zone, ok := meta[key]
 	if !ok {
@@ -83,7 +83,7 @@ const (
 	hiveLegacy   = "writer.zone.conversion.legacy"
 )
 
-// ParquetCalendars are the calendars of a Parquet file, by the metadata of its footer and the name of its schema. Spark and
+// ParquetCalendars returns the calendars of a Parquet file, by the metadata of its footer and the name of its schema. Spark and
 // Hive read its values so. Files of other writers are Gregorian, as Parquet's specification has it.
 func ParquetCalendars(meta map[string]string, schema string) Calendars {
 	_, row := meta[sparkRow]
@@ -112,7 +112,7 @@ func ParquetCalendars(meta map[string]string, schema string) Calendars {
 	return c
 }
 
-// AvroCalendars are the calendars of an Avro file, by the metadata of its header and the name of its record.
+// AvroCalendars returns the calendars of an Avro file, by the metadata of its header and the name of its record.
 func AvroCalendars(meta map[string]string, record string) Calendars {
 	if c, ok := sparkCalendars(meta, record == "topLevelRecord"); ok {
 		return c
@@ -146,7 +146,7 @@ func hybridUTC() *Calendar {
 // isTrue is Java's Boolean.valueOf.
 func isTrue(s string) bool { return strings.EqualFold(s, "true") }
 
-// sparkCalendars are the calendars of a file of Spark. ok is false for others.
+// sparkCalendars returns the calendars of a file of Spark. ok is false for others.
 func sparkCalendars(meta map[string]string, spark bool) (c Calendars, ok bool) {
 	version, said := meta[sparkVersion]
 	if !said {

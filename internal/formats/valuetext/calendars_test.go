@@ -14,7 +14,7 @@ const (
 	hiveDateKey, hiveZoneKey, hiveOldKey = "writer.date.proleptic", "writer.time.zone", "writer.zone.conversion.legacy"
 )
 
-// saysOf is a calendar in a word: gregorian, hybrid, its zone, or refused.
+// saysOf returns a calendar in a word: gregorian, hybrid, its zone, or refused.
 func saysOf(c *Calendar) string {
 	text := c.String()
 	if _, in, ok := strings.Cut(text, "hybrid in "); ok {
@@ -72,7 +72,7 @@ func TestCalendarsOfWriters(t *testing.T) {
 	}
 }
 
-// dayOf is a date's day since 1970 in the Gregorian calendar.
+// dayOf returns a date's day since 1970 in the Gregorian calendar.
 func dayOf(year int, month time.Month, day int) int64 {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86400
 }

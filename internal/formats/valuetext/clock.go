@@ -35,7 +35,7 @@ func AppendClock(dst []byte, second, fraction, unit int64) []byte {
 	return AppendPadded(append(dst, '.'), uint64(fraction), digits)
 }
 
-// FloorDiv is a divided by b, rounded down.
+// FloorDiv returns a divided by b, rounded down.
 func FloorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
@@ -44,7 +44,7 @@ func FloorDiv(a, b int64) int64 {
 	return q
 }
 
-// FloorMod is what [FloorDiv] leaves.
+// FloorMod returns what [FloorDiv] leaves.
 func FloorMod(a, b int64) int64 {
 	m := a % b
 	if m < 0 {

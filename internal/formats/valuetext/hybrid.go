@@ -16,7 +16,7 @@ type Hybrid struct {
 	standard int64 // seconds
 }
 
-// NewHybrid is the calendar in a zone, as Java names it: Asia/Shanghai, UTC, +08:00, GMT+8. It refuses zones whose local time
+// NewHybrid returns the calendar in a zone, as Java names it: Asia/Shanghai, UTC, +08:00, GMT+8. It refuses zones whose local time
 // before 1900 is not certain.
 func NewHybrid(zone string) (*Hybrid, error) {
 	l, err := javaZone(zone)
@@ -34,7 +34,7 @@ func NewHybrid(zone string) (*Hybrid, error) {
 	return h, nil
 }
 
-// HybridDay is the day since 1970 with the date in the Gregorian calendar that a day has in the hybrid one. 29 February of
+// HybridDay returns the day since 1970 with the date in the Gregorian calendar that a day has in the hybrid one. 29 February of
 // a year that has none is 1 March.
 func HybridDay(day int64) int64 {
 	if day >= HybridDays {
@@ -49,7 +49,7 @@ func HybridDay(day int64) int64 {
 	return first + rest - (153*month+2)/5
 }
 
-// Second is the instant, in seconds since 1970, whose local date and time in the Gregorian calendar are those that an instant
+// Second returns the instant, in seconds since 1970, whose local date and time in the Gregorian calendar are those that an instant
 // has in the hybrid one.
 func (h *Hybrid) Second(second int64) int64 {
 	if second >= HybridSeconds {

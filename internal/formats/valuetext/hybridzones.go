@@ -12,7 +12,7 @@ import (
 
 var javaOffset = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?$`)
 
-// javaZone is a time zone by its name in Java, whose local time before 1900 is certain.
+// javaZone returns a time zone by its name in Java, whose local time before 1900 is certain.
 func javaZone(name string) (*time.Location, error) {
 	if slices.Contains(disputed(), name) {
 		return nil, errors.New("databases of time zones do not agree on its local time before 1900")
@@ -20,7 +20,7 @@ func javaZone(name string) (*time.Location, error) {
 	return anyJavaZone(name)
 }
 
-// anyJavaZone is a time zone by its name in Java: Asia/Shanghai, UTC, +08:00, GMT+8.
+// anyJavaZone returns a time zone by its name in Java: Asia/Shanghai, UTC, +08:00, GMT+8.
 func anyJavaZone(name string) (*time.Location, error) {
 	if name == "Z" || name == "UT" {
 		return time.UTC, nil

@@ -12,7 +12,7 @@ type OrcCalendar struct {
 	doubt  bool // it is not said
 }
 
-// CalendarOfOrc is the calendar by the numbers that a footer has: of the calendar, 0 if it is not said, and of the writer. Java's writer
+// CalendarOfOrc returns the calendar by the numbers that a footer has: of the calendar, 0 if it is not said, and of the writer. Java's writer
 // has the hybrid one unless it says otherwise, and that of C++ never has.
 func CalendarOfOrc(calendar, writer uint64) OrcCalendar {
 	const javaWriter, cppWriter = 0, 1
@@ -26,7 +26,7 @@ func CalendarOfOrc(calendar, writer uint64) OrcCalendar {
 	return OrcCalendar{java: java}
 }
 
-// Day is the day since 1970 with the date in the Gregorian calendar that the file means by a day.
+// Day returns the day since 1970 with the date in the Gregorian calendar that the file means by a day.
 func (c OrcCalendar) Day(day int64) (int64, error) {
 	switch {
 	case day >= HybridDays || !c.hybrid && !c.doubt:
@@ -48,7 +48,7 @@ type OrcClock struct {
 	doubt    error   // why there is none
 }
 
-// Clock is that of a time zone, as Java names it.
+// Clock returns the clock of a time zone, as Java names it.
 func (c OrcCalendar) Clock(zone string) (*OrcClock, error) {
 	l := time.UTC
 	switch zone {
@@ -69,7 +69,7 @@ func (c OrcCalendar) Clock(zone string) (*OrcClock, error) {
 	return k, nil
 }
 
-// Local is the second since 1970 that the clock has shown, in the Gregorian calendar, and its nanoseconds. A file has the second since 2015,
+// Local returns the second since 1970 that the clock has shown, in the Gregorian calendar, and its nanoseconds. A file has the second since 2015,
 // which Java's writer rounds towards 1970; Arrow has negative nanoseconds before 1970.
 func (k *OrcClock) Local(second, nanos int64) (int64, int64, error) {
 	second += k.base

@@ -52,7 +52,7 @@ func AppendFloat(dst []byte, f float64, size int) []byte {
 	}
 }
 
-// Significant is a number in two's complement without the bytes that only repeat its sign.
+// Significant returns a number in two's complement without the bytes that only repeat its sign.
 func Significant(v []byte) []byte {
 	for len(v) > 1 && (v[0] == 0 && v[1] < 0x80 || v[0] == 0xff && v[1] >= 0x80) {
 		v = v[1:]
@@ -124,7 +124,7 @@ func appendPoint(dst, digits []byte, scale int) []byte {
 	return append(dst, digits...)
 }
 
-// Name is a column's name for a message, cut where it is long.
+// Name returns a column's name for a message, cut where it is long.
 func Name(name string) string {
 	const most = 200
 	if len(name) > most {

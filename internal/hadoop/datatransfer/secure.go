@@ -27,9 +27,9 @@ type Key struct {
 
 // Options say how connections to DataNodes are protected.
 type Options struct {
-	// Key is that of encrypted data, nil where data is not encrypted: then the block token of the request is used.
+	// Key is the key of encrypted data, nil where data is not encrypted: then the block token of the request is used.
 	Key *Key
-	// Qualities are those of the configuration, the preferred one first. None: the strongest that the DataNode offers.
+	// Qualities are the qualities of the configuration, the preferred one first. None: the strongest that the DataNode offers.
 	Qualities []kerberos.Quality
 	// QualityKey is the key of the configuration that these are from, for errors.
 	QualityKey string

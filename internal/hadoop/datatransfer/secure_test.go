@@ -11,12 +11,12 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// token is a TokenProto.
+// token returns a TokenProto.
 func token(identifier, password string) []byte {
 	return frames.AppendBytes(frames.AppendBytes(nil, 1, identifier), 2, password)
 }
 
-// pair are the two ends of a connection.
+// pair returns the two ends of a connection.
 func pair(t testing.TB) (client, server net.Conn) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +32,7 @@ func pair(t testing.TB) (client, server net.Conn) {
 	return client, server
 }
 
-// answering is a DataNode that answers a login with messages that are given, whatever it hears.
+// answering returns a DataNode that answers a login with messages that are given, whatever it hears.
 func answering(t testing.TB, answers ...message) net.Conn {
 	client, server := pair(t)
 	t.Cleanup(func() { client.Close() })

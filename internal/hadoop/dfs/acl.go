@@ -17,7 +17,7 @@ const (
 	aclAccess = 0
 )
 
-// NamedUsers are the users that the ACL of a path names, each with the rights that the mask leaves (getAclStatus). Entries for new files
+// NamedUsers returns the users that the ACL of a path names, each with the rights that the mask leaves (getAclStatus). Entries for new files
 // below a directory are left out.
 func (c *Client) NamedUsers(ctx context.Context, name string) (map[string]fs.FileMode, error) {
 	answer, _, err := c.Call(ctx, "getAclStatus", frames.AppendBytes(nil, 1, name))

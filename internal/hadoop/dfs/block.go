@@ -25,7 +25,7 @@ type Block struct {
 	tokens  [][]byte
 }
 
-// String is the block's name as the tools of HDFS have it.
+// String returns the block's name as the tools of HDFS have it.
 func (b Block) String() string {
 	return fmt.Sprintf("blk_%d_%d", int64(frames.Number(b.id, 2)), int64(frames.Number(b.id, 3)))
 }
@@ -35,7 +35,7 @@ func (b Block) Same(o Block) bool {
 	return frames.Number(b.id, 2) == frames.Number(o.id, 2) && frames.Number(b.id, 3) == frames.Number(o.id, 3)
 }
 
-// WithSize is the block with its length.
+// WithSize returns the block with its length.
 func (b Block) WithSize(n int64) *Block {
 	b.Size, b.id = n, frames.AppendNumber(append([]byte(nil), b.id...), 4, uint64(n)) // of a field that comes twice the last counts
 	return &b

@@ -35,7 +35,7 @@ func TestCombinedCRC(t *testing.T) {
 	}
 }
 
-// answerOf is a BlockOpResponseProto.
+// answerOf returns a BlockOpResponseProto.
 func answerOf(status uint64, kind, how uint64, sum []byte) []byte {
 	options := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), how)
 	answer := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 512)

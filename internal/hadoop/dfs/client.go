@@ -69,7 +69,7 @@ func (c *Client) Rest() {
 	}
 }
 
-// Idle is how many connections to DataNodes are kept for the next block.
+// Idle returns how many connections to DataNodes are kept for the next block.
 func (c *Client) Idle() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,7 +229,7 @@ func (c *Client) Met() bool {
 	return c.met
 }
 
-// First is the index of the NameNode that the next connection begins with.
+// First returns the index of the NameNode that the next connection begins with.
 func (c *Client) First() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,7 +271,7 @@ func (e *RemoteError) Message() string   { return e.e.Message }
 func (e *RemoteError) Error() string     { return fmt.Sprintf("%s call failed (%s)", e.method, e.e.Class) }
 func (e *RemoteError) Unwrap() error     { return e.e }
 
-// meaning is the error that Go has for an exception, else the exception.
+// meaning returns the error that Go has for an exception, else the exception.
 func (e *RemoteError) meaning() error {
 	switch e.Exception() {
 	case "java.io.FileNotFoundException":

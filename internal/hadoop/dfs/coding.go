@@ -24,7 +24,7 @@ const (
 	mostCell  = 4 << 20
 )
 
-// PolicyOf is the policy of that number. The NameNode sends the number alone where HDFS has the policy by itself
+// PolicyOf returns the policy of that number. The NameNode sends the number alone where HDFS has the policy by itself
 // (SystemErasureCodingPolicies, Hadoop 3.4).
 func PolicyOf(id uint32, sent Policy) Policy {
 	const cell = 1 << 20
@@ -52,16 +52,16 @@ func (p Policy) Supported() bool {
 		p.Cell > 0 && p.Cell <= mostCell
 }
 
-// units is the number of internal blocks of a group.
+// units returns the number of internal blocks of a group.
 func (p Policy) units() int { return p.Data + p.Parity }
 
-// place is where a byte of a group is: in which internal block, and at which byte of it.
+// place returns where a byte of a group is: in which internal block, and at which byte of it.
 func (p Policy) place(off int64) (index int, at int64) {
 	cell, data := off/p.Cell, int64(p.Data)
 	return int(cell % data), cell/data*p.Cell + off%p.Cell
 }
 
-// size is that of an internal block of a group of n bytes. Parity is as long as the first block.
+// size returns the size of an internal block of a group of n bytes. Parity is as long as the first block.
 func (p Policy) size(n int64, index int) int64 {
 	if index >= p.Data {
 		index = 0

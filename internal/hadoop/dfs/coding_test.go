@@ -17,7 +17,7 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// dealt are the internal blocks of a group, made byte by byte as a writer goes: a cell to each block of data in turn. Parity is of the
+// dealt returns the internal blocks of a group, made byte by byte as a writer goes: a cell to each block of data in turn. Parity is of the
 // blocks with zeros behind their ends.
 func dealt(t testing.TB, p Policy, data []byte) [][]byte {
 	t.Helper()

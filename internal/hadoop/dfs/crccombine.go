@@ -2,7 +2,7 @@ package dfs
 
 import "hash/crc32"
 
-// combineCRC is the CRC-32C of two adjoining pieces of bytes. It needs only their checksums and the length of the
+// combineCRC returns the CRC-32C of two adjoining pieces of bytes. It needs only their checksums and the length of the
 // second: the first is carried over as many zero bytes as the second has, by squaring the operator of one zero bit
 // (crc32_combine of zlib; CrcUtil.compose of Hadoop 3.1 does the same).
 func combineCRC(first, second uint32, size int64) uint32 {

@@ -37,12 +37,12 @@ const (
 // mostResponse bounds an answer of a DataNode that is no packet, in bytes.
 const mostResponse = 1 << 20
 
-// baseHeader is a BaseHeaderProto: the block, and the token that opens it.
+// baseHeader returns a BaseHeaderProto: the block, and the token that opens it.
 func baseHeader(b Block) []byte {
 	return frames.AppendBytes(frames.AppendBytes(nil, 1, b.id), 2, b.token)
 }
 
-// clientHeader is a ClientOperationHeaderProto.
+// clientHeader returns a ClientOperationHeaderProto.
 func clientHeader(b Block, client string) []byte {
 	return frames.AppendBytes(frames.AppendBytes(nil, 1, baseHeader(b)), 2, client)
 }
@@ -57,7 +57,7 @@ type peer struct {
 	used    bool      // before: the DataNode may have closed it
 }
 
-// address is where a DataNode takes connections.
+// address returns where a DataNode takes connections.
 func (c *Client) address(n DataNode) string {
 	host := n.ip
 	if c.o.UseDatanodeHostname {

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/hadoop/frames"
 )
 
-// Defaults are those of the NameNode for files.
+// Defaults are the defaults of the NameNode for files.
 type Defaults struct {
 	BlockSize, Replication int64
 	Chunk                  int64  // bytes that have one checksum
@@ -65,7 +65,7 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 	return err
 }
 
-// Zone is the root of the encryption zone that a path is in, and the name of its key, both empty for none. The path may name nothing
+// Zone returns the root of the encryption zone that a path is in, and the name of its key, both empty for none. The path may name nothing
 // (EncryptionZoneProto of encryption.proto, Hadoop 3.4).
 func (c *Client) Zone(ctx context.Context, name string) (root, key string, err error) {
 	answer, _, err := c.Call(ctx, "getEZForPath", frames.AppendBytes(nil, 1, name))
@@ -201,7 +201,7 @@ func (c *Client) Create(ctx context.Context, name string, mode uint32, blockSize
 	return f, true, nil
 }
 
-// holder is a new name of a client.
+// holder returns a new name of a client.
 func holder() string { return "bulkload-" + rand.Text() }
 
 // renewLease renews the lease and sees to the next time. An error is without effect: the next time may do.

@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/test/testdfs"
 )
 
-// ready is a client that knows the defaults of its NameNode, which it cannot reach.
+// ready returns a client that knows the defaults of its NameNode, which it cannot reach.
 func ready(t testing.TB) *Client {
 	c := New(Options{Addresses: []string{testcheck.ClosedAddress(t)}, User: "u", DialTimeout: time.Minute, IOTimeout: time.Minute})
 	c.defaults = knownDefaults{Defaults{BlockSize: 1 << 20, Replication: 1, Chunk: 512}, time.Now()}
@@ -20,18 +20,18 @@ func ready(t testing.TB) *Client {
 	return c
 }
 
-// nodeInfo is a DatanodeInfoProto.
+// nodeInfo returns a DatanodeInfoProto.
 func nodeInfo(uuid string, port uint64) []byte {
 	id := frames.AppendBytes(frames.AppendBytes(frames.AppendBytes(nil, 1, "127.0.0.1"), 2, "localhost"), 3, uuid)
 	return frames.AppendBytes(nil, 1, frames.AppendNumber(id, 4, port))
 }
 
-// blockID is an ExtendedBlockProto.
+// blockID returns an ExtendedBlockProto.
 func blockID(id, stamp uint64) []byte {
 	return frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, "pool"), 2, id), 3, stamp)
 }
 
-// located is a LocatedBlockProto on DataNodes.
+// located returns a LocatedBlockProto on DataNodes.
 func located(id []byte, nodes ...[]byte) []byte {
 	m := frames.AppendBytes(nil, 1, id)
 	for _, n := range nodes {
@@ -40,7 +40,7 @@ func located(id []byte, nodes ...[]byte) []byte {
 	return frames.AppendBytes(m, 5, "token")
 }
 
-// locations is a GetBlockLocationsResponseProto.
+// locations returns a GetBlockLocationsResponseProto.
 func locations(length, open uint64, blocks ...[]byte) []byte {
 	m := frames.AppendNumber(nil, 1, length)
 	for _, b := range blocks {
@@ -49,7 +49,7 @@ func locations(length, open uint64, blocks ...[]byte) []byte {
 	return frames.AppendBytes(nil, 1, frames.AppendNumber(m, 3, open))
 }
 
-// blockAt is a block on one DataNode.
+// blockAt returns a block on one DataNode.
 func blockAt(t testing.TB, at net.Addr) Block {
 	t.Helper()
 	_, text, _ := net.SplitHostPort(at.String())

@@ -94,7 +94,7 @@ func (r *Reader) fail(address string, err error) {
 	r.last = worse(r.last, err)
 }
 
-// worse is the last error, with the one before it if that was of a damaged block.
+// worse returns the last error, with the one before it if that was of a damaged block.
 func worse(before, err error) error {
 	_, was := errors.AsType[*BlockError](before)
 	if _, is := errors.AsType[*BlockError](err); was && !is {
@@ -261,7 +261,7 @@ type blockReader struct {
 	stop    func() bool
 }
 
-// readRequest is an OpReadBlockProto.
+// readRequest returns an OpReadBlockProto.
 func readRequest(b Block, client string, start, size int64) []byte {
 	return frames.AppendNumber(frames.AppendNumber(frames.AppendBytes(nil, 1, clientHeader(b, client)), 2, uint64(start)), 3, uint64(size))
 }

@@ -280,7 +280,7 @@ func (r *StripedReader) rebuild(ctx context.Context, index int, from, to int64, 
 	return nil
 }
 
-// choose is the next internal block to rebuild others of, -1 for none: first those that have no bytes there, which are zeros, then
+// choose returns the next internal block to rebuild others of, -1 for none: first those that have no bytes there, which are zeros, then
 // those that are not lost.
 func (r *StripedReader) choose(units [][]byte, from int64) int {
 	best, rank := -1, 3
@@ -320,7 +320,7 @@ func (r *StripedReader) readRange(ctx context.Context, index int, p []byte, from
 	return nil
 }
 
-// tooFew is the error of a group with more lost blocks than can be rebuilt.
+// tooFew returns the error of a group with more lost blocks than can be rebuilt.
 func (r *StripedReader) tooFew(have int) error {
 	err := fmt.Errorf("%d of the %d internal blocks that %s needs can be read", have, r.coder.Data, r.group)
 	var last error

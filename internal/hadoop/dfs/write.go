@@ -82,7 +82,7 @@ func (f *File) WriteBlock(ctx context.Context, b Block) (*BlockWriter, error) {
 	return w, nil
 }
 
-// request is an OpWriteBlockProto for a new block.
+// request returns an OpWriteBlockProto for a new block.
 func (w *BlockWriter) request(client string) []byte {
 	const stage, checksums, disk, disks, setupCreate, crc32c = 4, 9, 11, 12, 6, 2
 	op := frames.AppendBytes(nil, 1, clientHeader(w.block, client))
@@ -103,7 +103,7 @@ func (w *BlockWriter) request(client string) []byte {
 	return op
 }
 
-// Size is how many bytes were written.
+// Size returns how many bytes were written.
 func (w *BlockWriter) Size() int64 { return w.offset + int64(w.n) }
 
 // Write takes the next bytes of the block. The error of a DataNode may come with a later call.
@@ -165,7 +165,7 @@ func (w *BlockWriter) end() {
 	w.c.packets.Put(w.packet)
 }
 
-// frame is the packet, ready to be sent: what precedes the data is put directly before it.
+// frame returns the packet, ready to be sent: what precedes the data is put directly before it.
 func (w *BlockWriter) frame() []byte {
 	data := (*w.packet)[w.start : w.start+w.n]
 	sums := (w.n + w.chunk - 1) / w.chunk * crc32.Size
@@ -270,7 +270,7 @@ func checkAck(m []byte, seqno int64, nodes int) (is int64, err error) {
 	return is, nil
 }
 
-// failure is an error with the DataNode that it came from.
+// failure returns an error with the DataNode that it came from.
 func (w *BlockWriter) failure(err error) error {
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)

@@ -23,7 +23,7 @@ func written(t *testing.T, chunk int64) *File {
 	return &File{Name: "/name", Defaults: d, c: c, holder: "client"}
 }
 
-// taking is a DataNode that takes a block and acknowledges each packet; packets gets what came.
+// taking returns a DataNode that takes a block and acknowledges each packet; packets gets what came.
 func taking(t *testing.T, packets *bytes.Buffer) (net.Addr, chan struct{}) {
 	done := make(chan struct{})
 	l := testcheck.Serve(t, func(c net.Conn) {

@@ -32,7 +32,7 @@ func Fields(message []byte, visit func(field protowire.Number, number uint64, da
 	return true
 }
 
-// Bytes is the first field of that number, which must have bytes.
+// Bytes returns the first field of that number, which must have bytes.
 func Bytes(message []byte, number protowire.Number) (value []byte, found bool) {
 	seen := false
 	ok := Fields(message, func(field protowire.Number, _ uint64, data []byte) {
@@ -43,7 +43,7 @@ func Bytes(message []byte, number protowire.Number) (value []byte, found bool) {
 	return value, ok && found
 }
 
-// Number is the last field of that number that is a varint, 0 where there is none.
+// Number returns the last field of that number that is a varint, 0 where there is none.
 func Number(message []byte, number protowire.Number) (value uint64) {
 	Fields(message, func(field protowire.Number, n uint64, data []byte) {
 		if field == number && data == nil {

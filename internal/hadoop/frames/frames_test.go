@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// twoMessages is a check of two messages, one after the other.
+// twoMessages returns a check of two messages, one after the other.
 func twoMessages(head []byte, size uint32) (int, string) {
 	_, to, need, why := Delimited(head, 0, size)
 	if need > 0 || why != "" {

@@ -27,7 +27,7 @@ type Conn struct {
 	out    []byte
 }
 
-// Quality is how the connection is protected.
+// Quality returns how the connection is protected.
 func (c *Conn) Quality() kerberos.Quality {
 	if c.layer == nil {
 		return kerberos.Authentication
@@ -35,7 +35,7 @@ func (c *Conn) Quality() kerberos.Quality {
 	return c.layer.Quality()
 }
 
-// Library is the connection for a client library, which begins with the header and the context of a connection to a server
+// Library returns the connection for a client library, which begins with the header and the context of a connection to a server
 // without security. These are swallowed.
 func (c *Conn) Library() net.Conn { return &libraryConn{Conn: c} }
 

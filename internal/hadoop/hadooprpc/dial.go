@@ -24,7 +24,7 @@ type Options struct {
 	PrincipalKey string
 	// Token is a delegation token for the server, nil for none.
 	Token *kerberos.Token
-	// Qualities are those of the configuration, the preferred one first. None: the strongest that the server offers.
+	// Qualities are the qualities of the configuration, the preferred one first. None: the strongest that the server offers.
 	Qualities []kerberos.Quality
 	// QualityKey is the key of the configuration that these are from, for errors.
 	QualityKey string
@@ -146,7 +146,7 @@ func choose(ctx context.Context, logins []login, host string, o Options) (way lo
 	return way, nil, "", fmt.Errorf("the server offers %s, and there is a Kerberos login", strings.Join(offered, ", "))
 }
 
-// Service is the service of a principal such as nn/_HOST@REALM on a host, and its realm, which may be empty.
+// Service returns the service of a principal such as nn/_HOST@REALM on a host, and its realm, which may be empty.
 func Service(principal, host string) (service, realm string, err error) {
 	name, realm, _ := strings.Cut(principal, "@")
 	kind, of, ok := strings.Cut(name, "/")
@@ -219,7 +219,7 @@ func (c *Conn) readSASL() (m saslMessage, err error) {
 	return a.sasl()
 }
 
-// sasl is the message of SASL that an answer carries.
+// sasl returns the message of SASL that an answer carries.
 func (a answer) sasl() (m saslMessage, err error) {
 	if a.call != callSASL {
 		return m, fmt.Errorf("the server answers call %d in place of SASL", a.call)

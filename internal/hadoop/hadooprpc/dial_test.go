@@ -34,7 +34,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// answerPacket is a packet of a server.
+// answerPacket returns a packet of a server.
 func answerPacket(call int32, status uint64, class, text string, body []byte) []byte {
 	h := frames.AppendNumber(nil, 1, uint64(uint32(call)))
 	h = frames.AppendNumber(h, 2, status)
@@ -47,7 +47,7 @@ func answerPacket(call int32, status uint64, class, text string, body []byte) []
 	return appendPacket(nil, h, body)
 }
 
-// pair are the two ends of a connection.
+// pair returns the two ends of a connection.
 func pair(t testing.TB) (client, server net.Conn) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +63,7 @@ func pair(t testing.TB) (client, server net.Conn) {
 	return client, server
 }
 
-// answering is a server that sends packets, whatever it hears.
+// answering returns a server that sends packets, whatever it hears.
 func answering(t testing.TB, packets ...[]byte) net.Conn {
 	client, server := pair(t)
 	t.Cleanup(func() { client.Close() })

@@ -143,7 +143,7 @@ func (r *tokenReader) number() int {
 	return n
 }
 
-// field is a copy of the next field.
+// field returns a copy of the next field.
 func (r *tokenReader) field() []byte {
 	n := r.number()
 	if r.short || n > len(r.data)-r.at {

@@ -118,7 +118,7 @@ func appendPacket(dst []byte, messages ...[]byte) []byte {
 	return dst
 }
 
-// requestHeader is an RpcRequestHeaderProto.
+// requestHeader returns an RpcRequestHeaderProto.
 func requestHeader(call int32, client []byte) []byte {
 	h := frames.AppendNumber(nil, 1, 2) // RPC_PROTOCOL_BUFFER
 	h = frames.AppendNumber(h, 2, 0)    // RPC_FINAL_PACKET
@@ -127,7 +127,7 @@ func requestHeader(call int32, client []byte) []byte {
 	return frames.AppendNumber(h, 5, protowire.EncodeZigZag(-1))
 }
 
-// connectionContext is an IpcConnectionContextProto. user is empty where the login names the acting user.
+// connectionContext returns an IpcConnectionContextProto. user is empty where the login names the acting user.
 func connectionContext(user, protocol string) []byte {
 	var c []byte
 	if user != "" {

@@ -25,7 +25,7 @@ type Conn struct {
 	plain []byte // opened, and not given to the reader
 }
 
-// Quality is how the connection is protected.
+// Quality returns how the connection is protected.
 func (c *Conn) Quality() kerberos.Quality {
 	if c.layer == nil {
 		return kerberos.Authentication

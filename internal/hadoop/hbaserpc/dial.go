@@ -24,7 +24,7 @@ type Options struct {
 	Principal string
 	// PrincipalKey is the key of the configuration that Principal is from, for errors.
 	PrincipalKey string
-	// Qualities are those of hbase.rpc.protection, the preferred one first. None: the strongest that the server offers.
+	// Qualities are the qualities of hbase.rpc.protection, the preferred one first. None: the strongest that the server offers.
 	Qualities []kerberos.Quality
 }
 
@@ -118,7 +118,7 @@ func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, err
 	return c, nil
 }
 
-// frame is a token after its length.
+// frame returns a token after its length.
 func frame(token []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(token))), token...)
 }

@@ -46,7 +46,7 @@ func ParseAddress(address string) (servers []string, err error) {
 	return nil, fmt.Errorf("the key provider %q is not a KMS (kms://http@host:port/kms)", address)
 }
 
-// TokenFor is the token for a KMS among those of kind [TokenKind] that a container has, nil without any: the one whose service is the
+// TokenFor returns the token for a KMS among those of kind [TokenKind] that a container has, nil without any: the one whose service is the
 // address, or one of its servers as host:port, by name or by number, as older clients have it (KMSClientProvider, Hadoop 3.4); or else the
 // only one.
 func TokenFor(ctx context.Context, address string, tokens []*kerberos.Token) (*kerberos.Token, error) {

@@ -10,24 +10,24 @@ import (
 
 // Client is one side of one conversation. It belongs to one goroutine until it is done.
 type Client interface {
-	// Mechanism is the name that goes over the wire.
+	// Mechanism returns the name that goes over the wire.
 	Mechanism() string
 	// Step answers a challenge; the first one of GSSAPI is nil. A nil response is not sent.
 	Step(challenge []byte) (response []byte, err error)
 	// Done says that the server has proven itself and that nothing is left to say.
 	Done() bool
-	// Layer is how what follows is protected. It is valid when the client is done.
+	// Layer returns how what follows is protected. It is valid when the client is done.
 	Layer() Layer
 }
 
 // Layer protects what is sent after a conversation. Seal belongs to one goroutine, Open to one.
 type Layer interface {
 	Quality() kerberos.Quality
-	// Most is how many bytes may be sealed at once.
+	// Most returns how many bytes may be sealed at once.
 	Most() int
 	// Seal appends to dst what carries data.
 	Seal(dst, data []byte) ([]byte, error)
-	// Open is what the peer's next piece carries. The piece is used up; the result may be in it.
+	// Open returns what the peer's next piece carries. The piece is used up; the result may be in it.
 	Open(piece []byte) ([]byte, error)
 }
 

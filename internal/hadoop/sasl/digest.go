@@ -21,7 +21,7 @@ type Credentials struct {
 	Password string
 }
 
-// TokenCredentials are those that Hadoop makes of a token (SaslRpcServer.encodeIdentifier, encodePassword in Hadoop 3.4).
+// TokenCredentials returns the token credentials that Hadoop makes of a token (SaslRpcServer.encodeIdentifier, encodePassword in Hadoop 3.4).
 func TokenCredentials(identifier, password []byte) Credentials {
 	return Credentials{base64.StdEncoding.EncodeToString(identifier), base64.StdEncoding.EncodeToString(password)}
 }
@@ -39,7 +39,7 @@ type digest struct {
 	cnonce string // given by tests
 }
 
-// DigestMD5 is a conversation with a server, protocol/name as it calls itself. wanted is as in [GSSAPI].
+// DigestMD5 returns a conversation with a server, protocol/name as it calls itself. wanted is as in [GSSAPI].
 func DigestMD5(who Credentials, protocol, server string, wanted []kerberos.Quality) Client {
 	return &digest{who: who, uri: protocol + "/" + server, wanted: wanted}
 }
@@ -127,7 +127,7 @@ func (d *digest) answer(challenge []byte) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// response is the proof of one side (RFC 2831, section 2.1.2.1).
+// response returns the proof of one side (RFC 2831, section 2.1.2.1).
 func (d *digest) response(method, nonce string, q kerberos.Quality) string {
 	a2 := method + ":" + d.uri
 	if q != kerberos.Authentication {

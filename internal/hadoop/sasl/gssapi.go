@@ -16,7 +16,7 @@ type gssapi struct {
 	layer  Layer
 }
 
-// GSSAPI is a conversation with the context of a service, whose first token is given. wanted are the qualities that will
+// GSSAPI returns a conversation with the context of a service, whose first token is given. wanted are the qualities that will
 // do, the preferred one first; none: the strongest that the server offers.
 func GSSAPI(ctx *kerberos.Context, token []byte, wanted []kerberos.Quality) Client {
 	return &gssapi{ctx: ctx, token: token, wanted: wanted}

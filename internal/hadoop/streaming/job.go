@@ -78,7 +78,7 @@ var (
 	secret    = regexp.MustCompile(`(?i)passw|secret|token|keytab|credential|private`)
 )
 
-// jvm is what small JVMs that only move records do best with.
+// jvm returns what small JVMs that only move records do best with.
 func jvm(heapMB int) string {
 	return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1", heapMB)
 }
@@ -146,7 +146,7 @@ func (j Job) Validate() error {
 	return nil
 }
 
-// properties are what the job sets, in an order that does not change.
+// properties returns what the job sets, in an order that does not change.
 func (j Job) properties() [][2]string {
 	var all [][2]string
 	set := func(key, value string) { all = append(all, [2]string{key, value}) }
@@ -211,7 +211,7 @@ func (j Job) properties() [][2]string {
 	return all
 }
 
-// Args is what follows the client's command, with the path of the file that has Properties, if there is one.
+// Args returns what follows the client's command, with the path of the file that has Properties, if there is one.
 func (j Job) Args(propertyFile string) ([]string, error) {
 	if err := j.Validate(); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func writeProperties(properties map[string]string) (path string, err error) {
 	return f.Name(), err
 }
 
-// secretFile is a file of secrets in memory, which this process and those of its user can open by its name as long as it is open.
+// secretFile returns a file of secrets in memory, which this process and those of its user can open by its name as long as it is open.
 func secretFile(secrets map[string][]byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("bulkload-secrets", unix.MFD_CLOEXEC)
 	if err != nil {

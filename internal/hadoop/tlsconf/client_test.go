@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// authority is that of testdata.
+// authority returns the authority of testdata.
 func authority(t *testing.T) tls.Certificate {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(at("ca.pem"), at("ca-key.pem"))
@@ -100,7 +100,7 @@ func serveBy(t *testing.T, talk func(net.Conn)) net.Conn {
 	return nc
 }
 
-// base is a configuration with TLS and the authority of testdata.
+// base returns a configuration with TLS and the authority of testdata.
 func base(more map[string]string) map[string]string {
 	keys := map[string]string{Enabled: "true", trustStore + location: at("ca.pem")}
 	maps.Copy(keys, more)

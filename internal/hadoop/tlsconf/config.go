@@ -65,7 +65,7 @@ type Validity struct {
 	End       time.Time
 }
 
-// Validities are those of the stores that the configuration names.
+// Validities returns the validities of the stores that the configuration names.
 func (c *Client) Validities() (all []Validity) {
 	s := c.current()
 	if name := c.value(trustStore + location); name != "" && len(s.trusts) > 0 {
@@ -143,7 +143,7 @@ func (c *Client) readStores() (stores, error) {
 	return s, nil
 }
 
-// Trusted are the certificates of the trust store that keys of that prefix name: .location, .password and .type, by default jks as in
+// Trusted returns the certificates of the trust store that keys of that prefix name: .location, .password and .type, by default jks as in
 // Hadoop's ssl-client.xml. Nil without an error: no store is named.
 func Trusted(value func(key string) string, prefix string) (*x509.CertPool, error) {
 	if value(prefix+location) == "" {
@@ -161,7 +161,7 @@ func Trusted(value func(key string) string, prefix string) (*x509.CertPool, erro
 	return held.pool(), nil
 }
 
-// current are the stores for the next connection. With hbase.rpc.tls.certReload they are read again; those from before
+// current returns the stores for the next connection. With hbase.rpc.tls.certReload they are read again; those from before
 // stay in use while the files cannot be read, as when they are being replaced.
 func (c *Client) current() stores {
 	c.mu.Lock()
@@ -197,7 +197,7 @@ func milliseconds(value func(string) string, key string, without time.Duration) 
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-// list are the values of a key, separated by commas.
+// list returns the values of a key, separated by commas.
 func list(value func(string) string, key string) []string {
 	var all []string
 	for v := range strings.SplitSeq(value(key), ",") {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// alert is the text of an alert that a server sent, or "".
+// alert returns the text of an alert that a server sent, or "".
 func alert(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
 		return strings.TrimPrefix(op.Err.Error(), "tls: ")

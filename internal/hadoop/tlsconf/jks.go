@@ -65,7 +65,7 @@ func parseJKS(text []byte, pass string, keys bool) (held, error) {
 	return h, nil
 }
 
-// latin1 is a password as the library wants it: a byte for each of Java's characters.
+// latin1 returns a password as the library wants it: a byte for each of Java's characters.
 func latin1(pass string) ([]byte, error) {
 	var out []byte
 	for _, r := range pass {
@@ -123,7 +123,7 @@ type lengths struct {
 	bad  bool
 }
 
-// number is one of size bytes. Its last four count.
+// number returns one of size bytes. Its last four count.
 func (l *lengths) number(size int) int {
 	if l.bad || len(l.rest) < size {
 		l.bad = true

@@ -66,7 +66,7 @@ func readOffer(value func(string) string) (offer, error) {
 	return o, nil
 }
 
-// span is the range that names of versions make.
+// span returns the range that names of versions make.
 func span(key string, names []string) (low, high uint16, err error) {
 	have := map[uint16]bool{}
 	for _, name := range names {

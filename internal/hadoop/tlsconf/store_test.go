@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// config is a configuration as Read wants it.
+// config returns a configuration as Read wants it.
 func config(keys map[string]string) func(string) string {
 	return func(key string) string { return keys[key] }
 }
 
 func at(name string) string { return filepath.Join("testdata", name) }
 
-// with are the keys of a store that is opened by a password.
+// with returns the keys of a store that is opened by a password.
 func with(prefix, name, pass string) map[string]string {
 	return map[string]string{prefix + location: name, prefix + password: pass}
 }

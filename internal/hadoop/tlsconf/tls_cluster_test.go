@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testcluster.Main(m) }
 
-// kinds are the clusters with TLS: each form of store once, with and without certificates of clients and Kerberos.
+// kinds returns the clusters with TLS: each form of store once, with and without certificates of clients and Kerberos.
 func kinds() []testcluster.Security {
 	both := testcluster.AtLevel(testcluster.Privacy)
 	both.TLS, both.TLSClients = testcluster.PKCS12, true

@@ -104,7 +104,7 @@ func named(cert *x509.Certificate, host string) bool {
 	return name != "" && (&x509.Certificate{DNSNames: []string{name}}).VerifyHostname(host) == nil
 }
 
-// names are those that a certificate is for.
+// names returns the names that a certificate is for.
 func names(cert *x509.Certificate) string {
 	const most = 8
 	all := append([]string(nil), cert.DNSNames...)
@@ -125,7 +125,7 @@ func names(cert *x509.Certificate) string {
 
 func subject(c *x509.Certificate) string { return short(c.Subject.String()) }
 
-// short is a text that a server sent, in printable characters and not longer than a line.
+// short returns a text that a server sent, in printable characters and not longer than a line.
 func short(s string) string {
 	const most = 100
 	s = fmt.Sprintf("%q", s)

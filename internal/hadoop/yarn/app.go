@@ -102,7 +102,7 @@ func (w wireApp) application() Application {
 	}
 }
 
-// at is a time of milliseconds, zero for none.
+// at returns a time of milliseconds, zero for none.
 func at(ms int64) time.Time {
 	if ms <= 0 {
 		return time.Time{}
@@ -218,7 +218,7 @@ func (l *list[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]T)(l))
 }
 
-// number is the last number of an id: of a job, a task or an attempt.
+// number returns the last number of an id: of a job, a task or an attempt.
 func number(id string) int64 {
 	n, err := strconv.ParseInt(id[strings.LastIndexByte(id, '_')+1:], 10, 64)
 	if err != nil {

@@ -69,7 +69,7 @@ func FromConf(value func(key string) string) (Addresses, error) {
 
 func onlyTLS(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "HTTPS_ONLY") }
 
-// endpoint is the base address of an authority host:port, or of a host and its usual port.
+// endpoint returns the base address of an authority host:port, or of a host and its usual port.
 func endpoint(secure bool, authority, host, port string) (string, error) {
 	authority = strings.TrimSpace(authority)
 	if authority == "" {

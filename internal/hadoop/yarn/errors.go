@@ -64,7 +64,7 @@ func refusal(address string, status int, body []byte) *Error {
 	return e
 }
 
-// reason is the message of Hadoop's RemoteException, or the first line of what else it may be. Pages say nothing.
+// reason returns the message of Hadoop's RemoteException, or the first line of what else it may be. Pages say nothing.
 func reason(body []byte) string {
 	var remote struct {
 		RemoteException struct{ Message string }

@@ -69,7 +69,7 @@ var (
 	containerID = regexp.MustCompile(`^container_(e[0-9]{1,10}_)?[0-9]{1,19}_[0-9]{1,10}_[0-9]{1,10}_[0-9]{1,19}$`)
 )
 
-// JobID is the id of the MapReduce job of an application, empty if that is none's.
+// JobID returns the id of the MapReduce job of an application, empty if that is none's.
 func JobID(application string) string {
 	m := applicationID.FindStringSubmatch(application)
 	if m == nil {

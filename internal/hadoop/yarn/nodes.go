@@ -78,7 +78,7 @@ func (c *Client) Processor(ctx context.Context, address string) (string, error) 
 	return "", &Error{URL: a.url, Status: http.StatusOK, Why: "the answer has no processor", Err: ErrUnknown}
 }
 
-// nodeBase is the address of a NodeManager's web server, empty of what is none.
+// nodeBase returns the address of a NodeManager's web server, empty of what is none.
 func (c *Client) nodeBase(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" {

@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// nameNode is a server that speaks as much of Hadoop's RPC as a look at it takes: it offers methods to log in by, none for
+// nameNode returns a server that speaks as much of Hadoop's RPC as a look at it takes: it offers methods to log in by, none for
 // simple authentication, and answers calls by name.
 func nameNode(t *testing.T, methods []string, answers map[string][]byte) hdfsio.Location {
 	t.Helper()
@@ -94,7 +94,7 @@ func serve(nc net.Conn, methods []string, answers map[string][]byte) {
 	}
 }
 
-// message is a message with one field, or the bytes of that field within others.
+// message returns a message with one field, or the bytes of that field within others.
 func message(field protowire.Number, data []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), data)
 }

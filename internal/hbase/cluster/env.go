@@ -53,7 +53,7 @@ func (e *Env) Resolve(name string) (hdfsio.FS, string, error) {
 	return fsys, l.Path, err
 }
 
-// FS is the file system of a location.
+// FS returns the file system of a location.
 func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	if l.Local() {
 		return hdfsio.Local{}, nil
@@ -83,7 +83,7 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	return h, nil
 }
 
-// RootZone is the encryption zone of HBase's root directory, empty if there is none, or if the directory is not known or not on the
+// RootZone returns the encryption zone of HBase's root directory, empty if there is none, or if the directory is not known or not on the
 // default file system.
 func (e *Env) RootZone(ctx context.Context) (string, error) {
 	root, err := e.Conf.Resolve(e.Conf.Value(RootDirKey))
@@ -117,7 +117,7 @@ func (e *Env) Source(name string) (source.FS, string, error) {
 	return fsys, p, err
 }
 
-// stores are the buckets of object stores, which only inputs are in.
+// stores returns the buckets of object stores, which only inputs are in.
 func (e *Env) stores() *objectstore.Stores {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -127,7 +127,7 @@ func (e *Env) stores() *objectstore.Stores {
 	return e.objects
 }
 
-// ShipStores is what another process needs to read those of the inputs that are in object stores, nil if none is: it is a secret.
+// ShipStores returns what another process needs to read those of the inputs that are in object stores, nil if none is: it is a secret.
 func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(name string) bool { return !objectstore.IsName(name) })
 	if len(inputs) == 0 {
@@ -198,7 +198,7 @@ func (e *Env) Rest() {
 	e.stores().Rest()
 }
 
-// TableName is the table of a spec, as HBase writes it. No path is made of a
+// TableName returns the table of a spec, as HBase writes it. No path is made of a
 // name that was not looked at here.
 func TableName(s spec.Job) (string, error) {
 	if s.Table == "" {
@@ -213,7 +213,7 @@ func errNoCluster(what string) error {
 	return fail.With(fail.Config, setting.Errorf("%s is unknown: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the cluster's configuration, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
 }
 
-// Place is a location as the one name of it.
+// Place returns a location as the one name of it.
 func Place(l hdfsio.Location) string {
 	if l.Local() {
 		return l.Path

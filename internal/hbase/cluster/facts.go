@@ -45,7 +45,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	return c, Failure(err)
 }
 
-// Failure is what the cluster answered that a job asked about its table; one that did not answer may do so later.
+// Failure returns what the cluster answered that a job asked about its table; one that did not answer may do so later.
 func Failure(err error) error {
 	if loader.Unavailable(err) {
 		return fail.With(fail.Load, err)
@@ -67,7 +67,7 @@ type Facts struct {
 	Policies map[string]string
 }
 
-// StoragePolicy is the storage policy of a family's files: its own, or that of the table or the site; empty for that of HDFS itself
+// StoragePolicy returns the storage policy of a family's files: its own, or that of the table or the site; empty for that of HDFS itself
 // (HStore, HBase 2.6).
 func StoragePolicy(t *loader.Table, cf loader.Family, site func(string) string) string {
 	const key = "hbase.hstore.block.storage.policy"
@@ -144,7 +144,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
-// FamilyOf is what the table says of a family that the job may not write.
+// FamilyOf returns what the table says of a family that the job may not write.
 func (f *Facts) FamilyOf(name string) spec.Family {
 	for _, own := range f.Families {
 		if own.Name == name {
@@ -159,7 +159,7 @@ func (f *Facts) FamilyOf(name string) spec.Family {
 	return spec.DefaultFamily(name)
 }
 
-// FamiliesOf are the settings of families of a table; one that cannot be loaded is refused.
+// FamiliesOf returns the settings of families of a table; one that cannot be loaded is refused.
 func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Family, err error) {
 	for _, family := range families {
 		cf, ok := t.Family(family)
@@ -182,7 +182,7 @@ type regionMap struct {
 	err  error
 }
 
-// ZstdFraming is that of the codec class which hbase-site.xml names: HBase's
+// ZstdFraming returns the zstd framing of the codec class which hbase-site.xml names: HBase's
 // own modules and Hadoop's codec write ZSTD in ways that the other cannot read.
 func ZstdFraming(class string) hfile.ZstdFraming {
 	if strings.HasPrefix(class, "org.apache.hadoop.hbase.") {

@@ -14,7 +14,7 @@ const (
 	keyClientKeytab    = "hbase.client.keytab.file"
 )
 
-// Other is the world of another cluster, whose configuration is in a directory: the same user, object stores and login, unless the
+// Other returns the world of another cluster, whose configuration is in a directory: the same user, object stores and login, unless the
 // configuration has a client's principal and keytab. The caller closes it.
 func (e *Env) Other(conf string) (*Env, error) {
 	env := e.Conf.Env

@@ -18,7 +18,7 @@ const (
 	quorumServers    = "hbase.zookeeper.quorum"
 )
 
-// defaultMasterPort is that of hbase.masters without one (HConstants.DEFAULT_MASTER_PORT).
+// defaultMasterPort is the default master port of hbase.masters without one (HConstants.DEFAULT_MASTER_PORT).
 const defaultMasterPort = "16000"
 
 // Registry is how HBase is found: by ZooKeeper, or by servers that answer as its RPC registry.
@@ -63,7 +63,7 @@ func FindRegistry(conf *hdfsio.Conf) (Registry, error) {
 	return r, err
 }
 
-// masters are those of hbase.masters, else the one of hbase.master.hostname (MasterRegistry.getMasterAddr of HBase 2.6).
+// masters returns the masters of hbase.masters, else the one of hbase.master.hostname (MasterRegistry.getMasterAddr of HBase 2.6).
 func masters(conf *hdfsio.Conf, impl string) (Registry, error) {
 	const hostKey, portKey = "hbase.master.hostname", "hbase.master.port"
 	r := Registry{Masters: true, Key: masterServers}
@@ -106,7 +106,7 @@ func servers(conf *hdfsio.Conf, key, list, port string) ([]string, error) {
 	return all, nil
 }
 
-// origin is where a property is from.
+// origin returns where a property is from.
 func origin(conf *hdfsio.Conf, key string) string {
 	p, ok := conf.Lookup(key)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// hbaseSite is a configuration of a file with some properties, given as key, value, …
+// hbaseSite returns a configuration of a file with some properties, given as key, value, …
 func hbaseSite(t *testing.T, properties ...string) *hdfsio.Conf {
 	t.Helper()
 	var b strings.Builder

@@ -45,7 +45,7 @@ type lentToken struct {
 // tokenAge is after which time another token is asked for. HDFS lets them live for a day unless it is configured otherwise.
 const tokenAge = time.Hour
 
-// Login is the Kerberos login of the environment, made when it is first needed.
+// Login returns the Kerberos login of the environment, made when it is first needed.
 func (e *Env) Login() (*kerberos.Client, error) {
 	e.secrets.mu.Lock()
 	defer e.secrets.mu.Unlock()
@@ -91,7 +91,7 @@ func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	return end, err
 }
 
-// localName is what servers call the user of a principal, by the rules of the configuration, which is theirs as a rule: its first part
+// localName returns what servers call the user of a principal, by the rules of the configuration, which is theirs as a rule: its first part
 // where there are none, and where none applies. A server with other rules refuses later, since files are another's then.
 func (e *Env) localName(principal, realm string) (string, error) {
 	const key = "hadoop.security.auth_to_local"
@@ -110,7 +110,7 @@ func (e *Env) localName(principal, realm string) (string, error) {
 	return name, nil
 }
 
-// User is the user's name on HDFS: that of the configuration, with Kerberos what servers make of the principal.
+// User returns the user's name on HDFS: that of the configuration, with Kerberos what servers make of the principal.
 func (e *Env) User() (string, error) {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) || len(e.Tokens) > 0 {
 		return e.Conf.User()
@@ -161,7 +161,7 @@ func (e *Env) secureKeys(k *hdfsio.Keys) {
 // hdfsToken is the kind of a NameNode's tokens.
 const hdfsToken = "HDFS_DELEGATION_TOKEN"
 
-// tokenFor is the given token of a file system: the one that names it, or the only one that there is.
+// tokenFor returns the given token of a file system: the one that names it, or the only one that there is.
 func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -182,7 +182,7 @@ func (e *Env) tokenFor(l hdfsio.Location) (*kerberos.Token, error) {
 	return nil, fail.With(fail.Check, errors.Join(fmt.Errorf("none of %d delegation tokens is for %s (%s)", len(all), l.Authority, service), err))
 }
 
-// qualities are the protections that a key asks for.
+// qualities returns the protections that a key asks for.
 func (e *Env) qualities(key string) ([]kerberos.Quality, error) {
 	q, err := kerberos.ParseQualities(e.Conf.Value(key))
 	if err != nil {
@@ -232,7 +232,7 @@ func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []kerber
 	return hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
 }
 
-// loadToken is the delegation token with which HBase takes files of this user. It is asked for once an hour.
+// loadToken returns the delegation token with which HBase takes files of this user. It is asked for once an hour.
 func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, error) {
 	l, err := e.Conf.Resolve(file)
 	if err != nil {
@@ -274,7 +274,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*kerberos.Token, erro
 	return t, nil
 }
 
-// tokenService is how a region server names the file system of a location when it looks for a token (SecurityUtil.buildTokenService
+// tokenService returns how a region server names the file system of a location when it looks for a token (SecurityUtil.buildTokenService
 // and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
 func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, error) {
 	if len(l.Addresses) > 1 {

@@ -68,7 +68,7 @@ func (e *Env) RootDir(read string) (string, error) {
 	return root, nil
 }
 
-// Place is the one name of what an input names.
+// Place returns the one name of what an input names.
 func (e *Env) Place(input string) (string, error) {
 	if name, ok := strings.CutPrefix(input, TableScheme); ok {
 		table, err := loader.ParseTableName(name)

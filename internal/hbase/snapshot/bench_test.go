@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// benchLab is a region of rows with 18 cells, as a bulk load leaves them, with more files of some cells above it.
+// benchLab returns a region of rows with 18 cells, as a bulk load leaves them, with more files of some cells above it.
 func benchLab(b *testing.B, more int) *Snapshot {
 	b.Helper()
 	l := newLab(b, "f")

@@ -132,7 +132,7 @@ func (s *Snapshot) target(r *Region, f *storeFile) (target, error) {
 	return target{m[1], m[2], m[3], m[4]}, nil
 }
 
-// places are where the file may be, in the order in which HBase looks
+// places returns where the file may be, in the order in which HBase looks
 // (HFileLink, 2.6.4).
 func (t target) places(root, family string) []string {
 	rest := path.Join("data", t.namespace, t.qualifier, t.region, family, t.file)
@@ -143,7 +143,7 @@ func (t target) places(root, family string) []string {
 	return all
 }
 
-// loadSequence is the sequence id of a bulk-loaded file by its name; false
+// loadSequence returns the sequence id of a bulk-loaded file by its name; false
 // without one (HStoreFile.open, 2.6.4).
 func loadSequence(name string) (int64, bool) {
 	const mark = "_SeqId_"

@@ -70,7 +70,7 @@ func TestScanOfHBase(t *testing.T) {
 	}
 }
 
-// chosen is the choice of RegionScans.
+// chosen returns the choice of RegionScans.
 func chosen(since, until int64) choice.Choice {
 	if until == math.MaxInt64 {
 		until = 0
@@ -79,7 +79,7 @@ func chosen(since, until int64) choice.Choice {
 		Columns: []choice.Column{{Family: "f", Qualifier: []byte("q2")}, {Family: "f", Qualifier: []byte{}}, {Family: "g", Qualifier: []byte("q1")}, {Family: "h"}}}
 }
 
-// digest is the line that RegionScans prints of the cells in order.
+// digest returns the line that RegionScans prints of the cells in order.
 func digest(t *testing.T, s *Snapshot, v View) string {
 	t.Helper()
 	var mu sync.Mutex

@@ -42,12 +42,12 @@ func (l *lab) region(start, end string, offline bool, files ...testsnapshot.File
 	l.Regions = append(l.Regions, testsnapshot.Region{Start: start, End: end, Offline: offline, Files: files})
 }
 
-// wholeFile is a file or a link to one.
+// wholeFile returns a file or a link to one.
 func wholeFile(family, name string, size int) testsnapshot.File {
 	return testsnapshot.File{Family: family, Name: name, Size: size}
 }
 
-// halfFile is a half of a file or of a link, cut at row g.
+// halfFile returns a half of a file or of a link, cut at row g.
 func halfFile(family, name string, size int, top bool) testsnapshot.File {
 	return testsnapshot.File{Family: family, Name: name, Size: size, Cut: "g", Top: top}
 }
@@ -76,14 +76,14 @@ func (l *lab) family(family, rank, sequence int) []*aged {
 	return cells
 }
 
-// within are the cells with rows of a range.
+// within returns the cells with rows of a range.
 func within(cells []*aged, start, end string) []*aged {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *aged) bool {
 		return string(c.Row) < start || end != "" && string(c.Row) >= end
 	})
 }
 
-// splitLab is a table whose first region was split at g, from a to m; with halves of a file and of a link, a link to
+// splitLab returns a table whose first region was split at g, from a to m; with halves of a file and of a link, a link to
 // another table, files in the archive, each encoding, and equal cells that sequence ids decide.
 func splitLab(t testing.TB) *lab {
 	l := newLab(t, "f", "g")

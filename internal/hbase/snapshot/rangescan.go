@@ -25,7 +25,7 @@ func (s *Snapshot) ScanRange(ctx context.Context, v View) *RangeScan {
 	return &RangeScan{ctx: ctx, snap: s, view: v, next: s.regionOf(v.Start)}
 }
 
-// regionOf is the index of the region that has a row.
+// regionOf returns the index of the region that has a row.
 func (s *Snapshot) regionOf(row []byte) int {
 	at, found := slices.BinarySearchFunc(s.Regions, row, func(r Region, row []byte) int { return bytes.Compare(r.Start, row) })
 	if !found && at > 0 {
@@ -60,7 +60,7 @@ func (c *RangeScan) Next() bool {
 	return false
 }
 
-// Cell is the current cell.
+// Cell returns the current cell.
 func (c *RangeScan) Cell() *hfile.Cell { return c.sc.Cell() }
 
 // NewRow reports whether it is the first of its row.
@@ -69,7 +69,7 @@ func (c *RangeScan) NewRow() bool { return c.sc.NewRow() }
 // Loaded is [Scan.Loaded] of the current cell.
 func (c *RangeScan) Loaded() bool { return c.sc.Loaded() }
 
-// Err is why Next has ended, nil at the end of the range.
+// Err returns why Next has ended, nil at the end of the range.
 func (c *RangeScan) Err() error { return c.err }
 
 // Close closes the files.

@@ -8,7 +8,7 @@ import "bulkload/pkg/hfile"
 // belong to one goroutine.
 type Rules struct{ v visible }
 
-// Rules are those of a scan without Raw. Of Versions, Now and the family's
+// Rules returns the rules of a scan without Raw. Of Versions, Now and the family's
 // descriptor they make what the scan makes of them; Now must be given. hidden
 // are timestamps that are taken for deleted, as a DeleteFamilyVersion in every
 // row would.

@@ -26,7 +26,7 @@ type View struct {
 	// Now is the time by which cells have expired, default the time of the
 	// call. Scans of one job that freeze it give the same cells.
 	Now time.Time
-	// Families are those to read, default all.
+	// Families are the families to read, default all.
 	Families []string
 	// Choice is which of the cells are given. Versions counts those of its times.
 	Choice choice.Choice
@@ -84,7 +84,7 @@ const (
 	aheadLeast = 64 << 10
 )
 
-// readAhead is how many bytes are fetched at a time from each file of a region.
+// readAhead returns how many bytes are fetched at a time from each file of a region.
 func (r *Region) readAhead() int {
 	return min(max(aheadInAll/max(r.Files, 1), aheadLeast), aheadMost)
 }
@@ -225,13 +225,13 @@ func (sc *Scan) Chosen() bool { return sc.chosen }
 // Newest reports whether the current cell is the newest of its column, of a scan that is asked for them.
 func (sc *Scan) Newest() bool { return sc.newest }
 
-// Cell is the current cell. Its slices are valid until the next call of Next.
+// Cell returns the current cell. Its slices are valid until the next call of Next.
 func (sc *Scan) Cell() *hfile.Cell { return sc.cell }
 
 // NewRow reports whether the current cell is the first of its row that is given.
 func (sc *Scan) NewRow() bool { return sc.fresh }
 
-// Err is the error that ended the scan, nil at its regular end.
+// Err returns the error that ended the scan, nil at its regular end.
 func (sc *Scan) Err() error {
 	if sc.err == nil {
 		return nil
@@ -247,7 +247,7 @@ func (s *Snapshot) place(r *Region) string {
 	return fmt.Sprintf("snapshot %s, region %s", s.Name, r.Encoded)
 }
 
-// Stats are what was seen so far.
+// Stats returns what was seen so far.
 func (sc *Scan) Stats() Stats { return sc.stats }
 
 // Position is about how many bytes of the region's files were read.
@@ -270,7 +270,7 @@ func (sc *Scan) Close() error {
 	return errors.Join(errs...)
 }
 
-// FamilyNames are the names of the table's families, in their order.
+// FamilyNames returns the names of the table's families, in their order.
 func (s *Snapshot) FamilyNames() (names []string) {
 	for _, f := range s.Families {
 		names = append(names, f.Name)
@@ -278,7 +278,7 @@ func (s *Snapshot) FamilyNames() (names []string) {
 	return names
 }
 
-// Splits are the rows at which regions after the first begin.
+// Splits returns the rows at which regions after the first begin.
 func (s *Snapshot) Splits() (rows [][]byte) {
 	for _, r := range s.Regions[1:] {
 		rows = append(rows, r.Start)
@@ -286,7 +286,7 @@ func (s *Snapshot) Splits() (rows [][]byte) {
 	return rows
 }
 
-// Bytes is how many bytes the HFiles of all regions have.
+// Bytes returns how many bytes the HFiles of all regions have.
 func (s *Snapshot) Bytes() (n int64) {
 	for _, r := range s.Regions {
 		n += r.Bytes

@@ -163,7 +163,7 @@ func (c *fileCells) Next() bool {
 	return true
 }
 
-// Sequence is the id by which equal cells are decided.
+// Sequence returns the id by which equal cells are decided.
 func (c *fileCells) Sequence() int64 {
 	if c.ids.loaded {
 		return c.ids.file

@@ -28,7 +28,7 @@ type aged struct {
 	family   int
 }
 
-// compareAged is the order of a merge, field by field.
+// compareAged returns the order of a merge, field by field.
 func compareAged(a, b *aged) int {
 	return cmp.Or(bytes.Compare(a.Row, b.Row), cmp.Compare(a.family, b.family), bytes.Compare(a.Qualifier, b.Qualifier),
 		cmp.Compare(b.Timestamp, a.Timestamp), cmp.Compare(b.Type, a.Type), cmp.Compare(b.sequence, a.sequence), cmp.Compare(b.rank, a.rank))
@@ -50,7 +50,7 @@ func (l *listed) SameRow() bool {
 	return l.at > 1 && l.at%2 == 0 && bytes.Equal(l.cells[l.at-1].Row, l.cells[l.at-2].Row)
 }
 
-// ttlTag is a lifetime of a cell's own, in milliseconds.
+// ttlTag returns a lifetime of a cell's own, in milliseconds.
 func ttlTag(ms int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{0, 9, tagTTL}, uint64(ms))
 }

@@ -64,10 +64,10 @@ func (o *owned) Chmod(ctx context.Context, name string, perm fs.FileMode) error 
 	return o.Memory.Chmod(ctx, name, perm)
 }
 
-// as is the file system of another user.
+// as returns the file system of another user.
 func (o *owned) as(user string) *owned { return &owned{o.Memory, user, o.owners, o.sticky} }
 
-// mode is that of a directory.
+// mode returns the mode of a directory.
 func (o *owned) mode(t *testing.T, name string) fs.FileMode {
 	t.Helper()
 	info, err := o.Stat(t.Context(), name)

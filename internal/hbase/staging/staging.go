@@ -64,7 +64,7 @@ type Dir struct {
 	newBase bool // the directory above was made with it
 }
 
-// Base is the directory in which jobs have theirs: dir on the default file
+// Base returns the directory in which jobs have theirs: dir on the default file
 // system unless it names another. If it is empty, bulkload-USER in /tmp, or in the encryption zone of HBase's root directory,
 // since HDFS renames no file into a zone.
 func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, error) {
@@ -88,7 +88,7 @@ func Base(ctx context.Context, env *cluster.Env, dir string) (hdfsio.Location, e
 	return l, fail.With(fail.Config, err)
 }
 
-// UserBase is the name of the directory in which jobs of a user have theirs, where none is named.
+// UserBase returns the name of the directory in which jobs of a user have theirs, where none is named.
 func UserBase(user string) string { return "bulkload-" + user }
 
 // Choose names a new directory for a job in a base. Its name cannot be
@@ -111,7 +111,7 @@ func Choose(ctx context.Context, env *cluster.Env, dir, table string, timestamp 
 	return l.Join(fmt.Sprintf("%s-%d-%s", name.FileName(), timestamp, randomDigits())), nil
 }
 
-// At is the directory of a job, by the URI that its journal has. It may not be there.
+// At returns the directory of a job, by the URI that its journal has. It may not be there.
 func At(env *cluster.Env, uri string) (*Dir, error) {
 	l, err := env.Conf.Resolve(uri)
 	if err != nil {

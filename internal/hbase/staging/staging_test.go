@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// world is one without a cluster, with a default file system and a user.
+// world returns one without a cluster, with a default file system and a user.
 func world(t *testing.T, user string) *cluster.Env {
 	t.Helper()
 	env := jobtest.Env(t)
@@ -87,7 +87,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// local is a directory of this machine, as a location.
+// local returns a directory of this machine, as a location.
 func local(t *testing.T, env *cluster.Env, dir string) hdfsio.Location {
 	t.Helper()
 	l, err := env.Conf.Resolve("file://" + dir)

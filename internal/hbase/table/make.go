@@ -36,7 +36,7 @@ func Settle(ctx context.Context, c *loader.Cluster, name loader.TableName) (exis
 	}
 }
 
-// Spec is a table like another one under a name, with split points. Its namespace
+// Spec returns a table like another one under a name, with split points. Its namespace
 // is made if it does not exist.
 func (t *Template) Spec(name loader.TableName, splits [][]byte) loader.TableSpec {
 	return loader.TableSpec{Name: name, Families: t.Families, Attributes: t.Attributes, Configuration: t.Configuration, SplitKeys: splits, CreateNamespace: true}

@@ -39,7 +39,7 @@ func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Templat
 	return like, nil
 }
 
-// Like is what a table can be made like that has this descriptor, without split points.
+// Like returns what a table can be made like that has this descriptor, without split points.
 func Like(t *loader.Table) *Template {
 	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
 	// IS_META is the server's own; a copy of a read-only table is to be loaded.
@@ -108,7 +108,7 @@ func differences(have *Template, want loader.TableSpec) (all []string) {
 	return all
 }
 
-// Statement is the statement for HBase's shell (JRuby) that makes a
+// Statement returns the statement for HBase's shell (JRuby) that makes a
 // table.
 func Statement(t loader.TableSpec) string {
 	var b strings.Builder

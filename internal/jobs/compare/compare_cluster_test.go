@@ -60,7 +60,7 @@ func newPairOf(t *testing.T, change func(*loader.Family)) *pair {
 	return p
 }
 
-// spec is the example's for one of the tables.
+// spec returns the example's for one of the tables.
 func (p *pair) spec(i int) spec.Job {
 	s := jobtest.Spec(p.t, "check")
 	s.Table, s.Inputs, s.Timestamp = p.names[i], []string{jobtest.Export(p.t, "check.csv")}, 1700000000000
@@ -101,7 +101,7 @@ func (p *pair) equal(req Request) *result.Comparison {
 	return r
 }
 
-// seen is what HBase's client sees of a table: the value of each column, with its timestamp if that counts.
+// seen returns what HBase's client sees of a table: the value of each column, with its timestamp if that counts.
 func (p *pair) seen(i int, stamps bool) map[string]string {
 	p.t.Helper()
 	out, err := p.admin.Run(p.t.Context(), "scan", p.names[i])
@@ -117,7 +117,7 @@ func (p *pair) seen(i int, stamps bool) map[string]string {
 	return cells
 }
 
-// rowsThatDiffer are those of two tables as HBase's client sees them.
+// rowsThatDiffer returns the rows that differ of two tables as HBase's client sees them.
 func (p *pair) rowsThatDiffer(stamps bool) (rows []string) {
 	a, b := p.seen(0, stamps), p.seen(1, stamps)
 	for _, both := range [][2]map[string]string{{a, b}, {b, a}} {
@@ -198,7 +198,7 @@ func TestCompareTables(t *testing.T) {
 	}
 }
 
-// harms is how many changes of B are tried: BULKLOAD_COMPARE_HARMS, else some.
+// harms returns how many changes of B are tried: BULKLOAD_COMPARE_HARMS, else some.
 func harms() (n int) {
 	if _, err := fmt.Sscan(os.Getenv("BULKLOAD_COMPARE_HARMS"), &n); err != nil {
 		return 60

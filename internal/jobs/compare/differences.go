@@ -117,7 +117,7 @@ func (l *list) close() error {
 	return fail.With(fail.HDFS, errors.Join(l.out.Flush(), l.file.Sync(), l.file.Close()))
 }
 
-// listOf is the file of a range below the job's directory.
+// listOf returns the file of a range below the job's directory.
 func listOf(dir string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("differences-%06d.jsonl", number))
 }

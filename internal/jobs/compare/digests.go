@@ -23,7 +23,7 @@ type summer struct {
 	buf        []byte
 }
 
-// sum is the xxHash64 of row, family, qualifier and value, each after its length, and of the timestamp if that counts.
+// sum returns the xxHash64 of row, family, qualifier and value, each after its length, and of the timestamp if that counts.
 func (s *summer) sum(c *hfile.Cell) uint64 {
 	b := s.buf[:0]
 	for _, part := range [][]byte{c.Row, c.Family, c.Qualifier, c.Value} {

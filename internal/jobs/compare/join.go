@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// cells are those of a range of rows, in HBase's order.
+// cells are the cells of a range of rows, in HBase's order.
 type cells interface {
 	Next() bool
 	Cell() *hfile.Cell // valid until the next call of Next

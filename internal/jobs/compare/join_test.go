@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// randomCells are some of two families, without two of one column and timestamp.
+// randomCells returns some of two families, without two of one column and timestamp.
 func randomCells(r *rand.Rand) (cells []hfile.Cell) {
 	for row := range r.IntN(40) {
 		for _, column := range []string{"f:a", "f:b", "g:", "g:a"} {
@@ -43,7 +43,7 @@ func randomCells(r *rand.Rand) (cells []hfile.Cell) {
 	return cells
 }
 
-// changed is the same with some cells changed, gone, or deleted by markers.
+// changed returns the same with some cells changed, gone, or deleted by markers.
 func changed(r *rand.Rand, cells []hfile.Cell, markers bool) (out []hfile.Cell) {
 	of := 1 + r.IntN(20)
 	for _, c := range cells {
@@ -98,7 +98,7 @@ func side(t *testing.T, r *rand.Rand, cells []hfile.Cell) *opened {
 	return &opened{Side: Side{Dir: "/"}, snap: snap, as: "hfiles"}
 }
 
-// columnsOf is what a view has of cells: the values and timestamps of each column of each row, the newest first.
+// columnsOf returns what a view has of cells: the values and timestamps of each column of each row, the newest first.
 func columnsOf(cells []hfile.Cell, v view) map[string][]hfile.Cell {
 	all := map[string][]hfile.Cell{}
 	seen := testsnapshot.Seen(cells, 1<<30)
@@ -195,7 +195,7 @@ func plainly(r Request, a, b map[string][]hfile.Cell) (d result.ComparedRange) {
 	return d
 }
 
-// plainSum is the digest of cells, as docs/compare.md defines it.
+// plainSum returns the digest of cells, as docs/compare.md defines it.
 func plainSum(columns map[string][]hfile.Cell, timestamps bool) (sum uint64) {
 	for _, versions := range columns {
 		for _, c := range versions {
@@ -304,7 +304,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// mended are the cells of a repair, in their order.
+// mended returns the cells of a repair, in their order.
 func mended(t *testing.T, req Request, a, b *opened) (cells []hfile.Cell) {
 	t.Helper()
 	p := &repair{req: req, found: &run{req: req, a: a, b: b, now: time.UnixMilli(1000)}}

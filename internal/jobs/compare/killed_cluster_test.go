@@ -34,7 +34,7 @@ func (p *pair) program(stopAfter string, args ...string) (code int, out string) 
 	return cmd.ProcessState.ExitCode(), string(text)
 }
 
-// snapshots are those that a job has left, with their tables.
+// snapshots returns the snapshots that a job has left, with their tables.
 func (p *pair) snapshots() map[string]string {
 	p.t.Helper()
 	jobs, err := checkpoint.ReadAll(p.o.State.Dir)

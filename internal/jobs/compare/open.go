@@ -120,7 +120,7 @@ func openFiles(ctx context.Context, s Side) (*opened, error) {
 	return looseOf(s, fsys, dir, files, "hfiles")
 }
 
-// looseOf is a side of HFiles that no table has.
+// looseOf returns a side of HFiles that no table has.
 func looseOf(s Side, fsys hdfsio.FS, dir string, files []manifest.File, as string) (*opened, error) {
 	var loose []snapshot.LooseFile
 	for _, f := range files {
@@ -210,7 +210,7 @@ func (j *run) rekeyed(ctx context.Context) (*opened, error) {
 	return o, err
 }
 
-// starts are the rows at which the side's regions begin, without the first.
+// starts returns the rows at which the side's regions begin, without the first.
 func (o *opened) starts() [][]byte {
 	switch {
 	case o == nil: // both are exports

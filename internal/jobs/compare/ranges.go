@@ -37,7 +37,7 @@ func divide(ctx context.Context, a, b *opened, most int64) (cuts [][]byte, err e
 	return cuts, nil
 }
 
-// within are the ranges between cuts, as far as they are in some ranges; none are all rows.
+// within returns the ranges between cuts, as far as they are in some ranges; none are all rows.
 func within(cuts [][]byte, in []keyrange.Range) (out []keyrange.Range) {
 	if len(in) == 0 {
 		in = []keyrange.Range{{}}

@@ -169,12 +169,12 @@ func (p *repair) write(ctx context.Context) error {
 
 func (p *repair) workers() int { return max(p.o.Workers, 2) }
 
-// family is the number of a family among those of the facts.
+// family returns the number of a family among those of the facts.
 func (p *repair) family(name []byte) int {
 	return slices.IndexFunc(p.facts.Families, func(f spec.Family) bool { return f.Name == string(name) })
 }
 
-// regions are those of B in which ranges differ.
+// regions returns the regions of B in which ranges differ.
 func (p *repair) regions() (list []region) {
 	for i, r := range p.facts.Regions {
 		var in []keyrange.Range
@@ -280,7 +280,7 @@ func (r Request) hidden(ctx context.Context) setting.Text {
 	return setting.Textf("family %s has KEEP_DELETED_CELLS: no compaction drops markers of a later time; or others write", keeps)
 }
 
-// keepsDeleted is the first family that has KEEP_DELETED_CELLS, empty where none has.
+// keepsDeleted returns the first family that has KEEP_DELETED_CELLS, empty where none has.
 func keepsDeleted(families []loader.Family) string {
 	for _, f := range families {
 		if keep := strings.ToUpper(f.Attributes["KEEP_DELETED_CELLS"]); keep == "TRUE" || keep == "TTL" {

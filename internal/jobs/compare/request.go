@@ -31,7 +31,7 @@ type Side struct {
 	Conf string
 }
 
-// name is how results name a side.
+// name returns how results name a side.
 func (s Side) name() string {
 	switch {
 	case s.Snapshot != "":
@@ -117,7 +117,7 @@ func (r Request) check(o Options) error {
 	return nil
 }
 
-// keySpecs are those of a request with Key.
+// keySpecs are the key specs of a request with Key.
 type keySpecs struct {
 	key keygen.Expr
 	old keygen.Expr // nil: none
@@ -157,7 +157,7 @@ func (r Request) identity(what, word string) (checkpoint.Identity, error) {
 	return checkpoint.IdentifyParts(r.tableName(), parts...), nil
 }
 
-// tableName is the table in the name of the job's directory.
+// tableName returns the table in the name of the job's directory.
 func (r Request) tableName() loader.TableName {
 	for _, s := range []Side{r.B, r.A} {
 		if s.isTable() {

@@ -84,7 +84,7 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 	}
 }
 
-// compare is one comparison, as a job, and the repair that follows it; done are those before. Without a repair fixed is nil.
+// compare returns one comparison, as a job, and the repair that follows it; done are those before. Without a repair fixed is nil.
 func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done []result.Repair) (_ *result.Comparison, fixed *result.Repair, err error) {
 	id, err := r.identity("compare", o.State.JobID)
 	if err == nil {
@@ -135,7 +135,7 @@ func (j *run) begin(context.Context) error {
 	return err
 }
 
-// scratch is the directory on local disk for HFiles that are built to be compared. It is new in each attempt.
+// scratch returns the directory on local disk for HFiles that are built to be compared. It is new in each attempt.
 func (j *run) scratch() (string, error) {
 	if j.built {
 		return j.st.Spill, nil
@@ -232,7 +232,7 @@ func (j *run) compareAll(ctx context.Context) error {
 	return err
 }
 
-// workers is how many of some ranges are read at a time: as many as there are workers, and fewer where memory allows no more.
+// workers returns how many of some ranges are read at a time: as many as there are workers, and fewer where memory allows no more.
 func (j *run) workers(ranges int) (int, error) {
 	o := build.Options{Workers: j.o.Workers, Memory: j.o.Memory}.WithDefaults()
 	each := j.a.room() + j.b.room()

@@ -22,12 +22,12 @@ type opened struct {
 	close func(context.Context) error // nil: nothing is to be closed
 }
 
-// result is what a comparison says of the side before it is read.
+// result returns what a comparison says of the side before it is read.
 func (o *opened) result() result.ComparedSide {
 	return result.ComparedSide{Name: o.name(), As: o.as, Time: o.at.UTC(), Conf: o.Conf}
 }
 
-// families are those that the side has.
+// families returns the families that the side has.
 func (o *opened) families() []string {
 	if o.scan != nil {
 		return o.scan.Families
@@ -35,7 +35,7 @@ func (o *opened) families() []string {
 	return o.snap.FamilyNames()
 }
 
-// bytes is how many the side's HFiles have, 0 if that is not known.
+// bytes returns how many the side's HFiles have, 0 if that is not known.
 func (o *opened) bytes() int64 {
 	if o.snap == nil {
 		return 0

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/keygen/rowkey"
 )
 
-// askedFor is a choice in texts, of one range.
+// askedFor returns a choice in texts, of one range.
 func askedFor(c choice.Choice) (a choice.Asked) {
 	a.Versions = c.Versions
 	if len(c.Ranges) > 0 {

@@ -49,7 +49,7 @@ const (
 	asNothing                // an empty text
 )
 
-// cellColumns are those of an export without a job: the key, and cells by name.
+// cellColumns returns the cell columns of an export without a job: the key, and cells by name.
 func (p *Plan) cellColumns() error {
 	if len(p.o.Columns) == 0 {
 		if p.open = p.o.Format == JSONL; !p.open {
@@ -85,7 +85,7 @@ func (p *Plan) cellColumns() error {
 	return errors.Join(errs...)
 }
 
-// jobColumns are the job's columns, each from the cell that holds it.
+// jobColumns returns the job's columns, each from the cell that holds it.
 func (p *Plan) jobColumns(s spec.Spec) error {
 	names := p.o.Columns
 	if len(names) == 0 {
@@ -134,14 +134,14 @@ func checkVersions(s spec.Spec, names []string) error {
 	return nil
 }
 
-// stampColumn is the timestamp of the record's cells, which no cell stores.
+// stampColumn returns the timestamp of the record's cells, which no cell stores.
 func stampColumn(name string, typ celltype.Type) column {
 	c := column{name: name, stamp: true, typ: typ, append: typ.Appender()}
 	c.back, _ = typ.Converter() // the job's layout was read before
 	return c
 }
 
-// stamped is the column of the job's cell_timestamp: of a cell that stores it, or of the timestamp alone if none does.
+// stamped returns the column of the job's cell_timestamp: of a cell that stores it, or of the timestamp alone if none does.
 func stamped(c column, err error, t *spec.TimeColumn) (column, error) {
 	if err != nil {
 		return stampColumn(t.Column, celltype.Type{Type: "timestamp", Layout: t.Layout, Zone: t.Zone}), nil

@@ -28,7 +28,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// typed is the bytes of a text in a type.
+// typed returns the bytes of a text in a type.
 func typed(t testing.TB, typ celltype.Type, text string) string {
 	t.Helper()
 	convert, err := typ.Converter()

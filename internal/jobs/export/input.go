@@ -34,7 +34,7 @@ type Input struct {
 	files int // of the region with the most
 }
 
-// OfSnapshot is a snapshot as an input.
+// OfSnapshot returns a snapshot as an input.
 func OfSnapshot(s *snapshot.Snapshot) Input {
 	in := Input{Table: s.Table, Snapshot: s.Name, Created: s.Created, Families: s.FamilyNames(), Splits: s.Splits(), snap: s, files: 1}
 	for i := range s.Regions {
@@ -54,7 +54,7 @@ func (w *writing) each(ctx context.Context) error {
 	return w.in.snap.Each(ctx, w.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error { return w.region(ctx, i, sc) })
 }
 
-// name is what the input is called in errors.
+// name returns what the input is called in errors.
 func (in *Input) name(region int) string {
 	if in.Snapshot == "" {
 		return "table " + in.Table

@@ -33,7 +33,7 @@ type Request struct {
 	Plan   *Plan
 }
 
-// JobOptions are those of an export as a job.
+// JobOptions are the job options of an export as a job.
 type JobOptions struct {
 	State  checkpoint.Options
 	Gate   progress.Gate // where work waits before a region of a snapshot; default nowhere
@@ -118,7 +118,7 @@ func (j *run) finished(ctx context.Context) (done bool, err error) {
 	return true, j.tidy(ctx)
 }
 
-// identity is that of an export of a table or snapshot into a directory, whatever is written.
+// identity returns the identity of an export of a table or snapshot into a directory, whatever is written.
 func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Identity, error) {
 	place, err := j.env.Place(j.req.To)
 	if err != nil {
@@ -127,7 +127,7 @@ func (j *run) identity(ctx context.Context, c *loader.Cluster) (checkpoint.Ident
 	return checkpoint.IdentifyParts(j.tableName(), "export", j.req.From.String(), place, j.o.State.JobID).OnCluster(ctx, c)
 }
 
-// tableName is the table, or has the name of the snapshot.
+// tableName returns the table, or has the name of the snapshot.
 func (j *run) tableName() loader.TableName {
 	if j.req.From.Snapshot != "" {
 		return loader.TableName{Namespace: loader.DefaultNamespace, Qualifier: j.req.From.Snapshot}
@@ -229,7 +229,7 @@ func (j *run) write(ctx context.Context) (err error) {
 	return tablesource.ByScans(err)
 }
 
-// input is what is read, a snapshot's files or a table.
+// input returns what is read, a snapshot's files or a table.
 func (j *run) input() Input {
 	s := j.source.Scanned
 	if s == nil {

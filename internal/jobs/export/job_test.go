@@ -71,7 +71,7 @@ func (j *exportJob) save(value string) {
 	j.table.Save()
 }
 
-// plan is an export of one worker to JSON lines, unless the options have a format.
+// plan returns an export of one worker to JSON lines, unless the options have a format.
 func (j *exportJob) plan(o Options) *Plan {
 	j.t.Helper()
 	if o.Format == "" {

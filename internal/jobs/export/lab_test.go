@@ -31,7 +31,7 @@ func labSnapshot(t testing.TB, table *testsnapshot.Table) *snapshot.Snapshot {
 	return s
 }
 
-// labCells is a table of these cells, with regions that begin at the given rows in addition to the first.
+// labCells returns a table of these cells, with regions that begin at the given rows in addition to the first.
 func labCells(t testing.TB, cells []hfile.Cell, splits ...string) *snapshot.Snapshot {
 	t.Helper()
 	var families []string
@@ -45,7 +45,7 @@ func labCells(t testing.TB, cells []hfile.Cell, splits ...string) *snapshot.Snap
 	return labSnapshot(t, table)
 }
 
-// labBuild is a table that was loaded with the files of a build.
+// labBuild returns a table that was loaded with the files of a build.
 func labBuild(t testing.TB, dir string, m *manifest.Manifest, splits [][]byte) *snapshot.Snapshot {
 	t.Helper()
 	o := testsnapshot.Options{Families: m.Families(), Versions: 3}
@@ -59,7 +59,7 @@ func labBuild(t testing.TB, dir string, m *manifest.Manifest, splits [][]byte) *
 	return labSnapshot(t, table)
 }
 
-// put is a cell of text row family:qualifier value.
+// put returns a cell of text row family:qualifier value.
 func put(row, column, value string) hfile.Cell {
 	family, qualifier, _ := strings.Cut(column, ":")
 	return testsnapshot.Put(row, family, qualifier, 1000, value)
@@ -76,7 +76,7 @@ func exported(t testing.TB, s *snapshot.Snapshot, o Options) (*hdfsio.Memory, *M
 	return fsys, m
 }
 
-// resolve is a job of a spec without a key.
+// resolve returns a job of a spec without a key.
 func resolve(t testing.TB, s spec.Spec) *spec.Job {
 	t.Helper()
 	j, err := s.ResolveTable()
@@ -100,7 +100,7 @@ func writeOver(t testing.TB, name string, b []byte) {
 	testcheck.Must(t, os.WriteFile(name, b, 0o600))
 }
 
-// readerOptions are those of CSV with a header.
+// readerOptions returns the reader options of CSV with a header.
 func readerOptions(columns []string) source.Options {
 	return source.Options{Format: source.FormatCSV, Columns: columns}
 }

@@ -35,7 +35,7 @@ type Manifest struct {
 	Files    []manifest.ExportedFile `json:"files"`                    // in the order of their rows
 }
 
-// Summary is the manifest without the list of files.
+// Summary returns the manifest without the list of files.
 func (m *Manifest) Summary() *Manifest {
 	s := *m
 	s.Files = nil

@@ -22,7 +22,7 @@ type parquetForm struct {
 	number  func(text []byte) (int64, error) // of integers
 }
 
-// parquetFormOf is that of a column: one whose values package source reads as the same text. Dates and timestamps have their
+// parquetFormOf returns the parquet form of a column: one whose values package source reads as the same text. Dates and timestamps have their
 // types where the job reads them in the layouts of that package.
 func parquetFormOf(c *column) (parquetForm, error) {
 	plain := func(kind parquet.Type, logical schema.LogicalType) (parquetForm, error) {
@@ -122,7 +122,7 @@ func decimalForm(precision, scale int) parquetForm {
 	return f
 }
 
-// digitsOf is a plain decimal without its point.
+// digitsOf returns a plain decimal without its point.
 func digitsOf(text []byte) []byte {
 	whole, fraction, _ := bytes.Cut(text, []byte("."))
 	return append(slices.Clip(whole), fraction...)

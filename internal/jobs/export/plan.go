@@ -28,7 +28,7 @@ const (
 	JSONL   Format = "jsonl" // an object on each line
 )
 
-// Formats are all of them.
+// Formats returns all of them.
 func Formats() []string { return []string{string(CSV), string(Dump), string(Parquet), string(JSONL)} }
 
 // Options say what is written. Format must be given, and without a job Columns
@@ -180,7 +180,7 @@ func (p *Plan) index() {
 	})
 }
 
-// Columns are the names of the records' columns; of records with every cell none.
+// Columns returns the names of the records' columns; of records with every cell none.
 func (p *Plan) Columns() []string {
 	names := make([]string, len(p.columns))
 	for i, c := range p.columns {
@@ -189,7 +189,7 @@ func (p *Plan) Columns() []string {
 	return names
 }
 
-// Settings are how the files are read back, by the names of a job file's fields.
+// Settings returns how the files are read back, by the names of a job file's fields.
 func (p *Plan) Settings() map[string]any {
 	m := map[string]any{"format": string(p.o.Format)}
 	switch {
@@ -204,7 +204,7 @@ func (p *Plan) Settings() map[string]any {
 	return m
 }
 
-// asked is a checksum of all that decides on what the files have.
+// asked returns a checksum of all that decides on what the files have.
 func (p *Plan) asked() string {
 	sum := sha256.New()
 	e := json.NewEncoder(sum)

@@ -77,7 +77,7 @@ func (w *writing) stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// kindOf is what a failure that says nothing else is about.
+// kindOf returns what a failure that says nothing else is about.
 func kindOf(err error) fail.Kind {
 	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
 		return fail.Input

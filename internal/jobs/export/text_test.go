@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// textOf is the text of a spec's settings.
+// textOf returns the text of a spec's settings.
 func textOf(t testing.TB, format Format, s spec.Spec) *text {
 	t.Helper()
 	x, err := newText(format, resolve(t, s))
@@ -28,7 +28,7 @@ func textOf(t testing.TB, format Format, s spec.Spec) *text {
 	return x
 }
 
-// reading is how package source is asked to read a text of a job.
+// reading returns how package source is asked to read a text of a job.
 func reading(x *text, columns []string) source.Options {
 	d := x.d
 	return source.Options{Format: source.FormatText, Dialect: &d, Columns: columns, AllowEmpty: true}

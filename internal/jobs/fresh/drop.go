@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// FindJob is the directory of the one job in a state directory, default
+// FindJob returns the directory of the one job in a state directory, default
 // [checkpoint.DefaultState], by which a table was to take the place of another.
 func FindJob(state string, old, fresh loader.TableName) (string, error) {
 	jobs, err := checkpoint.ReadAll(state)

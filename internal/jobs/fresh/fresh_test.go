@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// name is that of a table.
+// name returns the name of a table.
 func name(t testing.TB, s string) loader.TableName {
 	t.Helper()
 	n, err := loader.ParseTableName(s)
@@ -34,7 +34,7 @@ type entry struct {
 	data  any
 }
 
-// complete are the records of a job whose table is loaded and verified.
+// complete returns the records of a job whose table is loaded and verified.
 func complete(old, new string) []entry {
 	made := &checkpoint.TableRecord{Cluster: "c", State: 5}
 	return []entry{
@@ -57,7 +57,7 @@ func writeJob(t testing.TB, dir string, entries []entry) string {
 	return dir
 }
 
-// journal is the text of a job's journal.
+// journal returns the text of a job's journal.
 func journal(t testing.TB, dir string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))

@@ -54,7 +54,7 @@ func (l *lab) close() {
 	}
 }
 
-// request is a table that is to take the old one's place, with its split points.
+// request returns a table that is to take the old one's place, with its split points.
 func (l *lab) request() Request { return Request{Old: l.old, New: l.new} }
 
 func (l *lab) make() error {

@@ -18,7 +18,7 @@ const (
 // headSize is how much of a sample candidates are looked for in, and tried on first.
 const headSize = 64 << 10
 
-// separators are those that a sample may have between columns.
+// separators returns the separators that a sample may have between columns.
 func (j *judge) separators(given string) []string {
 	switch {
 	case given != "":
@@ -90,7 +90,7 @@ func parting(c rune) bool {
 		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
 }
 
-// recordEnds are what may follow records.
+// recordEnds returns what may follow records.
 func (j *judge) recordEnds(given string) []string {
 	switch given {
 	case "":
@@ -142,7 +142,7 @@ func (j *judge) quotes(given string) []byte {
 	return quotes
 }
 
-// candidates are the ways of cutting that the sample suggests and that get through its beginning.
+// candidates returns the ways of cutting that the sample suggests and that get through its beginning.
 // nearest is the one that gets farthest of the others.
 func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
 	quotes, ends := j.quotes(g.quote()), j.recordEnds(g.recordSep())

@@ -23,7 +23,7 @@ const (
 	enoughSigns = 8
 )
 
-// readings are those of one way of cutting: with and without header, and for each text that NULL may be written as.
+// readings returns the readings of one way of cutting: with and without header, and for each text that NULL may be written as.
 func (s *scan) readings(g *Given, more []string) []*reading {
 	var all []*reading
 	headers := s.headers()
@@ -47,7 +47,7 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 	return all
 }
 
-// headers are what the first records may be, as far as the writer and the values leave it open.
+// headers returns what the first records may be, as far as the writer and the values leave it open.
 func (s *scan) headers() []dialect.Header {
 	yes, no, same, filled := 0, 0, true, 0
 	enough := enoughTyped
@@ -149,7 +149,7 @@ type null struct {
 	quoted bool
 }
 
-// nulls are the ways that the writer and the values leave open.
+// nulls returns the ways that the writer and the values leave open.
 func (s *scan) nulls(cols []stat, more []string) []null {
 	if s.w.whole && !s.wholeColumns(cols) {
 		return nil

@@ -89,7 +89,7 @@ func look(t testing.TB, path string, s spec.Spec, o inspect.Options) *inspect.Re
 	return r
 }
 
-// answers are the table of docs/sources.md: samples of text that inspect does not read by itself, and the settings that decide.
+// answers returns the table of docs/sources.md: samples of text that inspect does not read by itself, and the settings that decide.
 func answers(t testing.TB) map[string]string {
 	t.Helper()
 	doc, err := os.ReadFile("../../../docs/sources.md")

@@ -92,7 +92,7 @@ func (r *Report) Doubtful() bool { return len(r.Doubts) > 0 }
 // Unreadable is described at Doubtful.
 func (r *Report) Unreadable() bool { return len(r.Refused) > 0 || len(r.Files) == 0 }
 
-// share is a part of rows, in words.
+// share returns a part of rows, in words.
 func (k *Key) share() string {
 	if k.Distinct == k.Rows {
 		return fmt.Sprintf("all %s differ", setting.Count(k.Rows, "row"))
@@ -100,7 +100,7 @@ func (k *Key) share() string {
 	return fmt.Sprintf("%s in %s", setting.Count(k.Distinct, "different value"), setting.Count(k.Rows, "row"))
 }
 
-// String is the key as a key spec, with what was measured.
+// String returns the key as a key spec, with what was measured.
 func (k *Key) String() string {
 	text := ""
 	for i, c := range k.Columns {

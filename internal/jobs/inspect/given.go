@@ -37,7 +37,7 @@ func parsed(text string) string {
 func (g *Given) fieldSep() string  { return parsed(g.spec.FieldSep) }
 func (g *Given) recordSep() string { return parsed(g.spec.RecordSep) }
 
-// quote is the byte that was given, "" where none was or there shall be no quotes.
+// quote returns the byte that was given, "" where none was or there shall be no quotes.
 func (g *Given) quote() string {
 	if g.spec.Quote == "none" {
 		return ""
@@ -61,7 +61,7 @@ func (g *Given) cuts(d *dialect.Dialect) bool {
 	return !(s.Quotes == "lenient" && !d.Lenient || s.Quotes == "strict" && d.Lenient) && (s.EscapeMap == "" || string(d.Map) == s.EscapeMap)
 }
 
-// nulls are the texts for NULL that were given.
+// nulls returns the texts for NULL that were given.
 func (g *Given) nulls() []string {
 	if n := g.spec.NullValue; len(n) != 1 || n[0] != "none" {
 		return slices.Clone([]string(n))
@@ -69,7 +69,7 @@ func (g *Given) nulls() []string {
 	return nil
 }
 
-// distance is how many settings of a dialect are not those that were given by name.
+// distance returns how many settings of a dialect are not those that were given by name.
 func (g *Given) distance(d *dialect.Dialect) (n int) {
 	if g.spec.Dialect == "" {
 		return 0

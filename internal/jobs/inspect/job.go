@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Job is a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
+// Job returns a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
 // nil where there is doubt, or nothing to read.
 func (r *Report) Job() []byte {
 	if r.Doubtful() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
@@ -165,7 +165,7 @@ func (r *Report) jobCells(line func(string, ...any)) {
 	line("  - rest: true   # all other columns, as text")
 }
 
-// about is what a job file says of a column.
+// about returns what a job file says of a column.
 func (c *Column) about() string {
 	switch {
 	case c.Partition:
@@ -196,7 +196,7 @@ func scalar(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// comment is a text in one line.
+// comment returns a text in one line.
 func comment(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < 0x20 || c == 0x7f || c >= 0x80 && !strconv.IsPrint(c) {

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// given is a job file of inspect with what a person fills in: a table, and a key that every row has for itself. It is nil where no
+// given returns a job file of inspect with what a person fills in: a table, and a key that every row has for itself. It is nil where no
 // column is such a key.
 func given(t testing.TB, r *inspect.Report, file []byte) *spec.Spec {
 	t.Helper()
@@ -101,7 +101,7 @@ func builds(t testing.TB, r *inspect.Report, file []byte) {
 	}
 }
 
-// jsonNames are the columns that an export of JSON lines can write: no paths.
+// jsonNames returns the columns that an export of JSON lines can write: no paths.
 func jsonNames(s *spec.Spec) (names []string) {
 	for _, name := range s.Columns {
 		if !strings.Contains(name, ".") {

@@ -49,7 +49,7 @@ func (f *fileScan) count(v []byte) {
 	f.counted = f.counted && string(v) == strconv.FormatInt(n, 10)
 }
 
-// putTogether is the doubt about files that consist of several: a job reads neither names nor marks among the rows.
+// putTogether returns the doubt about files that consist of several: a job reads neither names nor marks among the rows.
 func (r *reading) putTogether(paths []text) *Doubt {
 	for i := range r.s.files {
 		f, what := &r.s.files[i], "the header is repeated"

@@ -237,7 +237,7 @@ func (j *judge) oneColumn(g *Given, failed *verdict) *verdict {
 	return v
 }
 
-// steady is a weak separator that all lines have equally often.
+// steady returns a weak separator that all lines have equally often.
 func steady(data []byte, whole bool) (byte, bool) {
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	if !whole && len(lines) > 1 {
@@ -267,7 +267,7 @@ func sepText(sep string) string {
 	return dialect.Text(sep)
 }
 
-// difference is the first place where two readings differ, in the way of cutting of the first.
+// difference returns the first place where two readings differ, in the way of cutting of the first.
 func (j *judge) difference(a, b *reading) *Place {
 	if a.d.SkipLines != b.d.SkipLines {
 		return nil

@@ -142,7 +142,7 @@ func (r *Report) headerDoubt(j *judge, v *verdict) bool {
 	return true
 }
 
-// rows is how many records are none of names.
+// rows returns how many records are none of names.
 func (r *reading) rows() int {
 	n := r.s.records
 	for i := range r.s.files {

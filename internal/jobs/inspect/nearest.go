@@ -21,7 +21,7 @@ type Settings struct {
 	spec     spec.Spec
 }
 
-// Nearest is the preset that differs in the fewest settings, with these. Among equals the dialect's own name goes first. No preset is
+// Nearest returns the preset that differs in the fewest settings, with these. Among equals the dialect's own name goes first. No preset is
 // nil: any dialect that was found can be written.
 func Nearest(d *dialect.Dialect) *Settings {
 	var best *Settings
@@ -48,7 +48,7 @@ func Nearest(d *dialect.Dialect) *Settings {
 	return best
 }
 
-// from is a dialect as a preset with settings, nil if it cannot be said so.
+// from returns a dialect as a preset with settings, nil if it cannot be said so.
 func from(name string, d *dialect.Dialect) *Settings {
 	p, err := dialect.Preset(name)
 	if err != nil {

@@ -72,7 +72,7 @@ func byEscapes(r, better *reading) bool {
 	return n >= 2*enoughSigns || n >= enoughSigns && kinds > 1
 }
 
-// escaped is how many escapes there are, and of how many kinds.
+// escaped returns how many escapes there are, and of how many kinds.
 func (s *scan) escaped() (n, kinds int) {
 	for _, m := range s.escapes {
 		if n += m; m > 0 {
@@ -115,7 +115,7 @@ func byTypes(r, better *reading) bool {
 	return r.d.FieldSep != better.d.FieldSep && r.typed() == 0 && better.typed() > 0
 }
 
-// typed is how many columns have a type.
+// typed returns how many columns have a type.
 func (r *reading) typed() (n int) {
 	for i := range r.cols {
 		if c := &r.cols[i]; c.typ.class() != 0 && c.typed >= enoughSigns {

@@ -35,7 +35,7 @@ func newProfile(values bool) *profile {
 	return &profile{at: map[string]int{}, tokens: map[Null]int64{}, seed: maphash.MakeSeed(), values: values, within: map[string]bool{}}
 }
 
-// places are those of a file's columns; new ones are added.
+// places returns the places of a file's columns; new ones are added.
 func (p *profile) places(names []string) []int {
 	places := make([]int, len(names))
 	for i, name := range names {

@@ -70,7 +70,7 @@ func TestEveryJobFileBuilds(t *testing.T) {
 	}
 }
 
-// drawCSV is a small CSV file of one of several writers, and its rows as quoted texts.
+// drawCSV returns a small CSV file of one of several writers, and its rows as quoted texts.
 func drawCSV(r *rand.Rand) (text string, want [][]string) {
 	cols, count := 2+r.IntN(4), 1+r.IntN(8)
 	sep := []string{",", ";", "\t"}[r.IntN(3)]

@@ -173,7 +173,7 @@ func (r *Report) look(ctx context.Context, heads []*source.Head, o *Options, g *
 	return r.lookTyped(ctx, good, chosen, share, resolve, so, o)
 }
 
-// traits are those of the files' format.
+// traits returns the traits of the files' format.
 func (r *Report) traits() source.Traits { return source.Format(r.Format).Traits() }
 
 // spread chooses files, evenly, so that each has a share that is worth looking at.

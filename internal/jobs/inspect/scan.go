@@ -20,7 +20,7 @@ var tokens = []string{"", `\N`, "NULL", "null", "Null", "(null)", "<null>", "Non
 
 const tokenBackslashN = 1 // its place in tokens
 
-// tokenOf is the place of a text in tokens, -1 if it is none.
+// tokenOf returns the place of a text in tokens, -1 if it is none.
 func tokenOf(raw []byte, more []string) int {
 	if len(raw) > 6 && len(more) == 0 {
 		return -1
@@ -274,7 +274,7 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 	return lawful
 }
 
-// columns are the columns of all files: by name where the first records are headers, else by place. With header they are without the
+// columns returns the columns of all files: by name where the first records are headers, else by place. With header they are without the
 // first records.
 func (s *scan) columns(h dialect.Header) []stat {
 	var all []stat
@@ -304,7 +304,7 @@ func (s *scan) columns(h dialect.Header) []stat {
 	return all
 }
 
-// sum is a checksum of all values of a reading, NULL among them.
+// sum returns a checksum of all values of a reading, NULL among them.
 func (j *judge) sum(r *reading, seed maphash.Seed) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

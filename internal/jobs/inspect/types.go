@@ -38,7 +38,7 @@ func (t Type) class() int {
 	return 0
 }
 
-// typeOf is what one value looks like. Digits after a leading zero are text: codes are written so.
+// typeOf returns what one value looks like. Digits after a leading zero are text: codes are written so.
 func typeOf(v []byte) Type {
 	if len(v) == 0 || len(v) > 40 {
 		return longType(v)
@@ -126,7 +126,7 @@ func numberType(v []byte) Type {
 	return TypeDecimal
 }
 
-// join is the type of a column that has values of both.
+// join returns the type of a column that has values of both.
 func join(a, b Type) Type {
 	switch {
 	case a == TypeUnknown || a == b:

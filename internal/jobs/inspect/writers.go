@@ -33,7 +33,7 @@ type writer struct {
 	noNull bool   // nothing is NULL, unless free says otherwise
 }
 
-// writers are those that are known.
+// writers returns the writers that are known.
 func writers() []*writer {
 	return []*writer{
 		{what: "CSV with doubled quotes", preset: dialect.PostgresCSV, quoted: true, doubled: true, noCR: true, header: true, free: true, lines: true},
@@ -54,7 +54,7 @@ func writers() []*writer {
 	}
 }
 
-// dialect is that of a writer with separators and a quote. What is NULL and the header are found later.
+// dialect returns the dialect of a writer with separators and a quote. What is NULL and the header are found later.
 func (w *writer) dialect(sep, end string, quote byte) dialect.Dialect {
 	d := dialect.Dialect{Name: w.preset, FieldSep: sep, RecordSep: end, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 	if w.quoted {

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// already is the answer to a job that was done before. Its rows are looked for
+// already returns the answer to a job that was done before. Its rows are looked for
 // in the table as the job says now, not as it said then.
 func (j *run) already(ctx context.Context) (*result.Result, error) {
 	r := j.result

@@ -149,7 +149,7 @@ func checkClusters(o RunOptions, s spec.Job) error {
 	return checkDuplicatesFile(o, s)
 }
 
-// openDestinations are the clusters, that of env first. Those that were opened come with an error too.
+// openDestinations returns the clusters, that of env first. Those that were opened come with an error too.
 func openDestinations(env *cluster.Env, also []string) ([]destination, error) {
 	all := []destination{{env: env}}
 	for _, conf := range also {
@@ -173,7 +173,7 @@ func sameCluster(conf string, d destination) error {
 	return fail.With(fail.Config, setting.Errorf("%s %s names the cluster %s again: each cluster gets the files once", setting.Also, conf, d))
 }
 
-// steps are those of the job: one build, and a load into each cluster.
+// steps returns the steps of the job: one build, and a load into each cluster.
 func (j *clustersRun) steps() []checkpoint.Step {
 	built := func() bool { return j.st.Built != nil }
 	return []checkpoint.Step{

@@ -71,7 +71,7 @@ func (w *twin) down(t *testing.T) (up func()) {
 	return func() { testcheck.Must(t, os.WriteFile(file, was, 0o600)) }
 }
 
-// both is a run for both clusters.
+// both returns a run for both clusters.
 func (w *twin) both(stopAfter string, flags ...string) (code int, r result.Result, stderr string) {
 	w.t.Helper()
 	code, stdout, stderr := w.run(stopAfter, append([]string{"--also=" + w.conf}, flags...)...)

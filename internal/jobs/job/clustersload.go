@@ -49,7 +49,7 @@ func (j *clustersRun) loadAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// eventsOf are those of the load into one cluster. Of one of them the phases and their progress are shown.
+// eventsOf returns the events of the load into one cluster. Of one of them the phases and their progress are shown.
 func eventsOf(d destination, all progress.Events, shown bool) progress.Events {
 	e := progress.Events{}
 	if shown {

@@ -83,7 +83,7 @@ func TestEncryptedFamily(t *testing.T) {
 	refused("an encrypted file", err, fail.Input, "encrypted hfile")
 }
 
-// encryptedFile is the one store file of family g.
+// encryptedFile returns the one store file of family g.
 func encryptedFile(t *testing.T, c *testcluster.Cluster, table loader.TableName) []byte {
 	t.Helper()
 	fsys := jobtest.UserFS(t, c, "hbase")

@@ -42,7 +42,7 @@ type OnYARN struct {
 	Events  progress.Events
 }
 
-// Submission is the job on YARN that an earlier attempt has begun, nil if there is none.
+// Submission returns the job on YARN that an earlier attempt has begun, nil if there is none.
 func (y OnYARN) Submission() *mapreduce.Submission {
 	if y.Journal.Submission == nil {
 		return nil
@@ -98,7 +98,7 @@ func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 
 func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
 
-// onYARN is what a result says of a job there.
+// onYARN returns what a result says of a job there.
 func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
 	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
 	if s != nil {
@@ -120,7 +120,7 @@ func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
 	return y
 }
 
-// sharePlan is the job's plan for the tasks of its nodes, with its tables as they are called.
+// sharePlan returns the job's plan for the tasks of its nodes, with its tables as they are called.
 func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	asked := j.spec.Spec()
 	asked.Timestamp, asked.Tables = j.work.Timestamp, slices.Clone(asked.Tables)

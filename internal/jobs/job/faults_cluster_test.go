@@ -35,7 +35,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// faultyCluster is a cluster of a test's own, whose NameNode takes a dead
+// faultyCluster returns a cluster of a test's own, whose NameNode takes a dead
 // DataNode for alive for as long as one does by default.
 func faultyCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	t.Helper()

@@ -104,7 +104,7 @@ func (s *storedLoad) accepted(what string) *result.StoreFiles {
 	return v.Files
 }
 
-// place is where the first file of the load is.
+// place returns where the first file of the load is.
 func (s *storedLoad) place() string {
 	s.t.Helper()
 	table := path.Join(s.stores.Root, "data", s.facts.Name.Namespace, s.facts.Name.Qualifier)

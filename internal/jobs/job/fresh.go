@@ -74,7 +74,7 @@ func (f *freshTable) make(ctx context.Context, env *cluster.Env, c *loader.Clust
 	return fresh.Make(ctx, env, c, st, f.Request)
 }
 
-// before is the table with which the export is compared.
+// before returns the table with which the export is compared.
 func (j *run) before() loader.TableName {
 	if j.fresh != nil {
 		return j.fresh.Old

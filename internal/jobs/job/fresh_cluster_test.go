@@ -98,7 +98,7 @@ func (l *freshLab) exists(name loader.TableName) bool {
 	return l.admin("exists", name.String()) == "true"
 }
 
-// described is what HBase's client says of a table, but for its name.
+// described returns what HBase's client says of a table, but for its name.
 func (l *freshLab) described(name loader.TableName) string {
 	return strings.ReplaceAll(l.admin("describe", name.String()), name.Qualifier, "NAME")
 }
@@ -174,7 +174,7 @@ func TestFreshTable(t *testing.T) {
 	t.Run("refused", l.freshRefusals)
 }
 
-// splitAt is a table of two regions.
+// splitAt returns a table of two regions.
 func splitAt(row string) fresh.Splits {
 	return func(context.Context, int) ([][]byte, error) { return [][]byte{[]byte(row)}, nil }
 }

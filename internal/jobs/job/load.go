@@ -36,9 +36,9 @@ type LoadOptions struct {
 	MaxFiles int
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
-	// CompactAfter is that of [RunOptions].
+	// CompactAfter is the compact after of [RunOptions].
 	CompactAfter string
-	// Quiet is that of [RunOptions].
+	// Quiet is the quiet of [RunOptions].
 	Quiet   bool
 	Uploads upload.Options
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
@@ -111,7 +111,7 @@ func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from bui
 	return st, nil
 }
 
-// policies are the storage policies of a table's families for files of a job. HDFS need not take them: the files are loaded all the same.
+// policies returns the storage policies of a table's families for files of a job. HDFS need not take them: the files are loaded all the same.
 func policies(facts *cluster.Facts, e progress.Events) build.Policies {
 	return build.Policies{Of: facts.Policies, Refused: func(_ context.Context, family, policy string, err error) {
 		e.Warn("the files do not get the storage policy of their family", "family", family, "policy", policy, "error", err,

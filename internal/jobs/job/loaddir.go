@@ -195,10 +195,10 @@ func (d *dirLoad) again(ctx context.Context) error {
 	return d.st.Restart(ctx, d.env)
 }
 
-// families are those of the plan.
+// families returns the families of the plan.
 func (d *dirLoad) families() []string { return spec.FamilyNames(d.st.Plan.Families) }
 
-// familiesOf are those of files.
+// familiesOf returns the families of files.
 func familiesOf(files []manifest.File) (families []string) {
 	for _, f := range files {
 		if !slices.Contains(families, f.Family) {

@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// cuts is the directory of files that are cut or merged where the others are the caller's own.
+// cuts returns the directory of files that are cut or merged where the others are the caller's own.
 func (d *dirLoad) cuts() string {
 	return path.Join(d.at.Path, build.LoadingPrefix+d.st.Digits())
 }

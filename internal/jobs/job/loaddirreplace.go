@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// target is the table that is loaded: the given one, or the one that is made to take its place. It notes the given one.
+// target returns the table that is loaded: the given one, or the one that is made to take its place. It notes the given one.
 func (d *dirLoad) target(table string) (name loader.TableName, err error) {
 	asked := spec.Spec{Table: table, Replace: d.o.Replace, MaxDeletes: d.o.MaxDeletes, ReplaceRejected: d.o.ReplaceRejected}
 	if d.spec, err = asked.ResolveTable(); err != nil {

@@ -50,7 +50,7 @@ func (d *dirLoad) conflicts(ctx context.Context) error {
 	return err
 }
 
-// steps are those of a load: of one that has begun to load files those after them.
+// steps returns the steps of a load: of one that has begun to load files those after them.
 func (d *dirLoad) steps(table string) []checkpoint.Step {
 	var p *checkpoint.PlanRecord
 	var staged hdfsio.Location
@@ -139,7 +139,7 @@ func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error
 	return err
 }
 
-// plan is what is to be recorded before anything is done, with the staging directory of local files or of delete markers: that of
+// plan returns what is to be recorded before anything is done, with the staging directory of local files or of delete markers: that of
 // an earlier attempt if there is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
 	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),
@@ -269,7 +269,7 @@ func (d *dirLoad) end(ctx context.Context) error {
 	return d.st.End(ctx, d.result, staged, false, d.o.Events)
 }
 
-// already is the answer to a load that was done before.
+// already returns the answer to a load that was done before.
 func (d *dirLoad) already(ctx context.Context, table string) error {
 	r := d.result
 	d.st.Answer(ctx, d.env, r, d.o.Events)

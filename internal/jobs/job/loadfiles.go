@@ -36,7 +36,7 @@ type loadWay struct {
 	before   func() // waits for what must be done before the load begins, while files are proven; nil: nothing
 }
 
-// maxFiles is the configuration's bound of files for a family of a region
+// maxFiles returns the configuration's bound of files for a family of a region
 // (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) by default.
 func maxFiles(env *cluster.Env, given int) int {
 	if n, err := strconv.Atoi(env.Conf.Value("hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily")); err == nil && n > 0 && given == 0 {
@@ -117,7 +117,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	return rows, nil
 }
 
-// ownTimestamp is the timestamp of every cell of a job, 0 where columns give it
+// ownTimestamp returns the timestamp of every cell of a job, 0 where columns give it
 // the cells' own.
 func ownTimestamp(m *manifest.Manifest) int64 {
 	if m.Stamped {
@@ -213,7 +213,7 @@ func (l *journaledLoad) hooks() loader.Events {
 	}
 }
 
-// pathOf is a file's path on HDFS.
+// pathOf returns a file's path on HDFS.
 func pathOf(uri string) string {
 	_, name := rewrite.SplitURI(uri)
 	return name

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// builtDir is a directory of HFiles for the table, on HDFS or local, built for as many salts.
+// builtDir returns a directory of HFiles for the table, on HDFS or local, built for as many salts.
 func (p *program) builtDir(onHDFS bool, salts int) string {
 	p.t.Helper()
 	s := jobtest.Spec(p.t, "check")

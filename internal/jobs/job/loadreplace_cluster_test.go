@@ -192,7 +192,7 @@ func (l *replaceLab) loadRefusals(t *testing.T) {
 	l.judgeLoad("", unreplaced, r)
 }
 
-// damaged is a directory with a byte of a file changed.
+// damaged returns a directory with a byte of a file changed.
 func (l *replaceLab) damaged() string {
 	l.Helper()
 	dir := l.local(l.export("damaged.csv", func(i int) string { return csvRow(i, i, "damaged") }))
@@ -207,7 +207,7 @@ func (l *replaceLab) damaged() string {
 	return dir
 }
 
-// ownRows is a directory whose manifest says that it was built of rows of the table.
+// ownRows returns a directory whose manifest says that it was built of rows of the table.
 func (l *replaceLab) ownRows() string {
 	l.Helper()
 	dir := l.local(l.export("own.csv", func(i int) string { return csvRow(i, i, "own") }))

@@ -18,13 +18,13 @@ import (
 // localityKey is HBase's.
 const localityKey = "hbase.bulkload.locality.sensitive.enabled"
 
-// spread are the options of a cluster whose DataNodes and region servers are on three addresses, with two kinds of disks. A block has one
+// spread returns the options of a cluster whose DataNodes and region servers are on three addresses, with two kinds of disks. A block has one
 // replica, so where it is shows.
 func spread() testcluster.Options {
 	return testcluster.Options{Hosts: true, DataNodes: 3, RegionServers: 3, Storages: []string{"DISK", "SSD"}, HDFSSite: map[string]string{"dfs.replication": "1"}}
 }
 
-// local is how much of a table's bytes is on the hosts of their regions, as region servers say (percentFilesLocal), and the least of a
+// local returns how much of a table's bytes is on the hosts of their regions, as region servers say (percentFilesLocal), and the least of a
 // region. Each of the three servers has regions.
 func local(t *testing.T, p *program) (mean, least float64) {
 	t.Helper()
@@ -44,7 +44,7 @@ func local(t *testing.T, p *program) (mean, least float64) {
 	return mean, least
 }
 
-// spreadProgram is a table of 12 regions on the cluster of three hosts.
+// spreadProgram returns a table of 12 regions on the cluster of three hosts.
 func spreadProgram(t *testing.T) *program {
 	return newProgramOn(t, testcluster.Own(t, spread()), jobtest.Program(t), partition.SaltSplits(12))
 }

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// openInputs is a directory on HDFS with a whole CSV file.
+// openInputs returns a directory on HDFS with a whole CSV file.
 func openInputs(t *testing.T, env *cluster.Env) (hdfsio.FS, string) {
 	t.Helper()
 	fsys, dir, err := env.Resolve("hdfs:///tmp/open-input-" + testcheck.Name(t))

@@ -34,7 +34,7 @@ func newHosts(t *testing.T, name string) *hosts {
 	return hostsOf(t, newProgram(t, name))
 }
 
-// hostsOf are those of the job of a program.
+// hostsOf returns the hosts of the job of a program.
 func hostsOf(t *testing.T, p *program) *hosts {
 	t.Helper()
 	h := &hosts{p, loader.TableName{Namespace: "default", Qualifier: "state-" + testcheck.Name(t)}}
@@ -50,7 +50,7 @@ func hostsOf(t *testing.T, p *program) *hosts {
 	return h
 }
 
-// on is the program on a host of its own: no file of another one is there.
+// on returns the program on a host of its own: no file of another one is there.
 func (h *hosts) on(host string) *program {
 	h.t.Helper()
 	p := *h.program
@@ -64,7 +64,7 @@ func (h *hosts) on(host string) *program {
 // lose removes all that a host has.
 func (h *hosts) lose(host string) { testcheck.Must(h.t, os.RemoveAll(filepath.Join(h.state, host))) }
 
-// status is what a host says of the one job.
+// status returns what a host says of the one job.
 func (p *program) status() *checkpoint.State {
 	p.t.Helper()
 	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()

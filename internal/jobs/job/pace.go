@@ -40,7 +40,7 @@ func earlierPace(dir string) *progress.Pace {
 	return nil
 }
 
-// earlierRecords are how many records the last n jobs of the same table and job file had that are done, the newest first: those that
+// earlierRecords returns how many records the last n jobs of the same table and job file had that are done, the newest first: those that
 // were neither rejected nor filtered.
 func earlierRecords(dir, jobFile string, n int) (records []int64) {
 	for r := range earlierResults(dir, 8*n) {
@@ -51,7 +51,7 @@ func earlierRecords(dir, jobFile string, n int) (records []int64) {
 	return records
 }
 
-// earlierResults are those of jobs of the same table that are done, among the newest ones whose state is next to this one's.
+// earlierResults returns the earlier results of jobs of the same table that are done, among the newest ones whose state is next to this one's.
 func earlierResults(dir string, most int) iter.Seq[*result.Result] {
 	return func(yield func(*result.Result) bool) {
 		if dir == "" {

@@ -68,7 +68,7 @@ func (j *run) storesReadable(ctx context.Context) error {
 	return nil
 }
 
-// hbaseRoot is the path of HBase's directory on its file system, empty if the configuration does not say.
+// hbaseRoot returns the path of HBase's directory on its file system, empty if the configuration does not say.
 func hbaseRoot(env *cluster.Env) string {
 	root := env.Conf.Value(cluster.RootDirKey)
 	if root == "" {

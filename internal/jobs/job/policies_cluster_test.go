@@ -83,7 +83,7 @@ func TestStoragePolicies(t *testing.T) {
 // storeFile is a file of a family in Hadoop's list of files and blocks, with what follows up to the next file.
 var storeFile = regexp.MustCompile(`(?s)/f/[0-9a-f]{32}[^ ]* .*?(?:\n\n|\z)`)
 
-// disksOf are the types of disks that have blocks of the files of a table's family f, by Hadoop's own check.
+// disksOf returns the types of disks that have blocks of the files of a table's family f, by Hadoop's own check.
 func disksOf(t *testing.T, c *testcluster.Cluster, table string) (types []string) {
 	t.Helper()
 	out, err := c.JavaClass(t.Context(), "org.apache.hadoop.hdfs.tools.DFSck", "/hbase/data/"+strings.ReplaceAll(table, ":", "/"), "-files", "-blocks", "-locations")

@@ -197,7 +197,7 @@ func oldManifest(t testing.TB, b []byte) []byte {
 	return regexp.MustCompile(`,\n *}`).ReplaceAll(b, []byte("\n}"))
 }
 
-// replica is where the only block of a file is on the DataNode's disk.
+// replica returns where the only block of a file is on the DataNode's disk.
 func replica(t testing.TB, c *testcluster.Cluster, content []byte) string {
 	t.Helper()
 	found := ""
@@ -252,7 +252,7 @@ func flipReplica(t testing.TB, name string, right bool) {
 	}
 }
 
-// stagedFiles are the finished files of a job that was killed.
+// stagedFiles returns the finished files of a job that was killed.
 func (p *program) stagedFiles() (hdfsio.FS, []string) {
 	p.t.Helper()
 	var plan checkpoint.PlanRecord

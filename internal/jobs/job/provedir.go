@@ -49,7 +49,7 @@ func proveDir(ctx context.Context, out build.Output, files []manifest.File, loca
 // mostRefused is how many damaged files a message names.
 const mostRefused = 5
 
-// refuse is the end of a load some of whose files are damaged.
+// refuse returns the end of a load some of whose files are damaged.
 func refuse(dir string, damaged []*filecheck.DamagedError) error {
 	var errs []error
 	slices.SortFunc(damaged, func(a, b *filecheck.DamagedError) int { return cmp.Compare(a.Path, b.Path) })

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// quietOf are the attributes of a table that a quiet job changes, as they are; none: the table is not there.
+// quietOf returns the attributes of a table that a quiet job changes, as they are; none: the table is not there.
 func (p *program) quietOf(table string) string {
 	p.t.Helper()
 	c, err := p.env.Dial(p.t.Context())
@@ -32,7 +32,7 @@ func (p *program) quietOf(table string) string {
 
 const allOff = "false,false,false"
 
-// quiet are the tables that status says jobs keep quiet.
+// quiet returns the tables that status says jobs keep quiet.
 func (p *program) quiet() (tables []string) {
 	p.t.Helper()
 	out, err := p.any(p.t.Context(), "", "status", "--output=json", "--state="+p.state).Output()
@@ -49,7 +49,7 @@ func (p *program) quiet() (tables []string) {
 	return tables
 }
 
-// said is what an administrator's command says.
+// said returns what an administrator's command says.
 func (p *program) said(args ...string) string {
 	p.t.Helper()
 	out, err := p.cluster.AdminT(p.t).Run(p.t.Context(), args...)

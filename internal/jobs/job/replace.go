@@ -179,7 +179,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	return done, proveStaged(ctx, st, &manifest.Manifest{Files: StagedFiles(files)}, j.st, j.o.Gate, j.o.Events)
 }
 
-// exported are the job's HFiles.
+// exported returns the job's HFiles.
 func (j *run) exported(m *manifest.Manifest) *replace.Export {
 	e := &replace.Export{FS: j.stage.out.FS}
 	for _, f := range m.Files {

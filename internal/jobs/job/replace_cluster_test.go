@@ -452,7 +452,7 @@ func (p *replaceProgram) replace(stopAfter string, flags ...string) (code int, s
 	return p.run(stopAfter, flags...)
 }
 
-// digest is what HBase's client reads of the table.
+// digest returns what HBase's client reads of the table.
 func (p *replaceProgram) digest() string {
 	p.t.Helper()
 	got, err := p.cluster.AdminT(p.t).Digest(p.t.Context(), p.table)
@@ -488,7 +488,7 @@ func (p *replaceProgram) judge() {
 	}
 }
 
-// freshDigest is that of a table with the export alone.
+// freshDigest returns the fresh digest of a table with the export alone.
 func freshDigest(t *testing.T, name string) string {
 	p := newReplaceProgram(t, name, "")
 	p.table = jobtest.FreshTable(t, p.env, programRegions, nil)

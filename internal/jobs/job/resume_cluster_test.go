@@ -44,7 +44,7 @@ type program struct {
 	prepare bool     // kills may come while HBase makes its staging directory for a load: without the answer nothing knows its name
 }
 
-// buildProgram is the program, for a test that runs it on a cluster.
+// buildProgram returns the program, for a test that runs it on a cluster.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -85,13 +85,13 @@ func (p *program) admin(t *testing.T, do string, args ...string) {
 	}
 }
 
-// command is a run of the job; environment variables come after the flags.
+// command returns a run of the job; environment variables come after the flags.
 func (p *program) command(ctx context.Context, stopAfter string, flags ...string) *exec.Cmd {
 	return p.any(ctx, stopAfter, append([]string{"run", "--quiet", "--output=json", "--job=" + jobtest.Absolute(p.t, "../../../examples/check.yaml"), "--table=" + p.table,
 		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)...)
 }
 
-// any is a command of the program with an environment of its own.
+// any returns a command of the program with an environment of its own.
 func (p *program) any(ctx context.Context, stopAfter string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+p.cluster.ConfDir(), "HBASE_CONF_DIR="+p.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
@@ -133,7 +133,7 @@ func (p *program) end(command func(context.Context) *exec.Cmd) (code int, stdout
 	return 0, out.String(), errs.String()
 }
 
-// records are the events in the job's journal.
+// records returns the events in the job's journal.
 func (p *program) records() []journal.Record {
 	p.t.Helper()
 	names, err := filepath.Glob(filepath.Join(p.state, "*", journal.FileName))

@@ -85,7 +85,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 	return m, st, err
 }
 
-// stopped is an attempt that ends too early.
+// stopped returns an attempt that ends too early.
 func (b *resumedBuild) stopped(after int) *checkpoint.Job {
 	b.t.Helper()
 	_, st, err := b.attempt(after)
@@ -98,7 +98,7 @@ func (b *resumedBuild) stopped(after int) *checkpoint.Job {
 	return st
 }
 
-// ended is an attempt that builds all that is missing, and just what an
+// ended returns an attempt that builds all that is missing, and just what an
 // undisturbed build makes.
 func (b *resumedBuild) ended() *manifest.Manifest {
 	t := b.t

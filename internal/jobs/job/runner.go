@@ -121,7 +121,7 @@ func (j *run) plan(ctx context.Context) error {
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
-// choosePlace is the staging directory of a new job, as a URI. One that builds on local disk has none.
+// choosePlace returns the staging directory of a new job, as a URI. One that builds on local disk has none.
 func (j *run) choosePlace(ctx context.Context) (string, error) {
 	if j.local != "" {
 		return "", nil
@@ -150,7 +150,7 @@ func (j *run) sameTables(ctx context.Context) error {
 	return nil
 }
 
-// planRecord is the plan as far as it can be determined before it is made.
+// planRecord returns the plan as far as it can be determined before it is made.
 func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
 	if j.input == nil {
 		return j.lostPlanRecord(ctx, families)
@@ -177,7 +177,7 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 	return p, nil
 }
 
-// steps are those of a run: one build of all tables, then the load and the verification of each.
+// steps returns the steps of a run: one build of all tables, then the load and the verification of each.
 func (j *run) steps() []checkpoint.Step {
 	var files []*built
 	done := make([]*verified, len(j.targets))

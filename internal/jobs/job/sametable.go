@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// tableRecord is the record of the table as it is.
+// tableRecord returns the record of the table as it is.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
 	return checkpoint.RecordTable(ctx, j.env, j.c, facts.Table, facts.Regions)
 }

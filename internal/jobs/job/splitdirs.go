@@ -110,7 +110,7 @@ func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Director
 	return p
 }
 
-// errorOf is why a part has failed.
+// errorOf returns why a part has failed.
 func (p *parts) errorOf(i int, err error) error {
 	return fmt.Errorf("directory %s (%d of %d): %w", p.dirs[i].Path, i+1, len(p.dirs), err)
 }
@@ -168,7 +168,7 @@ func (p *parts) run(ctx context.Context) error {
 	return nil
 }
 
-// partSpec is the job of a directory: it is the same as if the directory were
+// partSpec returns the job of a directory: it is the same as if the directory were
 // given as the input, so what a nightly run has loaded is not loaded again.
 func (p *parts) partSpec(i int) spec.Job {
 	s := p.spec
@@ -190,7 +190,7 @@ func (p *parts) partOptions(i int) RunOptions {
 	return o
 }
 
-// doneBefore are the results of parts that earlier runs have done, by their
+// doneBefore returns the results of parts that earlier runs have done, by their
 // journals and without asking the table: there may be thousands of them. One
 // with files that have changed since is not one, and neither is one that was
 // undone: its run says so.

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// directories are the parts of a spec's inputs.
+// directories returns the parts of a spec's inputs.
 func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
 	streams, err := streams.Find(ctx, env.Source, s.Inputs, nil, nil)
 	if err == nil {
@@ -58,7 +58,7 @@ func lockParts(ctx context.Context, env *cluster.Env, c *loader.Cluster, s spec.
 	return dir, lock, err
 }
 
-// clusterOf is the cluster and its id, if there is a state. It is connected unless it is nil.
+// clusterOf returns the cluster and its id, if there is a state. It is connected unless it is nil.
 func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (c *loader.Cluster, id string, err error) {
 	if o.Dir == "" {
 		return nil, "", nil
@@ -93,7 +93,7 @@ func (p *parts) isOf(h checkpoint.History, i int) bool {
 	return was.Same(now) == nil
 }
 
-// stateDir is the directory of a part's state.
+// stateDir returns the directory of a part's state.
 func (p *parts) stateDir(i int) (string, error) {
 	id, err := checkpoint.Identify(p.env, p.partSpec(i), p.o.State.JobID)
 	return p.o.State.StateDir(id.On(p.cluster)), err

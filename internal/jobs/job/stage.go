@@ -30,12 +30,12 @@ func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, 
 	return stageIn(d), nil
 }
 
-// stageIn is the stage of a directory that is there.
+// stageIn returns the stage of a directory that is there.
 func stageIn(d *staging.Dir) *stage {
 	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: d.Location.Path, FileMode: 0o666, DirMode: 0o777, Identify: true, Made: true}}
 }
 
-// stagedBefore is the staging directory of the plan, which is made if it is not there.
+// stagedBefore returns the staging directory of the plan, which is made if it is not there.
 func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	dir, err := j.st.Stage(ctx, j.env, j.st.History.Plan.Staging)
 	if err != nil {
@@ -44,7 +44,7 @@ func (j *run) stagedBefore(ctx context.Context) (*stage, error) {
 	return stageIn(dir), nil
 }
 
-// localStage is a directory on local disk, which is made if it is not there.
+// localStage returns a directory on local disk, which is made if it is not there.
 func localStage(dir string) (*stage, error) {
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -52,7 +52,7 @@ func localStage(dir string) (*stage, error) {
 	return &stage{Dir: &staging.Dir{FS: hdfsio.Local{}, Location: hdfsio.Location{Path: dir}}, out: build.Output{FS: hdfsio.Local{}, Dir: dir}}, nil
 }
 
-// baseOf is the directory above that of a job, both as URIs.
+// baseOf returns the directory above that of a job, both as URIs.
 func baseOf(uri string) string { return uri[:max(0, strings.LastIndexByte(uri, '/'))] }
 
 // moveStaging gives a job that resumes the staging directory which this attempt asks for, as long as it has no files in the one of its

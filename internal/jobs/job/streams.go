@@ -80,7 +80,7 @@ func (j *run) dropStreams() {
 	}
 }
 
-// streamed is the record of an input as a stream, if it is one.
+// streamed returns the record of an input as a stream, if it is one.
 func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputRecord {
 	if d, ok := j.streams.Digest(input); ok {
 		r.Place = j.streams.Place(input)
@@ -89,7 +89,7 @@ func (j *run) streamed(r checkpoint.InputRecord, input int) checkpoint.InputReco
 	return r
 }
 
-// lostPlanRecord is the plan of a job whose streams are not read again: what the journal says of their columns and formats
+// lostPlanRecord returns the plan of a job whose streams are not read again: what the journal says of their columns and formats
 // holds. All other inputs are listed.
 func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
 	old := *j.st.History.Plan

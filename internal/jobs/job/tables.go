@@ -135,7 +135,7 @@ func (j *run) dropTables(ctx context.Context) {
 	}
 }
 
-// readBefore are the files of tables that are not read again, as the journal has
+// readBefore returns the files of tables that are not read again, as the journal has
 // them.
 func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRecord, err error) {
 	for _, input := range j.spec.Inputs {

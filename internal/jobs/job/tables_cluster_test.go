@@ -56,7 +56,7 @@ func (in *tableInput) load(t *testing.T) {
 	}
 }
 
-// reader is a program whose input is the table or a snapshot of it.
+// reader returns a program whose input is the table or a snapshot of it.
 func (in *tableInput) reader(t *testing.T, input string) *program {
 	t.Helper()
 	p := newProgramOn(t, in.servers, in.program, partition.SaltSplits(programRegions))

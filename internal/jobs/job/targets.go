@@ -68,7 +68,7 @@ func (j *run) setTargets(all []*cluster.Facts) error {
 	return nil
 }
 
-// specTargets are the job's, as the tables are called.
+// specTargets returns the job's, as the tables are called.
 func (j *run) specTargets() []spec.Target {
 	list := make([]spec.Target, len(j.targets))
 	for i, t := range j.targets {
@@ -143,7 +143,7 @@ func (j *run) stageTables(ctx context.Context) error {
 	return nil
 }
 
-// buildTables are the tables as a build sees them.
+// buildTables returns the tables as a build sees them.
 func (j *run) buildTables() []build.Table {
 	list := make([]build.Table, len(j.targets))
 	for i, t := range j.targets {
@@ -159,7 +159,7 @@ func (j *run) buildTables() []build.Table {
 	return list
 }
 
-// madeOf is what the plan says of a table as it was.
+// madeOf returns what the plan says of a table as it was.
 func (j *run) madeOf(t *target) *checkpoint.TableRecord {
 	p := j.st.History.Plan
 	switch {

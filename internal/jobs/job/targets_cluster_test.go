@@ -31,7 +31,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// tablesJob is the opinion example with two more tables and two indexes, all of them made.
+// tablesJob returns the opinion example with two more tables and two indexes, all of them made.
 func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 	s := jobtest.Spec(t, "opinion")
 	s.Table, s.Verify, s.Timestamp = jobtest.FreshTableAt(t, env, partition.SaltSplits(5), nil), "full", 1700000000000
@@ -156,7 +156,7 @@ func judgeTables(t *testing.T, c *testcluster.Cluster, env *cluster.Env, s spec.
 	}
 }
 
-// filesDigest is that of the rows of a build's files, in the form of the administrator's.
+// filesDigest returns the files digest of the rows of a build's files, in the form of the administrator's.
 func filesDigest(t *testing.T, dir string, m *manifest.Manifest) string {
 	t.Helper()
 	h := sha256.New()

@@ -152,7 +152,7 @@ func verifications(t *testing.T, c *loader.Cluster, facts *cluster.Facts, m *man
 	}
 }
 
-// sampledKeys are the keys of the sampled rows, in order.
+// sampledKeys returns the keys of the sampled rows, in order.
 func sampledKeys(m *manifest.Manifest) []string {
 	var keys []string
 	for _, s := range m.Samples {

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// versionsDigest is what HBase's client finds in a table with just these cells when it reads several versions.
+// versionsDigest returns what HBase's client finds in a table with just these cells when it reads several versions.
 func versionsDigest(cells []hfile.Cell) string {
 	h := sha256.New()
 	rows := map[string]bool{}

@@ -28,7 +28,7 @@ func newMerger(columns, most int) *merger {
 	return m
 }
 
-// tally is an empty one for a part. It waits while too many are open. Parts begin in their order, so the one that is waited for is read.
+// tally returns an empty one for a part. It waits while too many are open. Parts begin in their order, so the one that is waited for is read.
 func (m *merger) tally(ctx context.Context, part int) (*profile.Tally, error) {
 	stop := context.AfterFunc(ctx, func() {
 		m.mu.Lock()

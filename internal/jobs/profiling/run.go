@@ -155,7 +155,7 @@ func (r *reading) run(ctx context.Context, again bool, newCounter func() counter
 	return build.Recheck(ctx, r.in.Source)
 }
 
-// filter is the job's.
+// filter returns the job's.
 func (r *reading) filter() (*cells.Filter, error) {
 	f := r.job.RowFilter()
 	if f == nil {
@@ -176,7 +176,7 @@ func (r *reading) filter() (*cells.Filter, error) {
 	return p.NewFilter()
 }
 
-// rows are those of a batch that the filter leaves.
+// rows returns the rows of a batch that the filter leaves.
 func (r *reading) rows(rows []int, b *source.Batch, f *cells.Filter, again bool) ([]int, error) {
 	for row := range b.Rows {
 		keep, err := f.Keeps(b, row)

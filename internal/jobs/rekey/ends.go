@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/model/result"
 )
 
-// already is the result of a job that was done before.
+// already returns the result of a job that was done before.
 func (j *run) already(ctx context.Context) *result.Result {
 	r := j.result
 	j.st.Answer(ctx, j.env, r, j.o.Events)

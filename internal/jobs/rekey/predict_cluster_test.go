@@ -78,7 +78,7 @@ func (w *world) firstRow() string {
 	return row
 }
 
-// planned is what a plan says.
+// planned returns what a plan says.
 func (w *world) planned(flags ...string) *estimate.Estimate {
 	w.t.Helper()
 	o := w.rekey("", 0, flags...)
@@ -96,7 +96,7 @@ func rowsPlanned(e *estimate.Estimate) (rows []int64) {
 	return rows
 }
 
-// rowsByRegion are the rows that HBase's client sees in the new table, by the plan's regions.
+// rowsByRegion returns the rows that HBase's client sees in the new table, by the plan's regions.
 func (w *world) rowsByRegion(e *estimate.Estimate) []int64 {
 	w.t.Helper()
 	var points [][]byte

@@ -130,7 +130,7 @@ func (w *world) program(stopAfter string, kill time.Duration, args ...string) ou
 	return o
 }
 
-// command is the program with any command.
+// command returns the program with any command.
 func (w *world) command(ctx context.Context, stopAfter string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, w.path, args...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+w.cluster.ConfDir(), "HBASE_CONF_DIR="+w.cluster.ConfDir(), "HADOOP_USER_NAME=tina", "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
@@ -138,7 +138,7 @@ func (w *world) command(ctx context.Context, stopAfter string, args ...string) *
 	return cmd
 }
 
-// want is what HBase's own client should see in the new table: the lines of the old one under new keys.
+// want returns what HBase's own client should see in the new table: the lines of the old one under new keys.
 func (w *world) want(lines string) (want []string, rows int) {
 	w.t.Helper()
 	return w.wantOf(lines, lines)
@@ -214,7 +214,7 @@ func (w *world) judge(want []string) {
 	w.t.Fatalf("HBase's client sees %d cells, not %d; from line %d on:\n%q\nwant\n%q", len(got), len(want), n, got[n:min(n+3, len(got))], want[n:min(n+3, len(want))])
 }
 
-// result is the object that the program has printed last.
+// result returns the object that the program has printed last.
 func (o outcome) result(t *testing.T) (r struct {
 	Manifest struct {
 		Records  int64 `json:"records"`
@@ -236,7 +236,7 @@ func (o outcome) result(t *testing.T) (r struct {
 	return r
 }
 
-// records are those of all journals that are there.
+// records returns the records of all journals that are there.
 func (w *world) records() (all []journal.Record) {
 	w.t.Helper()
 	names, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
@@ -253,7 +253,7 @@ func (w *world) records() (all []journal.Record) {
 	return all
 }
 
-// snapshots are those of journals that are still there.
+// snapshots returns the snapshots of journals that are still there.
 func (w *world) snapshots() (left []string) {
 	w.t.Helper()
 	c, err := w.env.Dial(w.t.Context())

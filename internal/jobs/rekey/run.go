@@ -91,7 +91,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	return j.result, st.Steps(ctx, o.Gate, j.steps())
 }
 
-// steps are those of a rekey.
+// steps returns the steps of a rekey.
 func (j *run) steps() []checkpoint.Step {
 	built := func() bool { return j.st.Built != nil }
 	var m *manifest.Manifest
@@ -156,7 +156,7 @@ func (j *run) now() time.Time {
 	return time.UnixMilli(j.st.Rekey.Now)
 }
 
-// input is what the job reads, for people.
+// input returns what the job reads, for people.
 func (j *run) input() string {
 	if j.req.Snapshot != "" {
 		return tablesource.Ref{Snapshot: j.req.Snapshot}.String()

@@ -27,7 +27,7 @@ func (j *run) divided() bool {
 	return j.st.Rekey != nil && j.st.Rekey.Shares != "" || j.st.Submission != nil
 }
 
-// sharePlan is the job's plan for other processes.
+// sharePlan returns the job's plan for other processes.
 func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	p, err := j.planned()
 	if err != nil {

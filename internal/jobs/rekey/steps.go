@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// options are those of the build.
+// options returns the options of the build.
 func (j *run) options() newkeys.Options {
 	o := j.req.options(j.o.WorkOptions)
 	if o.RejectFile == "" {
@@ -33,7 +33,7 @@ func (q *resolved) options(w build.WorkOptions) newkeys.Options {
 	return newkeys.Options{RejectFile: w.RejectFile, Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, SpillLimit: w.SpillLimit, Budget: q.budget, Events: w.Events, Gate: w.Gate}}
 }
 
-// plan is the build's, for families and regions of the new table.
+// plan returns the build's, for families and regions of the new table.
 func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, now time.Time) (*newkeys.Plan, error) {
 	ranges, err := partition.New(splits)
 	if err != nil {
@@ -42,7 +42,7 @@ func (q *resolved) plan(table string, families []spec.Family, splits [][]byte, n
 	return &newkeys.Plan{Table: table, Key: q.key, OldKey: q.oldKey, Families: families, Ranges: ranges, Now: now, Choice: q.chosen, Versions: q.Versions, Duplicates: q.policy}, nil
 }
 
-// planned is the build's plan as the journal has it.
+// planned returns the build's plan as the journal has it.
 func (j *run) planned() (*newkeys.Plan, error) {
 	p, err := j.req.plan(j.st.Plan.Table, j.facts.Families, rowkey.Rows(j.st.Plan.Splits), j.now())
 	if err == nil {

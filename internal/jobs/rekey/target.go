@@ -42,7 +42,7 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	return facts, j.req.vacant(ctx, j.c)
 }
 
-// tables are the old table, as it was when the snapshot was taken, and what the new one says of itself: one that is not there is
+// tables returns the old table, as it was when the snapshot was taken, and what the new one says of itself: one that is not there is
 // [loader.ErrTableNotFound], and the old one is known.
 func (q *resolved) tables(ctx context.Context, env *cluster.Env, c *loader.Cluster, s *snapshot.Snapshot) (*loader.Table, *cluster.Facts, error) {
 	old, err := loader.DescribedBy(q.From, s.Schema)
@@ -56,7 +56,7 @@ func (q *resolved) tables(ctx context.Context, env *cluster.Env, c *loader.Clust
 	return old, facts, err
 }
 
-// splits are those of a table that is made.
+// splits returns the splits of a table that is made.
 func (q *resolved) splits(ctx context.Context, s *snapshot.Snapshot, now time.Time, o newkeys.Options) ([][]byte, error) {
 	if q.Splits != nil {
 		return q.Splits, nil

@@ -42,7 +42,7 @@ func (e *Export) Check() error {
 	return nil
 }
 
-// families are those of the files, sorted.
+// families returns the families of the files, sorted.
 func (e *Export) families() (names []string) {
 	for _, f := range e.Files {
 		if !slices.Contains(names, f.Family) {

@@ -43,7 +43,7 @@ func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, 
 	return rw.MakeAll(ctx, prefix, parts, o.Readers, o.Events)
 }
 
-// fileName is the name of the file with a region's markers.
+// fileName returns the name of the file with a region's markers.
 func fileName(snap *snapshot.Snapshot, p part, stamp int64) string {
 	return hfile.Name("replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start)
 }

@@ -61,7 +61,7 @@ func drawTable(t *rapid.T, stamps ...int64) (old, export []hfile.Cell) {
 	return once(old), once(export)
 }
 
-// wantOf is a plain account of the survey, and of the rows and families that get a marker; whole hides every older cell.
+// wantOf returns a plain account of the survey, and of the rows and families that get a marker; whole hides every older cell.
 func wantOf(old, export []hfile.Cell, whole bool) (want Survey, marked map[string]bool) {
 	before, after := testsnapshot.Seen(old, 1), testsnapshot.Seen(export, 1)
 	marked = map[string]bool{}
@@ -102,7 +102,7 @@ func sameCounts(a, b Survey) bool {
 	return a.Rows == b.Rows && a.Deleted == b.Deleted && a.Changed == b.Changed && a.Newer == b.Newer && a.Foreign == b.Foreign
 }
 
-// scanOf is what a reader of so many versions sees of a snapshot; 0: of all that its families keep.
+// scanOf returns what a reader of so many versions sees of a snapshot; 0: of all that its families keep.
 func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]string {
 	seen := map[string]string{}
 	testcheck.Must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: versions, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
@@ -272,7 +272,7 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// markersOf is how many markers make the table that of the export.
+// markersOf returns how many markers make the table that of the export.
 func markersOf(s *Survey) (n int64) {
 	for _, rows := range slices.Concat(s.markers...) {
 		n += rows

@@ -96,7 +96,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	return r.u.st.Steps(ctx, nil, r.steps())
 }
 
-// steps are those of an undo by a snapshot. Until the master is asked to restore it, an error puts the table into service again.
+// steps returns the steps of an undo by a snapshot. Until the master is asked to restore it, an error puts the table into service again.
 func (r *restore) steps() []checkpoint.Step {
 	st := r.u.st
 	begun := func() bool { return st.Undo != nil && st.Undo.From != nil }
@@ -166,7 +166,7 @@ func (r *restore) free(ctx context.Context) error {
 	return nil
 }
 
-// others are the jobs of the state directory that have loaded into the table since the snapshot. One that works on it now refuses the undo.
+// others returns the jobs of the state directory that have loaded into the table since the snapshot. One that works on it now refuses the undo.
 func (r *restore) others() (names []string, err error) {
 	jobs, err := checkpoint.ReadAll(r.u.state)
 	for _, s := range jobs {
@@ -236,7 +236,7 @@ func (r *restore) lookAt(ctx context.Context, now *snapshot.Snapshot) error {
 	return nil
 }
 
-// notRestored is the error of a table that is not as the snapshot.
+// notRestored returns the error of a table that is not as the snapshot.
 func (r *restore) notRestored(format string, args ...any) error {
 	kept := ""
 	if r.inPlace() {

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// byColumn are the cells of a reader of the newest version, by column: the timestamp and the value.
+// byColumn returns the cells of a reader of the newest version, by column: the timestamp and the value.
 func byColumn(seen map[string]string) map[string][2]string {
 	all := map[string][2]string{}
 	for key, value := range seen {
@@ -22,7 +22,7 @@ func byColumn(seen map[string]string) map[string][2]string {
 	return all
 }
 
-// lossOfCells is what lossBy says, by another way: of the cells before the load, and of those now with and without the load's.
+// lossOfCells returns what lossBy says, by another way: of the cells before the load, and of those now with and without the load's.
 func lossOfCells(before, with, without map[string]string, kept bool) result.Restore {
 	var r result.Restore
 	b, w, o := byColumn(before), byColumn(with), byColumn(without)

@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// undoing is the command in a process of its own.
+// undoing returns the command in a process of its own.
 func (n *nights) undoing(ctx context.Context, program, dir string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, "undo", "--state", n.state, "--job", filepath.Base(dir))
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+n.cluster.ConfDir(), "HBASE_CONF_DIR="+n.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
@@ -342,7 +342,7 @@ func TestUndoRandomKills(t *testing.T) {
 	}
 }
 
-// lastOf is the last step of an undo.
+// lastOf returns the last step of an undo.
 func lastOf(trace *checkpoint.Trace) string {
 	switch u := trace.Undo; {
 	case u == nil:

@@ -38,7 +38,7 @@ func (l *lab) open() *snapshot.Snapshot {
 	return s
 }
 
-// of is the load of the lab that wrote these cells.
+// of returns the load of the lab that wrote these cells.
 func (l *lab) of(written []hfile.Cell) *load {
 	m := &manifest.Manifest{Schema: 1, Timestamp: labStamp, Family: l.Families[0]}
 	for _, f := range l.Families {

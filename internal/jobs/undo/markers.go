@@ -64,7 +64,7 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 	return files, err
 }
 
-// fileName is the name of the file with a region's markers.
+// fileName returns the name of the file with a region's markers.
 func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
 	return hfile.Name("undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number)
 }

@@ -186,7 +186,7 @@ func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
 	}
 }
 
-// cellSum is the digest of a cell. buf is used again.
+// cellSum returns the digest of a cell. buf is used again.
 func cellSum(c *hfile.Cell, buf []byte) (uint64, []byte) {
 	b := binary.BigEndian.AppendUint16(buf[:0], uint16(len(c.Row)))
 	b = append(append(b, c.Row...), byte(len(c.Family)))
@@ -259,7 +259,7 @@ func (r *reader) endRow() {
 	r.cells = r.cells[:0]
 }
 
-// finish is the survey of the region.
+// finish returns the survey of the region.
 func (r *reader) finish() *result.Survey {
 	r.part.Load = r.rows.Digest()
 	return r.part

@@ -61,7 +61,7 @@ func refuse(r *result.Undo, all []setting.Text) error {
 // that, one for the load, and one for each other timestamp that was undone.
 func keeps(f result.SurveyFamily, others int) bool { return f.Versions >= 2+others && f.Deletes == 0 }
 
-// uncompacted is a survey as if no compaction had written the load's cells again.
+// uncompacted returns a survey as if no compaction had written the load's cells again.
 func uncompacted(s *result.Survey) *result.Survey {
 	as := *s
 	as.Families = slices.Clone(s.Families)

@@ -275,7 +275,7 @@ func TestUndoBySnapshotRandomKills(t *testing.T) {
 	}
 }
 
-// restoreStep is where an undo by a snapshot was killed.
+// restoreStep returns where an undo by a snapshot was killed.
 func restoreStep(trace *checkpoint.Trace) string {
 	switch u := trace.Undo; {
 	case u == nil && trace.Copied == nil:

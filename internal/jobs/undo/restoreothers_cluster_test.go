@@ -105,7 +105,7 @@ func (n *nights) loadAfter(night, from, to int) (dir, snapshot string) {
 	return r.Job, snapshot
 }
 
-// name is the table's without its namespace.
+// name returns the table's without its namespace.
 func (n *nights) name() string {
 	_, qualifier, _ := strings.Cut(n.table, ":")
 	return qualifier
@@ -125,7 +125,7 @@ func (n *nights) drop(snapshot string) {
 	}
 }
 
-// digestOf is what Java's client sees of a table.
+// digestOf returns what Java's client sees of a table.
 func (n *nights) digestOf(table string) string {
 	n.t.Helper()
 	d, err := n.cluster.AdminT(n.t).Digest(n.t.Context(), table)

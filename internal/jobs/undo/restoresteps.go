@@ -33,7 +33,7 @@ func (r *restore) begin(ctx context.Context) error {
 	return r.u.st.Record(checkpoint.EventUndoing, begun)
 }
 
-// recordStamp is a timestamp that says that an undo is begun.
+// recordStamp returns a timestamp that says that an undo is begun.
 func (r *restore) recordStamp() int64 {
 	if r.stamp == 0 {
 		return 1 // its cells have several

@@ -129,7 +129,7 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	return u.result, u.st.Steps(ctx, nil, u.steps())
 }
 
-// loads are those that the undo takes back, as the options ask, or as the undo that is under way does.
+// loads returns the loads that the undo takes back, as the options ask, or as the undo that is under way does.
 func (u *undo) loads(dir string) ([]*load, error) {
 	if was := u.st.Undo; was != nil && !was.Done {
 		by := ByMarkers
@@ -148,7 +148,7 @@ func (u *undo) loads(dir string) ([]*load, error) {
 	return []*load{l}, err
 }
 
-// job is the name of its directory.
+// job returns the name of its directory.
 func (u *undo) job() string { return u.tables[0].job }
 
 // predict surveys snapshots that are taken for it, and deletes them again.
@@ -205,7 +205,7 @@ func (u *undo) judge(ctx context.Context) error {
 	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w; %s", u.job(), refused, u.tables[0].wayBack(ctx)))
 }
 
-// steps are those of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.
+// steps returns the steps of an undo. Tables come the other way round than they were loaded: no reader finds an entry of an index whose row is gone.
 func (u *undo) steps() []checkpoint.Step {
 	sent := func() bool { was := u.st.Undo; return was == nil || !was.Built || len(was.Sent) > 0 }
 	steps := []checkpoint.Step{

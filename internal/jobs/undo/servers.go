@@ -18,7 +18,7 @@ import (
 // recovery is how long the recovery of a region server is waited for.
 const recovery = 3 * time.Minute
 
-// servers are the region servers that live; none if the user may not see them.
+// servers returns the region servers that live; none if the user may not see them.
 func (r *restore) servers(ctx context.Context) ([]string, error) {
 	s, err := r.u.c.Status(ctx)
 	if loader.Refused(err) {
@@ -27,7 +27,7 @@ func (r *restore) servers(ctx context.Context) ([]string, error) {
 	return s.Started, cluster.Failure(err)
 }
 
-// died is a region server that lived when the undo began and does not live now; empty: there is none that is known.
+// died returns a region server that lived when the undo began and does not live now; empty: there is none that is known.
 func (r *restore) died(ctx context.Context) (string, error) {
 	was := r.u.st.Undo.Servers
 	if !r.inPlace() || len(was) == 0 {

@@ -241,7 +241,7 @@ func (t *target) verify(ctx context.Context) error {
 	return t.compare(t.result.Survey, now)
 }
 
-// left is how many rows of a table have cells of the load that readers see.
+// left returns how many rows of a table have cells of the load that readers see.
 func (t *target) left(ctx context.Context, table loader.TableName, families ...string) (rows int64, err error) {
 	req := loader.ScanRequest{Table: table, MinTime: t.stamp, MaxTime: t.stamp + 1, Families: families, KeysOnly: true}
 	err = t.u.c.Scan(ctx, req, func(loader.Row) error { rows++; return nil })

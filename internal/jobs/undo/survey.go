@@ -66,7 +66,7 @@ func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (
 	return sum, nil
 }
 
-// empty is a survey that has seen nothing.
+// empty returns a survey that has seen nothing.
 func (l *load) empty(snap *snapshot.Snapshot) *result.Survey {
 	s := &result.Survey{Table: l.table.String(), Timestamp: l.stamp, Regions: []result.SurveyRegion{}}
 	for _, f := range snap.Families {

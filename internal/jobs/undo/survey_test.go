@@ -66,7 +66,7 @@ func drawSurveyed(t *testing.T, rt *rapid.T) *surveyed {
 	return s
 }
 
-// writtenRows are the rows of the load.
+// writtenRows returns the rows of the load.
 func (s *surveyed) writtenRows() map[string]bool {
 	rows := map[string]bool{}
 	for _, c := range s.written {
@@ -166,7 +166,7 @@ func (s *surveyed) mark(t *testing.T, rt *rapid.T) (compacted *lab) {
 	return compacted
 }
 
-// scanned is what a scan of a snapshot has, with the keys of testsnapshot.Seen.
+// scanned returns what a scan of a snapshot has, with the keys of testsnapshot.Seen.
 func scanned(t *testing.T, snap *snapshot.Snapshot, view snapshot.View) map[string]string {
 	t.Helper()
 	seen := map[string]string{}

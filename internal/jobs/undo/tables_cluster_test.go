@@ -46,7 +46,7 @@ func (n *tablesNights) load(night, from, to int) (dir string, s spec.Spec) {
 	return r.Job, s
 }
 
-// digests are what Java's client sees of each table.
+// digests returns what Java's client sees of each table.
 func (n *tablesNights) digests() (all []string) {
 	n.t.Helper()
 	for _, table := range n.tables {
@@ -63,7 +63,7 @@ func (n *tablesNights) leftNothing() {
 	}
 }
 
-// undos are what status says of the undo of each table.
+// undos returns what status says of the undo of each table.
 func (n *tablesNights) undos(dir string) (all []string) {
 	n.t.Helper()
 	s, err := checkpoint.Read(dir)

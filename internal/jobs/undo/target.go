@@ -37,10 +37,10 @@ func (u *undo) target(loads []*load, dir string) {
 	}
 }
 
-// resultsOf are those of all tables, in the order of loading.
+// resultsOf returns the results of all tables, in the order of loading.
 func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
 
-// own is what the undo has of the table.
+// own returns what the undo has of the table.
 func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
 
 // snapshotOf opens the one that the undo has of the table, and takes it if it is not there.
@@ -55,7 +55,7 @@ func (t *target) look(ctx context.Context, src *tablesource.Source) (*result.Sur
 	return s, tablesource.FilesFailure(err)
 }
 
-// presentPlace is the place of the snapshot of a table as it is now.
+// presentPlace returns the place of the snapshot of a table as it is now.
 func (t *target) presentPlace() string { return "undo of " + t.table.String() }
 
 // present surveys the table as it is now.
@@ -82,7 +82,7 @@ func (t *target) withPresent(ctx context.Context, do func(src *tablesource.Sourc
 	return errors.Join(err, fail.With(fail.Load, t.u.st.DropSnapshots(ctx, t.u.c, t.presentPlace())))
 }
 
-// stage is the directory of the files with markers.
+// stage returns the directory of the files with markers.
 func (t *target) stage(ctx context.Context) (*staging.Dir, error) {
 	return t.u.st.Stage(ctx, t.u.env, t.own().Staging)
 }

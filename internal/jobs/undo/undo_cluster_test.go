@@ -49,7 +49,7 @@ func newNights(t *testing.T, versions int, bloom string) *nights {
 	return &nights{t, c, env, table, t.TempDir()}
 }
 
-// spec is the job of a night with rows k[from] to k[to-1]; every second value is the same each night.
+// spec returns the job of a night with rows k[from] to k[to-1]; every second value is the same each night.
 func (n *nights) spec(night, from, to int) spec.Spec {
 	n.t.Helper()
 	var csv strings.Builder
@@ -84,7 +84,7 @@ func (n *nights) load(night, from, to int) (dir string, s spec.Spec) {
 	return r.Job, s
 }
 
-// digest is what Java's client sees of the table.
+// digest returns what Java's client sees of the table.
 func (n *nights) digest() string {
 	n.t.Helper()
 	d, err := n.cluster.AdminT(n.t).Digest(n.t.Context(), n.table)
@@ -265,7 +265,7 @@ func (n *nights) leftNothing() {
 	}
 }
 
-// left is what a directory has that is named after the table.
+// left returns what a directory has that is named after the table.
 func (n *nights) left(dir string) (names []string) {
 	n.t.Helper()
 	list, err := jobtest.UserFS(n.t, testcluster.Shared(n.t), "hbase").ReadDir(n.t.Context(), dir)

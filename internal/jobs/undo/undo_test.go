@@ -45,7 +45,7 @@ func drawTable(t *rapid.T) (others, written []hfile.Cell) {
 	return once(others), once(written)
 }
 
-// rowsOf are the rows of what is seen.
+// rowsOf returns the rows of what is seen.
 func rowsOf(seen map[string]string) map[string]bool {
 	rows := map[string]bool{}
 	for key := range seen {

@@ -66,7 +66,7 @@ func (a Asked) Resolve(k Keys) (c Choice, err error) {
 	return c, c.Check()
 }
 
-// ranges are those of the rows, and the salts of the key that bounds them; nil are all rows.
+// ranges returns the ranges of the rows, and the salts of the key that bounds them; nil are all rows.
 func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
 	kinds := 0
 	for _, given := range []bool{a.FromKey+a.ToKey != "", a.KeyPrefix != "", a.StartRow+a.StopRow != "", a.RowPrefix != ""} {
@@ -119,7 +119,7 @@ func (a Asked) ranges(k Keys) ([]keyrange.Range, *keyrange.Salts, error) {
 	return r.Ranges(), salts, err
 }
 
-// rows are the range of row keys.
+// rows returns the range of row keys.
 func (a Asked) rows() ([]keyrange.Range, error) {
 	var b [3][]byte
 	for i, x := range []struct {
@@ -157,7 +157,7 @@ func (a Asked) given() []given {
 	return slices.DeleteFunc(all, func(g given) bool { return g.text == "" })
 }
 
-// First is the first setting that asks for something; false: all is asked for.
+// First returns the first setting that asks for something; false: all is asked for.
 func (a Asked) First() (setting.Name, bool) {
 	all := a.given()
 	if len(all) == 0 {
@@ -208,7 +208,7 @@ func ParseTime(text string) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-// plainTime is a time in milliseconds, or a text that is none.
+// plainTime returns a time in milliseconds, or a text that is none.
 func plainTime(text string) string {
 	if ms, err := ParseTime(text); err == nil && ms > 0 {
 		return strconv.FormatInt(ms, 10)

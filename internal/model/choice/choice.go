@@ -17,11 +17,11 @@ type Column struct {
 
 // A Choice is some of a table's cells. The zero value is all.
 type Choice struct {
-	// Ranges are those of the rows, in order and apart from each other. Default: all rows.
+	// Ranges are the ranges of the rows, in order and apart from each other. Default: all rows.
 	Ranges []keyrange.Range `json:"ranges,omitempty"`
-	// Salts are those that the ranges are of, where original keys bound the rows: a table is held to them. Nil: there are none.
+	// Salts are the salts that the ranges are of, where original keys bound the rows: a table is held to them. Nil: there are none.
 	Salts *keyrange.Salts `json:"-"`
-	// Columns are those of the cells. Default: all.
+	// Columns are the columns of the cells. Default: all.
 	Columns []Column `json:"columns,omitempty"`
 	// Since and Until bound the timestamps of cells: [Since, Until), in milliseconds; Until 0: no bound.
 	Since int64 `json:"since,omitempty"`
@@ -56,7 +56,7 @@ func (c Choice) CheckFamilies(name string, have []string) error {
 	return nil
 }
 
-// Families are those that the columns name; nil: all.
+// Families returns the families that the columns name; nil: all.
 func (c Choice) Families() (names []string) {
 	for _, x := range c.Columns {
 		if !slices.Contains(names, x.Family) {
@@ -66,7 +66,7 @@ func (c Choice) Families() (names []string) {
 	return names
 }
 
-// InFamily is what a choice has of one of its families.
+// InFamily returns what a choice has of one of its families.
 func (c Choice) InFamily(name string) Choice {
 	if len(c.Columns) == 0 {
 		c.Columns = []Column{{Family: name}}
@@ -89,7 +89,7 @@ func (c Choice) Has(family, qualifier []byte) bool {
 	return false
 }
 
-// Of is what is read of some families: those that are read as a whole, and single columns of others.
+// Of returns what is read of some families: those that are read as a whole, and single columns of others.
 func (c Choice) Of(families []string) (whole []string, single []Column) {
 	if len(c.Columns) == 0 {
 		return families, nil

@@ -16,7 +16,7 @@ type DataError struct {
 	err  error
 }
 
-// AboutData is an error about data; what its format takes is not data.
+// AboutData returns an error about data; what its format takes is not data.
 func AboutData(data []byte, format string, args ...any) error {
 	return &DataError{bytes.Clone(data[:min(len(data), mostData)]), fmt.Errorf(format, args...)}
 }
@@ -24,5 +24,5 @@ func AboutData(data []byte, format string, args ...any) error {
 func (e *DataError) Error() string { return e.err.Error() }
 func (e *DataError) Unwrap() error { return e.err }
 
-// Data is the beginning of what the error is about.
+// Data returns the beginning of what the error is about.
 func (e *DataError) Data() []byte { return e.data }

@@ -33,7 +33,7 @@ func (e *DiskFullError) message() setting.Text {
 func (e *DiskFullError) Error() string { return e.message().String() }
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
-// Settings are those that the advice names, and In is the message with each as words calls it.
+// Settings returns the settings that the advice names, and In is the message with each as words calls it.
 func (e *DiskFullError) Settings() []setting.Name                  { return e.Advice.Settings() }
 func (e *DiskFullError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
@@ -67,7 +67,7 @@ func ExplainFull(err error) error {
 	}
 }
 
-// WrittenName is the absolute name of the file that an error of the local disk
+// WrittenName returns the absolute name of the file that an error of the local disk
 // is about; empty where it does not say.
 func WrittenName(err error) string {
 	name := ""

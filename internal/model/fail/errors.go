@@ -35,7 +35,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of the outermost [Error] in err. A full local disk is
+// KindOf returns the kind of the outermost [Error] in err. A full local disk is
 // [HDFS] wherever it showed.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// kinds are all of them.
+// kinds returns all of them.
 func kinds() []Kind {
 	return []Kind{Unexpected, Config, Check, BadRows, Input, HDFS, Load, Verify, Busy, State}
 }

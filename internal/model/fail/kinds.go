@@ -42,16 +42,16 @@ func Kinds() (all []Kind) {
 	return all
 }
 
-// String is the kind's word in results and journals, such as bad_rows.
+// String returns the kind's word in results and journals, such as bad_rows.
 func (k Kind) String() string { return byKind[k].word }
 
-// ExitCode is the exit code of a command that ends with a failure of the kind.
+// ExitCode returns the exit code of a command that ends with a failure of the kind.
 func (k Kind) ExitCode() int { return byKind[k].code }
 
 // Retry reports whether the same command may succeed later, with nothing else done.
 func (k Kind) Retry() bool { return byKind[k].retry }
 
-// Meaning is what the kind's exit code means, and what its caller does then.
+// Meaning returns what the kind's exit code means, and what its caller does then.
 func (k Kind) Meaning() (meaning, next string) { return byKind[k].meaning, byKind[k].next }
 
 // Advice says what a person does about a failure; again is how the job is resumed.

@@ -54,7 +54,7 @@ func isSalt(c keygen.Call) bool {
 	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
 }
 
-// saltModulus is the number of a salt's values, or of javasalt's that are not negative.
+// saltModulus returns the number of a salt's values, or of javasalt's that are not negative.
 func saltModulus(c keygen.Call, modulus int) int {
 	switch {
 	case len(c.Ints) > 0:
@@ -65,7 +65,7 @@ func saltModulus(c keygen.Call, modulus int) int {
 	return modulus
 }
 
-// saltValues are all values of a salt, in order: one byte each, or decimal
+// saltValues returns all values of a salt, in order: one byte each, or decimal
 // digits of one width.
 func saltValues(c keygen.Call, modulus int) [][]byte {
 	if c.Func == "javasalt" {
@@ -87,7 +87,7 @@ func saltValues(c keygen.Call, modulus int) [][]byte {
 	return values
 }
 
-// Heads are all values of the key's head, in order: one empty one for a key
+// Heads returns all values of the key's head, in order: one empty one for a key
 // without a salt.
 func (k Key) Heads(modulus int) ([][]byte, error) {
 	n := 1
@@ -162,7 +162,7 @@ func (k Key) Ranged() (alike, ordered []string) {
 	return alike, without(ordered, alike)
 }
 
-// without are the names of a list that are not in another.
+// without returns the names of a list that are not in another.
 func without(list, other []string) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(other, name) })
 }

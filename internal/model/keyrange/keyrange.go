@@ -29,7 +29,7 @@ func (r Rows) Stop(head []byte) []byte {
 	return slices.Concat(head, r.Hi)
 }
 
-// Columns are those of the original key, in its order.
+// Columns returns the columns of the original key, in its order.
 func (k Key) Columns() []string {
 	var names []string
 	for _, p := range k.Rest {
@@ -55,7 +55,7 @@ func (k Key) Bind(what setting.Name, values []string) (map[string]string, error)
 	return bound, nil
 }
 
-// Between is the range of the rows whose original key begins at from and ends
+// Between returns the range of the rows whose original key begins at from and ends
 // before to, values of its first columns; none means no bound. Columns that
 // have one value in both may be hashed; after them the key must keep the
 // order of its columns.
@@ -97,7 +97,7 @@ func (k Key) Between(modulus int, from, to []string) (Rows, error) {
 	return r, nil
 }
 
-// Beginning is the range of the rows whose original key begins with values of
+// Beginning returns the range of the rows whose original key begins with values of
 // its first columns; the last one may be the beginning of a value.
 func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	bound, err := k.Bind(k.Prefix, values)
@@ -121,7 +121,7 @@ func (k Key) Beginning(modulus int, values []string) (Rows, error) {
 	return r, nil
 }
 
-// With is the range of the rows of a query key: columns that are known, in
+// With returns the range of the rows of a query key: columns that are known, in
 // any place of the key as long as its first parts can be made of them.
 func (k Key) With(modulus int, known map[string]string) (Rows, error) {
 	rest, err := k.Findable(known)
@@ -139,7 +139,7 @@ func (k Key) With(modulus int, known map[string]string) (Rows, error) {
 	return r, nil
 }
 
-// Findable are the first parts of the original key that can be made of known
+// Findable returns the first parts of the original key that can be made of known
 // columns; none of them with a column is an error.
 func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 	var rest []keygen.Expr
@@ -155,7 +155,7 @@ func (k Key) Findable(known map[string]string) ([]keygen.Expr, error) {
 	return rest, nil
 }
 
-// told are the fixed columns whose value every key of a range has. Where such a
+// told returns the fixed columns whose value every key of a range has. Where such a
 // column is not of fixed length, or not all of it is in the key, rows of other
 // values are between the bounds too, under other salts: after "a", the values
 // "b" of "a" and "0b" of "a0" mix.
@@ -178,7 +178,7 @@ func (k Key) told(fixed map[string]string) map[string]string {
 	return told
 }
 
-// headsFor are the heads of rows with the fixed values: one if it can be computed.
+// headsFor returns the heads of rows with the fixed values: one if it can be computed.
 func (k Key) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
 	for _, p := range k.Head {
 		if !MadeOf(p, fixed) {

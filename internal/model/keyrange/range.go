@@ -9,7 +9,7 @@ import (
 // A Range is rows from Start on and before Stop; empty bounds are the table's ends.
 type Range struct{ Start, Stop []byte }
 
-// Intersect are the rows of both ranges; false: there can be none.
+// Intersect returns the rows of both ranges; false: there can be none.
 func (r Range) Intersect(o Range) (Range, bool) {
 	both := r
 	if bytes.Compare(o.Start, both.Start) > 0 {
@@ -26,7 +26,7 @@ func (r Range) Has(row []byte) bool {
 	return bytes.Compare(row, r.Start) >= 0 && (len(r.Stop) == 0 || bytes.Compare(row, r.Stop) < 0)
 }
 
-// Within are the parts of ranges that are in one; no ranges are all rows.
+// Within returns the parts of ranges that are in one; no ranges are all rows.
 func Within(ranges []Range, r Range) (parts []Range) {
 	if len(ranges) == 0 {
 		return []Range{r}
@@ -49,7 +49,7 @@ func Check(ranges []Range) error {
 	return nil
 }
 
-// Ranges are those of the heads, in order, those that touch as one.
+// Ranges returns the ranges of the heads, in order, those that touch as one.
 func (r Rows) Ranges() (ranges []Range) {
 	for _, head := range r.Heads {
 		x := Range{r.Start(head), r.Stop(head)}

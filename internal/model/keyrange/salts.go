@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Salts are those by which a key has its ranges.
+// Salts are the salts by which a key has its ranges.
 type Salts struct {
 	key     Key
 	modulus int
@@ -24,7 +24,7 @@ const (
 	checkedGaps  = 128
 )
 
-// Salts are those of a key with a modulus; nil: it has none.
+// Salts returns the salts of a key with a modulus; nil: it has none.
 func (k Key) Salts(modulus int) (*Salts, error) {
 	if len(k.Head) == 0 {
 		return nil, nil
@@ -71,7 +71,7 @@ func (s *Salts) Check(table string, first func(r Range, n int) ([][]byte, error)
 		setting.Count(s.modulus, "salt"), setting.SaltBuckets)
 }
 
-// gaps are the ranges between the salts, after the constant bytes with which all rows of the key begin.
+// gaps returns the ranges between the salts, after the constant bytes with which all rows of the key begin.
 func (s *Salts) gaps() (list []Range) {
 	var lead []byte
 	if l, ok := s.key.Head[0].(keygen.Literal); ok {

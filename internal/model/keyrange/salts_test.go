@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// firstOf are the first rows of a range, by looking at all.
+// firstOf returns the first rows of a range, by looking at all.
 func firstOf(rows [][]byte) func(keyrange.Range, int) ([][]byte, error) {
 	return func(r keyrange.Range, n int) (first [][]byte, _ error) {
 		for _, row := range rows {

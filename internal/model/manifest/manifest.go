@@ -58,7 +58,7 @@ type Manifest struct {
 	Samples []Sample `json:"-"` // rows that verification reads
 }
 
-// Summary is the manifest without the list of files: a few hundred bytes,
+// Summary returns the manifest without the list of files: a few hundred bytes,
 // whatever the number of regions.
 func (m *Manifest) Summary() *Manifest {
 	s := *m
@@ -138,7 +138,7 @@ type Sample struct {
 	Expires int64 // when they are gone, 0 for never
 }
 
-// CellNames are the cells that rows of a manifest can have, in order.
+// CellNames returns the cells that rows of a manifest can have, in order.
 func (m *Manifest) CellNames() []spec.CellName {
 	if m.Cells != nil {
 		return m.Cells
@@ -150,7 +150,7 @@ func (m *Manifest) CellNames() []spec.CellName {
 	return names
 }
 
-// Findings are the results of the job's expectations.
+// Findings returns the results of the job's expectations.
 func (m *Manifest) Findings() []expectation.Finding {
 	if m == nil || m.Expect == nil {
 		return nil
@@ -161,7 +161,7 @@ func (m *Manifest) Findings() []expectation.Finding {
 // Expiring reports whether a cell of the files has a lifetime of its own.
 func (m *Manifest) Expiring() bool { return m.Times != nil && m.Times.Expires != 0 }
 
-// Splits are the first rows of the second and following regions that files were built for. Regions without rows have none.
+// Splits returns the first rows of the second and following regions that files were built for. Regions without rows have none.
 func (m *Manifest) Splits() (points [][]byte) {
 	first := map[int][]byte{}
 	for _, f := range m.Files {
@@ -177,7 +177,7 @@ func (m *Manifest) Splits() (points [][]byte) {
 	return points
 }
 
-// Families are those of the manifest's cells.
+// Families returns the families of the manifest's cells.
 func (m *Manifest) Families() []string {
 	names := []string{}
 	for _, c := range m.CellNames() {

@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write testdata/sealed.json again")
 // sealedName is the text of golden, as it is next to the files.
 const sealedName = "testdata/sealed.json"
 
-// golden is a manifest with every field.
+// golden returns a manifest with every field.
 func golden() *Manifest {
 	return &Manifest{Schema: 1, Table: "ns:check", Tables: []string{"hbase:ns:old"}, Key: "salt(id, 2) + id", Modulus: 2, Family: "f", Timestamp: 1_700_000_000_000, Columns: []string{"id", "名称"},
 		Cells: []spec.CellName{{Family: "f", Qualifier: "id"}, {Family: "g", Qualifier: "<q>"}}, Records: 12, Rejected: 1, RejectFile: "rejects.jsonl",

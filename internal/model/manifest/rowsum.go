@@ -26,7 +26,7 @@ func (s *RowSum) Add(o RowSum) {
 	s.High, _ = bits.Add64(s.High, o.High, carry)
 }
 
-// Sum is the sum of the hashes in hexadecimal.
+// Sum returns the sum of the hashes in hexadecimal.
 func (s RowSum) Sum() string { return fmt.Sprintf("%016x%016x", s.High, s.Low) }
 
 // String prints it for people and messages.
@@ -34,5 +34,5 @@ func (s RowSum) String() string {
 	return fmt.Sprintf("%s, %s, digest %s", setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"), s.Sum())
 }
 
-// Digest is what manifests have of it.
+// Digest returns what manifests have of it.
 func (s RowSum) Digest() Digest { return Digest{Rows: s.Rows, Cells: s.Cells, Sum: s.Low} }

@@ -42,7 +42,7 @@ const (
 	mostChange     = 4.0  // that is believed: nothing at all may be a pause
 )
 
-// Now are the phases of the job that is under way, where one follows another: all of them as a rule.
+// Now returns the phases of the job that is under way, where one follows another: all of them as a rule.
 func (p Progress) Now() []PhaseProgress {
 	i := slices.IndexFunc(p.Phases, func(q PhaseProgress) bool { return !q.Began.Before(p.Began) })
 	if i < 0 {
@@ -51,7 +51,7 @@ func (p Progress) Now() []PhaseProgress {
 	return p.Phases[i:]
 }
 
-// Ahead are the phases that the job is to begin, in their order. One may come
+// Ahead returns the phases that the job is to begin, in their order. One may come
 // twice: the files of an earlier attempt are checked before the build, and all
 // of them before the load.
 func (p Progress) Ahead() []string {
@@ -89,7 +89,7 @@ func (p Progress) left() (l Left) {
 	return p.partsLeft(l)
 }
 
-// phaseLeft is what is left of the phase under way. The speed of its last third counts as much as that of all of it, so
+// phaseLeft returns what is left of the phase under way. The speed of its last third counts as much as that of all of it, so
 // that a change shows soon and a hiccup does not show much.
 func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration, bool) {
 	took := p.At.Sub(current.Began).Seconds()
@@ -115,7 +115,7 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 	return seconds(whole * (1 - done)), true
 }
 
-// fraction is how much of a phase is done. Of writing, rows say it of what was encoded, and bytes of what the file system
+// fraction returns how much of a phase is done. Of writing, rows say it of what was encoded, and bytes of what the file system
 // has taken; files that are complete say how many bytes there will be.
 func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	q := *phase
@@ -127,7 +127,7 @@ func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	return f, ok
 }
 
-// readUnit is what reading all of the input takes, or takes as it looks; 0 when nothing is known. Writing says how fast the
+// readUnit returns what reading all of the input takes, or takes as it looks; 0 when nothing is known. Writing says how fast the
 // machine is too, within bounds: it may have waited for a slow link.
 func (p Progress) readUnit() (unit float64) {
 	whole := func(phase *PhaseProgress) float64 {
@@ -152,7 +152,7 @@ func (p Progress) readUnit() (unit float64) {
 	return unit
 }
 
-// foretold is what a phase takes that has not begun, in seconds; unit is what reading takes.
+// foretold returns what a phase takes that has not begun, in seconds; unit is what reading takes.
 func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	if s, ok := p.asEarlier(name, unit); ok {
 		return s, true
@@ -193,7 +193,7 @@ func (p Progress) toCheck() float64 {
 	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
-// asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not say. What this
+// asEarlier returns what a phase takes by what it took an earlier job of the table; false if that does not say. What this
 // one's reading takes compared with that one's counts by its root: it says something of the machine, and nothing of
 // HDFS and HBase.
 func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
@@ -223,7 +223,7 @@ func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
 	return 0, false
 }
 
-// rows is how many the job has, as far as that shows.
+// rows returns how many the job has, as far as that shows.
 func (p Progress) rows() int64 {
 	for i := range p.Phases {
 		phase := &p.Phases[i]

@@ -51,7 +51,7 @@ func recordedTrace(t *testing.T, name string) []Progress {
 	}
 }
 
-// paceOf is that of a whole trace.
+// paceOf returns the pace of a whole trace.
 func paceOf(trace []Progress) *Pace {
 	end := trace[len(trace)-1]
 	e := &Pace{Regions: end.Start.Regions, Mode: end.Start.Verify}
@@ -74,7 +74,7 @@ func paceOf(trace []Progress) *Pace {
 	return e
 }
 
-// leftErrors are how far off the time left was, as a part of the true one, from one third of the way on and while there
+// leftErrors returns how far off the time left was, as a part of the true one, from one third of the way on and while there
 // was a second left.
 func leftErrors(trace []Progress, earlier *Pace) (off []float64) {
 	first, last := trace[0], trace[len(trace)-1]

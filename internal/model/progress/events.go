@@ -74,7 +74,7 @@ type Pause struct {
 	Until  time.Time `json:"until,omitzero"` // zero: until a person says so
 }
 
-// Tasks are those of a job on YARN.
+// Tasks are the tasks of a job on YARN.
 type Tasks struct {
 	Application    string `json:"application"`
 	Maps           int    `json:"maps"`

@@ -34,7 +34,7 @@ func (c *WaitClock) count(n int) {
 	}
 }
 
-// Waited is the sum so far; a nil clock has none.
+// Waited returns the sum so far; a nil clock has none.
 func (c *WaitClock) Waited() time.Duration {
 	if c == nil {
 		return 0

@@ -37,7 +37,7 @@ type Span struct {
 	Done Amount        `json:"done"`
 }
 
-// Fraction is how much of a phase is done, 0 to 1; false when nothing is known.
+// Fraction returns how much of a phase is done, 0 to 1; false when nothing is known.
 func (p PhaseProgress) Fraction() (float64, bool) {
 	for _, f := range [][2]int64{{p.Done.Bytes, p.Total.Bytes}, {p.Done.Rows, p.Total.Rows}, {p.Done.Files, p.Total.Files}} {
 		if f[1] > 0 {
@@ -58,7 +58,7 @@ type Tracker struct {
 	marks  marks             // of the phase that is under way
 }
 
-// Progress is a copy of what is known now.
+// Progress returns a copy of what is known now.
 func (t *Tracker) Progress() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +100,7 @@ func (t *Tracker) current() *PhaseProgress {
 	return &t.p.Phases[len(t.p.Phases)-1]
 }
 
-// Events are those by which the tracker learns.
+// Events returns the events by which the tracker learns.
 func (t *Tracker) Events() Events {
 	locked := func(do func()) {
 		t.mu.Lock()

@@ -10,7 +10,7 @@ import (
 // a phase has the time that its phases took together, from when the first began.
 func (p *Progress) foldParts() { p.Phases = fold(p.Phases) }
 
-// Sums are the phases of all parts, one for each name, with the time that they
+// Sums returns the phases of all parts, one for each name, with the time that they
 // took together. They are in the order in which they were begun last.
 func (p Progress) Sums() []PhaseProgress {
 	sums := fold(p.Phases)
@@ -52,7 +52,7 @@ type PartsWork struct {
 	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of parts that are done
 }
 
-// of is what other parts take, by what these have taken.
+// of returns what other parts take, by what these have taken.
 func (w PartsWork) of(parts int, bytes int64) time.Duration {
 	if w.Parts == 0 || w.Bytes == 0 {
 		return 0

@@ -29,7 +29,7 @@ type FileColumns struct {
 	Files   []string `json:"files"` // their paths
 }
 
-// CountFiles is how many files a list has.
+// CountFiles returns how many files a list has.
 func CountFiles(list []FileColumns) (n int) {
 	for _, l := range list {
 		n += len(l.Files)
@@ -37,7 +37,7 @@ func CountFiles(list []FileColumns) (n int) {
 	return n
 }
 
-// String is how the files are read, in one line.
+// String returns how the files are read, in one line.
 func (w Way) String() string {
 	text := w.Format
 	if w.Detected {
@@ -52,7 +52,7 @@ func (w Way) String() string {
 	return text
 }
 
-// ByPath is the columns that paths give, and what chose among them.
+// ByPath returns the columns that paths give, and what chose among them.
 func (r *Reading) ByPath() string {
 	text := strings.Join(r.Partitions, ", ")
 	if len(r.Where) > 0 {
@@ -61,7 +61,7 @@ func (r *Reading) ByPath() string {
 	return text
 }
 
-// Text is the first of the columns and of the files, for people.
+// Text returns the first of the columns and of the files, for people.
 func (f FileColumns) Text() (columns, files string) {
 	const mostColumns, mostFiles = 20, 3
 	return firstOf(f.Columns, mostColumns), firstOf(f.Files, mostFiles)

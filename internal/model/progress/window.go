@@ -90,7 +90,7 @@ func (w *Window) Next(t time.Time) time.Time {
 	}
 }
 
-// String is the window as it is written, with its zone.
+// String returns the window as it is written, with its zone.
 func (w *Window) String() string {
 	return fmt.Sprintf("%02d:%02d-%02d:%02d %s", w.from/60, w.from%60, w.to/60, w.to%60, w.zone)
 }

@@ -50,7 +50,7 @@ type Differences struct {
 	Times      int64 `json:"cells_of_other_timestamp"` // and of the same value
 }
 
-// Rows is how many rows differ.
+// Rows returns how many rows differ.
 func (d Differences) Rows() int64 { return d.OnlyA + d.OnlyB + d.Changed }
 
 // Add counts what was found elsewhere.

@@ -30,7 +30,7 @@ type Part struct {
 	Elapsed        time.Duration `json:"elapsed_ns"`
 }
 
-// Parts are those of a job, in order.
+// Parts are the parts of a job, in order.
 type Parts []Part
 
 // PartStatus is an outcome of a part.
@@ -66,7 +66,7 @@ func (p Parts) Text() string {
 	return b.String()
 }
 
-// Text is the status for people.
+// Text returns the status for people.
 func (s PartStatus) Text() string {
 	switch s {
 	case PartAlready:

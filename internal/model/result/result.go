@@ -40,7 +40,7 @@ type Result struct {
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
 }
 
-// Findings are the results of the job's expectations.
+// Findings returns the results of the job's expectations.
 func (r *Result) Findings() []expectation.Finding {
 	switch {
 	case r == nil:
@@ -63,7 +63,7 @@ type Rekey struct {
 // summaryTasks is how many tasks a summary has.
 const summaryTasks = 10
 
-// Summary is the result without the list of files, and with the slowest tasks alone.
+// Summary returns the result without the list of files, and with the slowest tasks alone.
 func (r *Result) Summary() *Result {
 	s := *r
 	if s.Manifest != nil {

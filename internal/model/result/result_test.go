@@ -60,7 +60,7 @@ func fill(v reflect.Value, path string) {
 	}
 }
 
-// full is a value with every field.
+// full returns a value with every field.
 func full[T any]() *T {
 	v := new(T)
 	fill(reflect.ValueOf(v).Elem(), "")

@@ -39,7 +39,7 @@ func drawVerification(r *rand.Rand) *Verification {
 	return v
 }
 
-// sumOfNumbers is a plain sum of all numbers of a value's fields, and of the times that true is in it.
+// sumOfNumbers returns a plain sum of all numbers of a value's fields, and of the times that true is in it.
 func sumOfNumbers(v reflect.Value) (sum uint64) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -18,7 +18,7 @@ type Table struct {
 	VerifyTime time.Duration      `json:"verify_ns,omitempty"`
 }
 
-// OfTables is the result of a build of these targets; there are no manifests if it failed.
+// OfTables returns the result of a build of these targets; there are no manifests if it failed.
 func OfTables(targets []spec.Target, m []*manifest.Manifest) *Result {
 	r := &Result{Schema: 1, Table: targets[0].Table}
 	r.SetManifests(targets, m)
@@ -36,7 +36,7 @@ func (r *Result) SetManifests(targets []spec.Target, m []*manifest.Manifest) {
 	}
 }
 
-// summaries are the tables without their lists of files.
+// summaries returns the tables without their lists of files.
 func summaries(tables []Table) []Table {
 	if tables == nil {
 		return nil

@@ -45,7 +45,7 @@ func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, co
 	}
 }
 
-// QueryCells are the cells that rows have of these columns' values.
+// QueryCells returns the cells that rows have of these columns' values.
 func (s Spec) QueryCells(columns, values []string) []KnownCell {
 	var known []KnownCell
 	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
@@ -68,7 +68,7 @@ type KnownCell struct {
 	Value string
 }
 
-// TextCells are the cells that hold columns as they are, one for each.
+// TextCells returns the cells that hold columns as they are, one for each.
 func (s Spec) TextCells(columns []string) ([]CellName, error) {
 	names := make([]CellName, len(columns))
 	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {

@@ -35,7 +35,7 @@ func ParseDeleteLimit(text string) (DeleteLimit, error) {
 	return l, nil
 }
 
-// String is the text that gives the limit.
+// String returns the text that gives the limit.
 func (l DeleteLimit) String() string {
 	if l.text == "" {
 		return "5%"

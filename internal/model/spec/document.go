@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// WithoutMark is the text of a file without the byte order mark that editors of Windows put before it.
+// WithoutMark returns the text of a file without the byte order mark that editors of Windows put before it.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
 // OneDocument refuses a YAML file of several documents: the decoder reads the first and passes over the others without a word. What
@@ -22,7 +22,7 @@ func OneDocument(data []byte) error {
 	return err
 }
 
-// oneDocument is what a file holds, nil if it holds nothing. After it, not even an empty document may follow: the parser drops what
+// oneDocument returns what a file holds, nil if it holds nothing. After it, not even an empty document may follow: the parser drops what
 // comes after that.
 func oneDocument(f *ast.File) (body ast.Node, err error) {
 	for _, doc := range f.Docs {
@@ -36,7 +36,7 @@ func oneDocument(f *ast.File) (body ast.Node, err error) {
 	return body, nil
 }
 
-// lineOf is the line on which a document begins, at its dashes if it has some.
+// lineOf returns the line on which a document begins, at its dashes if it has some.
 func lineOf(doc *ast.DocumentNode) int {
 	switch {
 	case doc.Start != nil:

@@ -22,7 +22,7 @@ type Family struct {
 	Versions    int         `json:",omitempty"` // of a cell that are loaded; 0 where a job writes one, or no table says how many it keeps
 }
 
-// DefaultFamily is what a family is taken for where no table says.
+// DefaultFamily returns what a family is taken for where no table says.
 func DefaultFamily(name string) Family {
 	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 }
@@ -36,7 +36,7 @@ func DefaultFamilies(names []string) []Family {
 	return families
 }
 
-// FamilyNames are the names of families, in their order.
+// FamilyNames returns the names of families, in their order.
 func FamilyNames(families []Family) (names []string) {
 	for _, f := range families {
 		names = append(names, f.Name)

@@ -54,7 +54,7 @@ const (
 	OfLoad                 // how the files are loaded, and checked afterwards
 )
 
-// Flag is the flag that overrides the field, without dashes; empty: none.
+// Flag returns the flag that overrides the field, without dashes; empty: none.
 func (f SpecField) Flag() string {
 	switch {
 	case f.Usage == "":

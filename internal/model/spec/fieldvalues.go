@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// value is the field of a struct that a job file has under a name, of inlined structs too.
+// value returns the field of a struct that a job file has under a name, of inlined structs too.
 func value(of reflect.Value, name string) reflect.Value {
 	for i := range of.NumField() {
 		tag, inline := strings.CutSuffix(of.Type().Field(i).Tag.Get("yaml"), ",inline")
@@ -54,7 +54,7 @@ func (s *Spec) Set(name string, texts []string) error {
 	return nil
 }
 
-// Texts are those of a field that is a list of them, or its one text.
+// Texts returns the texts of a field that is a list of them, or its one text.
 func (s *Spec) Texts(name string) []string {
 	v := value(reflect.ValueOf(s).Elem(), name)
 	if v.Kind() == reflect.Slice {
@@ -63,7 +63,7 @@ func (s *Spec) Texts(name string) []string {
 	return []string{v.String()}
 }
 
-// FieldOf is the field of a job file that has a name.
+// FieldOf returns the field of a job file that has a name.
 func FieldOf(name string) (SpecField, bool) {
 	for _, f := range specFields {
 		if f.Name == name {
@@ -73,7 +73,7 @@ func FieldOf(name string) (SpecField, bool) {
 	return SpecField{}, false
 }
 
-// Text is the value of a field as its flag gives it, and as JSON where it has none; empty where it is not given.
+// Text returns the value of a field as its flag gives it, and as JSON where it has none; empty where it is not given.
 func (s *Spec) Text(f SpecField) string {
 	if f.Type == FieldTexts && f.Usage != "" {
 		if f.Commas && !f.Repeated {

@@ -56,7 +56,7 @@ func (m Mapping) Given() bool {
 	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
 }
 
-// Entries are the cells with what an empty list means.
+// Entries returns the cells with what an empty list means.
 func (m Mapping) Entries() []CellSpec {
 	if len(m.Cells) == 0 {
 		return []CellSpec{{Rest: true}}
@@ -64,7 +64,7 @@ func (m Mapping) Entries() []CellSpec {
 	return m.Cells
 }
 
-// Families are those that a job writes, in their order in a table.
+// Families returns the families that a job writes, in their order in a table.
 func (s Spec) Families() []string {
 	var names []string
 	for _, c := range s.Entries() {
@@ -108,7 +108,7 @@ func (m Mapping) validate() []error {
 	return append(errs, m.validateTimes()...)
 }
 
-// NamedColumns are the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
+// NamedColumns returns the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
 // that it does not name.
 func (j Job) NamedColumns() []string {
 	if slices.ContainsFunc(j.Entries(), func(c CellSpec) bool { return c.Rest || c.JSON && len(c.Columns) == 0 }) {
@@ -117,7 +117,7 @@ func (j Job) NamedColumns() []string {
 	return j.mentioned(nil)
 }
 
-// MentionedColumns are all columns that the keys and mappings of the job's tables name. They are not all columns of its inputs.
+// MentionedColumns returns all columns that the keys and mappings of the job's tables name. They are not all columns of its inputs.
 func (j Job) MentionedColumns() (names []string) {
 	for _, t := range j.Targets() {
 		names = t.mentioned(names, t.Skip...)
@@ -159,7 +159,7 @@ func (j Job) mentioned(names []string, more ...string) []string {
 	return names
 }
 
-// ColumnNames are those that a cell names.
+// ColumnNames returns the column names that a cell names.
 func (c CellSpec) ColumnNames() []string {
 	if c.Column != "" {
 		return []string{c.Column}
@@ -167,7 +167,7 @@ func (c CellSpec) ColumnNames() []string {
 	return c.Columns
 }
 
-// Label is what messages call the i-th cell of a list.
+// Label returns what messages call the i-th cell of a list.
 func (c CellSpec) Label(i int) string {
 	what := ""
 	switch {
@@ -261,7 +261,7 @@ func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
 	}
 }
 
-// Expression is the parsed Expr, nil if there is none.
+// Expression returns the parsed Expr, nil if there is none.
 func (c CellSpec) Expression() (keygen.Expr, error) {
 	if c.Expr == "" {
 		return nil, nil
@@ -276,7 +276,7 @@ func (c CellSpec) Expression() (keygen.Expr, error) {
 	return e, nil
 }
 
-// CellType is the type of the cell's values.
+// CellType returns the type of the cell's values.
 func (c CellSpec) CellType() celltype.Type {
 	return celltype.Type{Type: c.Type, Encoding: c.Encoding, Layout: c.Layout, Zone: c.Zone}
 }

@@ -80,7 +80,7 @@ func (o *Options) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// scalar is the text of a value as it was written: 08 stays 08.
+// scalar returns the text of a value as it was written: 08 stays 08.
 func scalar(name string, node ast.Node) (string, error) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -97,12 +97,12 @@ func scalar(name string, node ast.Node) (string, error) {
 	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
 }
 
-// badNode is an error with its place in the file.
+// badNode returns an error with its place in the file.
 func badNode(node ast.Node, why string) error {
 	return &yaml.SyntaxError{Message: why, Token: node.GetToken()}
 }
 
-// yamlText is an error of the parser in one line: the file, the line, the column, and what is wrong.
+// yamlText returns an error of the parser in one line: the file, the line, the column, and what is wrong.
 func yamlText(name string, err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n")
 	if place, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(place, "[") {
@@ -124,7 +124,7 @@ func yamlText(name string, err error) string {
 	return text
 }
 
-// fieldNames are the names of fields in a job file, those of its lists and maps too.
+// fieldNames returns the names of fields in a job file, those of its lists and maps too.
 func fieldNames(t reflect.Type) []string {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
 		t = t.Elem()

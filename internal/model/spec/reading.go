@@ -57,10 +57,10 @@ func (s *Spec) ofDialect() bool {
 		many(s.FieldSep) || many(s.RecordSep)
 }
 
-// formatTraits are those of the format that the inputs are said to have.
+// formatTraits returns the format traits of the format that the inputs are said to have.
 func (s *Spec) formatTraits() source.Traits { return source.Format(s.Format).Traits() }
 
-// LinesCharset is the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
+// LinesCharset returns the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
 func (s *Spec) LinesCharset() string {
 	if s.Reading.Dialect != "" {
 		return ""
@@ -68,7 +68,7 @@ func (s *Spec) LinesCharset() string {
 	return strings.ToLower(s.Reading.Charset)
 }
 
-// dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
+// dialect returns how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
 // default.
 func (s *Spec) dialect() (*dialect.Dialect, []*FieldError) {
 	if !s.ofDialect() || s.formatTraits().Described { // a reject file says how its records are written

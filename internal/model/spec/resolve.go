@@ -48,19 +48,19 @@ type asked = Spec
 // in files that have NULL as well.
 func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
 
-// Separators are those of a dump.
+// Separators are the separators of a dump.
 type Separators struct{ Field, Record source.Sep }
 
-// Key is the text of the key spec, empty if a ResolveTable had none.
+// Key returns the text of the key spec, empty if a ResolveTable had none.
 func (j Job) Key() string { return j.asked.Key }
 
-// RowKey is the parsed Key, nil if there is none.
+// RowKey returns the parsed Key, nil if there is none.
 func (j Job) RowKey() keygen.Expr { return j.rowKey }
 
-// RowFilter is the parsed Filter, nil if there is none.
+// RowFilter returns the parsed Filter, nil if there is none.
 func (j Job) RowFilter() keygen.Expr { return j.rowFilter }
 
-// Checks are what the records are held to, of the parsed Expectations.
+// Checks returns what the records are held to, of the parsed Expectations.
 func (j Job) Checks() []*expectation.Check { return j.checks }
 
 // KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
@@ -74,27 +74,27 @@ func (j Job) KeyParser() (*keygen.KeyParser, error) {
 // Choice is which cells of input tables are read, the parsed Choice.
 func (j Job) Choice() choice.Choice { return j.chosen }
 
-// Duplicates is what becomes of rows of one key, as text.
+// Duplicates returns what becomes of rows of one key, as text.
 func (j Job) Duplicates() string { return j.asked.Duplicates }
 
-// Policy is the parsed Duplicates.
+// Policy returns the parsed Duplicates.
 func (j Job) Policy() extsort.Policy { return j.policy }
 
-// MaxDeletes is how many rows of its table a job with Replace may delete.
+// MaxDeletes returns how many rows of its table a job with Replace may delete.
 func (j Job) MaxDeletes() DeleteLimit { return j.maxDeletes }
 
 // FieldSep and RecordSep are the separators of a dump as text.
 func (j Job) FieldSep() string  { return j.asked.FieldSep }
 func (j Job) RecordSep() string { return j.asked.RecordSep }
 
-// Text is how text is written, nil where the separators and the header say it.
+// Text returns how text is written, nil where the separators and the header say it.
 // It is shared: do not change it.
 func (j Job) Text() *dialect.Dialect { return j.text }
 
-// Separators are the parsed FieldSep and RecordSep, where Text is nil.
+// Separators returns the parsed FieldSep and RecordSep, where Text is nil.
 func (j Job) Separators() Separators { return j.separators }
 
-// Spec is a copy of what was asked for, with its defaults.
+// Spec returns a copy of what was asked for, with its defaults.
 func (j Job) Spec() Spec { return j.asked }
 
 // Resolve is the one place where a spec gets its defaults and is validated. The

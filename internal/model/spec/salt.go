@@ -89,7 +89,7 @@ func (j Job) salted() bool {
 	})
 }
 
-// Masked are the columns that a cell of the job's tables masks by salted(x).
+// Masked returns the columns that a cell of the job's tables masks by salted(x).
 func (j Job) Masked() (columns []string) {
 	for _, t := range j.Targets() {
 		for _, c := range t.Cells {

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// SaltModulus is the salt's. By default it is the table's: the number of salts
+// SaltModulus returns the salt's. By default it is the table's: the number of salts
 // for which it was split. A count of regions that is no such number would put
 // rows where no reader looks for them, so it is refused.
 func (j Job) SaltModulus(splits [][]byte) (int, error) {

@@ -38,5 +38,5 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 // defaultFamily is the family of a job that names none.
 const defaultFamily = "f"
 
-// FamilyName is the spec's family or its default.
+// FamilyName returns the spec's family or its default.
 func (s Spec) FamilyName() string { return cmp.Or(s.Family, defaultFamily) }

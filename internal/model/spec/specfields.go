@@ -93,7 +93,7 @@ type Reading struct {
 	Where        Texts  `yaml:"where"`         // which partitions are read, such as dt=2026-11-01
 }
 
-// SpecFields are the fields of a job file in the order of [Spec]. They are shared: do not change them.
+// SpecFields returns the fields of a job file in the order of [Spec]. They are shared: do not change them.
 func SpecFields() []SpecField { return specFields }
 
 var specFields = allFields()
@@ -196,7 +196,7 @@ func allFields() []SpecField {
 	)
 }
 
-// expectField is the list of [expectation.Asked].
+// expectField returns the list of [expectation.Asked].
 func expectField() SpecField {
 	return SpecField{Name: "expect", Type: FieldObjects, Doc: "What the records that are loaded are held to before the load: their number, and the values of columns. An entry may have several of the fields below.", Fields: []SpecField{
 		{Name: "column", Type: FieldText, Doc: "Column of the input that the entry is about; with rows none."},
@@ -219,7 +219,7 @@ func expectField() SpecField {
 	}}
 }
 
-// mappingFields are those of [Mapping].
+// mappingFields returns the mapping fields of [Mapping].
 func mappingFields() []SpecField {
 	times := func(column, layout string) []SpecField {
 		return []SpecField{
@@ -256,7 +256,7 @@ func mappingFields() []SpecField {
 	}
 }
 
-// familyFields are the settings of a family that a job overrides.
+// familyFields returns the settings of a family that a job overrides.
 func familyFields() []SpecField {
 	return []SpecField{
 		{Name: "compression", Type: FieldText, Check: by(hfile.ParseCompression), Default: "the table's", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}, Usage: "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD", Doc: "Overrides the family's compression."},
@@ -268,7 +268,7 @@ func familyFields() []SpecField {
 	}
 }
 
-// tablesField is the list of [TableSpec].
+// tablesField returns the list of [TableSpec].
 func tablesField() SpecField {
 	fields := []SpecField{
 		{Name: "table", Type: FieldText, Doc: "Table: namespace:name, or name in the default namespace."},
@@ -292,7 +292,7 @@ func tablesField() SpecField {
 	return SpecField{Name: "tables", Type: FieldObjects, Doc: "Further tables of the same records, under other keys: all are built in one reading, and loaded one after the other, indexes last.", Fields: fields}
 }
 
-// maps are the names of the maps of escapes.
+// maps returns the names of the maps of escapes.
 func maps() (names []string) {
 	for _, m := range dialect.Maps() {
 		names = append(names, string(m))

@@ -42,7 +42,7 @@ func compareFields(t *testing.T, at string, typ reflect.Type, fields []SpecField
 	}
 }
 
-// structFields are the fields of a struct with those of inlined ones.
+// structFields returns the fields of a struct with those of inlined ones.
 func structFields(typ reflect.Type) []reflect.StructField {
 	var fields []reflect.StructField
 	for i := range typ.NumField() {

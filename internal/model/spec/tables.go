@@ -51,7 +51,7 @@ type Target struct {
 // Several reports whether the job fills more tables than one.
 func (j Job) Several() bool { return len(j.further) > 0 }
 
-// Targets are the tables that the job fills, in the order in which they are loaded: its own, then those of its list, indexes last.
+// Targets returns the tables that the job fills, in the order in which they are loaded: its own, then those of its list, indexes last.
 func (j Job) Targets() []Target {
 	own := j
 	own.asked.Tables, own.further = nil, nil
@@ -68,7 +68,7 @@ func (j Job) Targets() []Target {
 	return list
 }
 
-// Index is the target that is the index of that name; an error names those that there are.
+// Index returns the target that is the index of that name; an error names those that there are.
 func (j Job) Index(name string) (Target, error) {
 	var names []string
 	for _, t := range j.further {
@@ -152,7 +152,7 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 	return append(further, last...), errs
 }
 
-// alone is the job that fills the table and no other.
+// alone returns the job that fills the table and no other.
 func (s Spec) alone(t TableSpec) Spec {
 	j := s
 	j.Tables, j.Table, j.Key, j.Query, j.Regions, j.Mapping, j.Expectations = nil, t.Table, t.Key, t.Query, t.Regions, t.Mapping, nil
@@ -228,7 +228,7 @@ func checkTable(name string) error {
 	return nil
 }
 
-// tableDir is the directory of a table's files below the job's.
+// tableDir returns the directory of a table's files below the job's.
 func tableDir(table string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(table, "default:"), ":", "_")
 }

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// FileOf is the name of a file of records that is of one table or one directory among several: it has their name before its extension.
+// FileOf returns the name of a file of records that is of one table or one directory among several: it has their name before its extension.
 func FileOf(file, name string) string {
 	const longest = 120 // names of files have a bound
 	ext, label := filepath.Ext(file), strings.ReplaceAll(strings.Trim(name, "/"), "/", "_")
@@ -37,7 +37,7 @@ func (k *Input) leaveOut(s spec.Job, w WorkOptions) error {
 	return CheckDuplicatesFile(s)
 }
 
-// files are all files of records that are not loaded.
+// files returns all files of records that are not loaded.
 func (k *Input) files() []*source.RejectFile {
 	return slices.DeleteFunc(append([]*source.RejectFile{k.Budget.File, k.Filtered}, k.Duplicates...), func(f *source.RejectFile) bool { return f == nil })
 }

@@ -90,7 +90,7 @@ func someRecords(records, rejected, filtered int64, o Options) error {
 	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, listing.AllowEmptyHint())
 }
 
-// someRows is the same for a build.
+// someRows returns the same for a build.
 func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
@@ -123,7 +123,7 @@ func expected(records int64, want *int64) error {
 	return setting.Errorf("the input has %s, and %d are expected (%s): see that the export is complete; nothing was loaded", setting.Count(records, "record"), *want, setting.Expect)
 }
 
-// ExpectedEarlier is the same of records that an earlier attempt has read: what it has made of them stays.
+// ExpectedEarlier returns the same of records that an earlier attempt has read: what it has made of them stays.
 func ExpectedEarlier(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil

@@ -45,7 +45,7 @@ type Options struct {
 	AllowEmpty bool
 	// Missing reports whether no record needs to have a chosen column, see [source.Options].
 	Missing source.Missing
-	// Allowed is that of [WorkOptions].
+	// Allowed is the allowed of [WorkOptions].
 	Allowed func() error
 
 	resume *Resume // nil: the build is all or nothing
@@ -72,7 +72,7 @@ func (o Options) allowed() error {
 	return o.Allowed()
 }
 
-// SortMemory is the sort's part of the budget: what the workers of either
+// SortMemory returns the sort's part of the budget: what the workers of either
 // pass leave of it.
 func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, error) {
 	room := max(in.ReaderMemory(), encode.WriterRoom(plans...))
@@ -84,7 +84,7 @@ func (o Options) SortMemory(in *source.Input, plans ...*cells.Plan) (int64, erro
 	return m, nil
 }
 
-// HeapFloor is the size of a slice that is never touched. It takes no memory,
+// HeapFloor returns the size of a slice that is never touched. It takes no memory,
 // but has the collector think of a heap so much larger, and run so much less:
 // HDFS's packets are garbage of twice the files' size, and the heap that
 // lives besides the sort is a few megabytes. What may pile up is half of it;
@@ -99,7 +99,7 @@ func (o Options) newFloor() *strings.Builder {
 	return b
 }
 
-// sortOptions are those of one sort for all tables, whose regions follow one another in it, but for the memory.
+// sortOptions returns the sort options of one sort for all tables, whose regions follow one another in it, but for the memory.
 func sortOptions(o Options, plans []*cells.Plan) extsort.Options {
 	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 	for _, p := range plans {

@@ -78,7 +78,7 @@ func TestDialectsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// expectedOf are the rows that must come out of each text of the manifest.
+// expectedOf returns the rows that must come out of each text of the manifest.
 func expectedOf(t *testing.T, dir string) map[string][]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(dir + "manifest.json")

@@ -41,7 +41,7 @@ func (k *Input) refuseTables() error {
 // losers reports whether a duplicate was left out of the region, or may have been.
 func (w WrittenRecord) losers() bool { return w.Dups > 0 || w.Records == 0 }
 
-// displaced are the lists of the sort for the duplicates of each table.
+// displaced returns the lists of the sort for the duplicates of each table.
 func (o Options) displaced(plans []*cells.Plan) (lists []int) {
 	if o.Duplicates == nil {
 		return nil
@@ -162,13 +162,13 @@ func (w *rereadWorker) batch(b *source.Batch) error {
 	return nil
 }
 
-// kept is the place of a record by its sequence number.
+// kept returns the place of a record by its sequence number.
 func (w *rereadWorker) kept(seq uint64) *source.Place {
 	p := w.in.PlaceOf(int(seq>>offsetBits), int64(seq&(1<<offsetBits-1)))
 	return &p
 }
 
-// gone is the error of a record that is not where it was.
+// gone returns the error of a record that is not where it was.
 func (w *rereadWorker) gone() error {
 	return fail.Errorf(fail.Input, "%s: no record begins there any more: the file has changed since it was read; nothing was loaded", place(w.in, w.lost[0].Seq))
 }

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// distinctRoom is the memory for values that are to be unique: a quarter, if there are such checks.
+// distinctRoom returns the memory for values that are to be unique: a quarter, if there are such checks.
 func (o Options) distinctRoom() int64 {
 	if expectation.OfKind(o.Checks, expectation.Unique) == nil {
 		return 0
@@ -27,10 +27,10 @@ func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter,
 	return c, fail.With(fail.Config, err)
 }
 
-// Checks are what the records are held to.
+// Checks returns what the records are held to.
 func (k *Input) Checks() []*expectation.Check { return k.checks }
 
-// Counted is the value of a column as expectations take it. An empty text is NULL where the file cannot say NULL ([source.Batch.Nulls]).
+// Counted returns the value of a column as expectations take it. An empty text is NULL where the file cannot say NULL ([source.Batch.Nulls]).
 func Counted(b *source.Batch, row, column int, nulls bool) (value []byte, null bool) {
 	value = b.Field(row, column)
 	return value, b.Null(row, column) || len(value) == 0 && !nulls

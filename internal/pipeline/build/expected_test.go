@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// expecting is a job of a job file's text.
+// expecting returns a job of a job file's text.
 func expecting(t testing.TB, input, text string) spec.Spec {
 	t.Helper()
 	s, err := spec.ParseSpec("x", []byte("key: id\ntimestamp: 1\n"+text))
@@ -23,7 +23,7 @@ func expecting(t testing.TB, input, text string) spec.Spec {
 	return *s
 }
 
-// found is the results of expectations, in words.
+// found returns the results of expectations, in words.
 func found(c *expectation.Counts) string {
 	var all []string
 	for _, f := range c.Findings {

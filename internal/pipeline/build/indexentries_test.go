@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// indexedCells are the cells that the files of a manifest hold: family, row, qualifier and value of each.
+// indexedCells returns the cells that the files of a manifest hold: family, row, qualifier and value of each.
 func indexedCells(t *testing.T, dir string, m *manifest.Manifest) (cells [][4]string) {
 	t.Helper()
 	for _, f := range m.Files {
@@ -39,7 +39,7 @@ func indexedCells(t *testing.T, dir string, m *manifest.Manifest) (cells [][4]st
 	return cells
 }
 
-// indexedSpec is a job of a table of the columns k and v, with an index of v.
+// indexedSpec returns a job of a table of the columns k and v, with an index of v.
 func indexedSpec(input, duplicates string) spec.Spec {
 	return spec.Spec{Table: "t", Inputs: []string{input}, Format: "csv", Header: "no", Columns: []string{"k", "v", "x"}, Key: "k", Duplicates: duplicates, Timestamp: 5,
 		Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v"}}, Skip: []string{"k", "x"}},

@@ -90,7 +90,7 @@ func OpenStreams(ctx context.Context, st *streams.Inputs, s spec.Job, w WorkOpti
 	return k, nil
 }
 
-// newInput is an input before any file is looked at.
+// newInput returns an input before any file is looked at.
 func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
@@ -156,7 +156,7 @@ func (k *Input) Close() error {
 	return k.streams.Close()
 }
 
-// SelectionOf are the options that decide on which files the inputs of a job are.
+// SelectionOf returns the options that decide on which files the inputs of a job are.
 func SelectionOf(s spec.Job) source.Options {
 	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
 }
@@ -176,7 +176,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 	return nil
 }
 
-// tables are the inputs that are tables, as they were given.
+// tables returns the inputs that are tables, as they were given.
 func (k *Input) tables(s spec.Job) (names []string) {
 	for _, f := range k.Source.Files() {
 		if name := s.Inputs[f.Input]; f.Format.Traits().Table && !slices.Contains(names, name) {
@@ -186,7 +186,7 @@ func (k *Input) tables(s spec.Job) (names []string) {
 	return names
 }
 
-// startOf is what is known when a build alone begins.
+// startOf returns what is known when a build alone begins.
 func (k *Input) startOf(p *cells.Plan, spec spec.Job) progress.Start {
 	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}

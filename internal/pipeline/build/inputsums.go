@@ -43,7 +43,7 @@ func (s *SplitSums) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// sumsOf are the checksums of an input that was read to its end.
+// sumsOf returns the checksums of an input that was read to its end.
 func sumsOf(in *source.Input) SplitSums {
 	s := make(SplitSums, len(in.Splits()))
 	for i := range s {
@@ -52,7 +52,7 @@ func sumsOf(in *source.Input) SplitSums {
 	return s
 }
 
-// sums are those of the attempt that sorted the input: files that it has written hold its rows, so a later attempt must
+// sums returns the sums of the attempt that sorted the input: files that it has written hold its rows, so a later attempt must
 // read the same. They are nil if there are none, or if they are not known.
 func (r *Resume) sums() SplitSums {
 	if r == nil || r.Sorted == nil {

@@ -121,7 +121,7 @@ func newLeftInput(t testing.TB, r *rand.Rand, n, ids int, duplicates string) *le
 	return in
 }
 
-// filtered are the records that the filter leaves out.
+// filtered returns the records that the filter leaves out.
 func (in *leftInput) filtered() (lines []leftLine) {
 	for _, one := range in.records {
 		if one.filtered {
@@ -131,7 +131,7 @@ func (in *leftInput) filtered() (lines []leftLine) {
 	return lines
 }
 
-// duplicates are the others that lost in a table, each with what won.
+// duplicates returns the others that lost in a table, each with what won.
 func (in *leftInput) duplicates(key func(leftRecord) string) (lines []leftLine) {
 	won := map[string]leftRecord{}
 	for _, one := range in.records {

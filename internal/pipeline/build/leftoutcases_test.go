@@ -62,7 +62,7 @@ func TestDuplicatesOfAllFormats(t *testing.T) {
 	}
 }
 
-// checkColumns is the header of the export.
+// checkColumns returns the header of the export.
 func checkColumns(t *testing.T) string {
 	b, err := os.ReadFile(jobtest.Export(t, "check.csv"))
 	testcheck.Must(t, err)

@@ -25,7 +25,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// builtCells are those of a build's files in the order of a table.
+// builtCells returns the built cells of a build's files in the order of a table.
 func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
 	t.Helper()
 	var cells []hfile.Cell

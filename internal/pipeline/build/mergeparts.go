@@ -78,7 +78,7 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 	return done, endWriting(ctx, tables)
 }
 
-// written is what was made since a time.
+// written returns what was made since a time.
 func (w *writers) written(start time.Time) *Written {
 	return &Written{Files: w.files, Digest: w.digest, Times: w.times, Records: w.counts.records, Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells, RowSum: w.sum,
 		Took: time.Since(start)}
@@ -105,7 +105,7 @@ func WarnLacking(parts []*PartRead, e progress.Events) {
 	_ = Options{Missing: source.MissingNull, Events: e}.AllColumns(lackingOf(parts), t.Records-t.Rejected) // Judge has refused the others
 }
 
-// lackingOf are the columns that no part has.
+// lackingOf returns the columns that no part has.
 func lackingOf(parts []*PartRead) []string {
 	var names []string
 	for i, p := range parts {
@@ -266,7 +266,7 @@ func mergeChunks(plans []*cells.Plan, r *chunk.Reader, ordinal int, expect map[u
 	}, nil
 }
 
-// readChunks is the kind of an error of chunks: what is damaged stays so, what could not be read may be read later.
+// readChunks returns the kind of an error of chunks: what is damaged stays so, what could not be read may be read later.
 func readChunks(err error) error {
 	switch {
 	case errors.Is(err, chunk.ErrDamaged):

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Regions are those of a plan from one on and before another.
+// Regions are the regions of a plan from one on and before another.
 type Regions struct {
 	From int `json:"from"`
 	To   int `json:"to"`
@@ -87,7 +87,7 @@ func MergeStream(ctx context.Context, tables []Table, in chunk.Source, regions R
 	return all, endWriting(ctx, tables)
 }
 
-// regionOfStream is a region whose size is not known before it is written: files get blocks of 128 MiB.
+// regionOfStream returns a region whose size is not known before it is written: files get blocks of 128 MiB.
 func regionOfStream(i int) region { return region{i: i, size: 256 << 20} }
 
 // noCheckpoint is of a build that is done again as a whole: what it has finished is in memory alone.

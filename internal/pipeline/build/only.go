@@ -23,9 +23,9 @@ import (
 // Files finds the file systems of inputs and outputs: a job's world, as far as a
 // build sees it.
 type Files interface {
-	// Source is the file system of an input, and its absolute name there.
+	// Source returns the file system of an input, and its absolute name there.
 	Source(name string) (source.FS, string, error)
-	// Resolve is the same for an output.
+	// Resolve returns the same for an output.
 	Resolve(name string) (hdfsio.FS, string, error)
 }
 
@@ -117,7 +117,7 @@ func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*cells
 	return plans, nil
 }
 
-// Tables are the plans of a job's targets, each with its directory below the output's.
+// Tables returns the plans of a job's targets, each with its directory below the output's.
 func (o Output) Tables(s spec.Job, plans []*cells.Plan) []Table {
 	tables := make([]Table, len(plans))
 	for i, t := range s.Targets() {

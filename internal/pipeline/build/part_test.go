@@ -29,12 +29,12 @@ type partCase struct {
 	shapes   []Shape
 }
 
-// oneTable is a case of a job of one table.
+// oneTable returns a case of a job of one table.
 func oneTable(s spec.Spec, splits [][]byte) partCase {
 	return partCase{spec: s, shapes: []Shape{{Families: []spec.Family{jobtest.Family}, Splits: splits}}}
 }
 
-// whole is what one process builds, with the digests of all files below the directory.
+// whole returns what one process builds, with the digests of all files below the directory.
 func (c partCase) whole(t *testing.T) (files string, m []*manifest.Manifest) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func (c partCase) whole(t *testing.T) (files string, m []*manifest.Manifest) {
 	return c.hashes(t, dir), m
 }
 
-// hashes are the digests of all tables' files below a directory.
+// hashes returns the digests of all tables' files below a directory.
 func (c partCase) hashes(t *testing.T, dir string) string {
 	t.Helper()
 	var all []any
@@ -55,7 +55,7 @@ func (c partCase) hashes(t *testing.T, dir string) string {
 	return fmt.Sprint(all...)
 }
 
-// tables are those of a merge into a directory.
+// tables returns the tables of a merge into a directory.
 func (c partCase) tables(t *testing.T, plans []*cells.Plan, out Output) []Table {
 	return out.Tables(jobtest.Resolve(t, c.spec), plans)
 }
@@ -112,7 +112,7 @@ func (c partCase) mergeRuns(t *testing.T, dir string, plans []*cells.Plan, in *I
 	return Assemble(plans, parts, written, true)
 }
 
-// repeated is a CSV file in which keys come in places far apart, and a few records are bad.
+// repeated returns a CSV file in which keys come in places far apart, and a few records are bad.
 func repeated(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

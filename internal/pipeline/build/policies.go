@@ -14,7 +14,7 @@ type Policies struct {
 	Refused func(ctx context.Context, family, policy string, err error) // is called for one that HDFS does not take; nil: is not
 }
 
-// WritingOf is where a family's files are that are not complete: those with a storage policy have a directory of their own, since blocks
+// WritingOf returns where a family's files are that are not complete: those with a storage policy have a directory of their own, since blocks
 // stay where they are when a file gets its name.
 func (o Output) WritingOf(family string) string {
 	if o.Policies.Of[family] == "" {

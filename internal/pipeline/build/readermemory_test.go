@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// windowFile is a dump of one record in a zstd file with a window of 64 MiB.
+// windowFile returns a dump of one record in a zstd file with a window of 64 MiB.
 func windowFile(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer

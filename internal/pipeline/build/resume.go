@@ -20,12 +20,12 @@ type Done struct {
 	Sorted  *SortedRecord         // nil: the input has not been read to its end
 	Written map[int]WrittenRecord // by the region's ordinal in the sort
 	Built   *manifest.Manifest    // of the first table; nil: files may be missing
-	// BuiltTables are those of further tables.
+	// BuiltTables are the built tables of further tables.
 	BuiltTables []*manifest.Manifest
 	Streams     map[string]streams.State // by place: what was read of streams
 }
 
-// NewDone is what nothing has been done of.
+// NewDone returns an empty Done.
 func NewDone() Done { return Done{Written: map[int]WrittenRecord{}} }
 
 // Sort takes it into account that all of the input is sorted.
@@ -173,7 +173,7 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	return r.Checkpoint.Wrote(record)
 }
 
-// Manifests are those of a build of several tables whose files are all there.
+// Manifests returns the manifests of a build of several tables whose files are all there.
 func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	list := make([]*manifest.Manifest, len(tables))
 	for i, w := range newWriters(tables, nil, Options{resume: r}) {
@@ -185,7 +185,7 @@ func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	return list, nil
 }
 
-// builtOf is what the journal says of the finished build of a table, nil if it is not finished.
+// builtOf returns what the journal says of the finished build of a table, nil if it is not finished.
 func (r *Resume) builtOf(table int) *manifest.Manifest {
 	switch {
 	case table == 0:

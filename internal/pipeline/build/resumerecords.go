@@ -36,7 +36,7 @@ type sortTotals struct {
 	Notes       string          `json:"notes,omitempty"`        // what decoders of packed rows need to know
 }
 
-// of are the totals of one table.
+// of returns the totals of one table.
 func (t sortTotals) of(table int) sortTotals {
 	if t.FilteredOwn != nil {
 		t.Filtered += t.FilteredOwn[table]
@@ -66,7 +66,7 @@ type WrittenRecord struct {
 	Ordinal int `json:"ordinal,omitempty"`
 }
 
-// InSort is the ordinal of the region in the sort.
+// InSort returns the ordinal of the region in the sort.
 func (w WrittenRecord) InSort() int { return cmp.Or(w.Ordinal, w.Region) }
 
 // sampleRecord is a row that a verification will read.
@@ -77,7 +77,7 @@ type sampleRecord struct {
 	Expires int64      `json:"expires,omitempty"`
 }
 
-// samples are the rows as a manifest has them.
+// samples returns the rows as a manifest has them.
 func (w WrittenRecord) samples() (list []manifest.Sample) {
 	for _, s := range w.Samples {
 		list = append(list, manifest.Sample{Key: s.Key, Sum: s.Sum, Stamp: s.Time, Expires: s.Expires})

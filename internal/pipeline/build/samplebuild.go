@@ -134,7 +134,7 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	return s.encode(ctx, sorter)
 }
 
-// Kept is how many of the records that were read filters leave, the job's and that of the table if this is its part.
+// Kept returns how many of the records that were read filters leave, the job's and that of the table if this is its part.
 func (c *sampleCounts) Kept() int64 { return c.Rows - c.left.Filtered }
 
 // readParts reads runs of splits that are spread evenly over the input.
@@ -330,7 +330,7 @@ func (n nameless) Finish() error { return errors.Join(n.Sync(), n.Close()) }
 // Abort lets the file go.
 func (n nameless) Abort() error { return n.Close() }
 
-// part is the first region of a worker: about as many rows for each.
+// part returns the first region of a worker: about as many rows for each.
 func (s *Sample) part(worker int) int {
 	want, sum := s.stored*int64(worker)/int64(s.Options.Workers), int64(0)
 	for i, rows := range s.regions {

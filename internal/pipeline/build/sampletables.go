@@ -19,7 +19,7 @@ type sampledTable struct {
 	took      time.Duration // to write them, of all workers together
 }
 
-// plans are those of all tables.
+// plans returns the plans of all tables.
 func (s *Sample) plans() []*cells.Plan { return slices.Concat([]*cells.Plan{s.Plan}, s.Further) }
 
 // countSorted sees what is in the sort.
@@ -39,7 +39,7 @@ func (s *Sample) countSorted(sorter *extsort.Sorter) {
 	}
 }
 
-// Table is the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
+// Table returns the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
 // is read and sorted for all tables: the counts of what was read, the times of reading and sorting, and the forecast's runs
 // and memory are those of all.
 func (s *Sample) Table(number int) *Sample {
@@ -59,7 +59,7 @@ func (s *Sample) Table(number int) *Sample {
 	return one
 }
 
-// share is the part of the sort's bytes that are the table's.
+// share returns the part of the sort's bytes that are the table's.
 func (s *Sample) share() float64 {
 	if s.all == nil || s.all.SortedBytes == 0 {
 		return 1

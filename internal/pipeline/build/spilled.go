@@ -143,7 +143,7 @@ func (d *Done) ForgetSpill(now string) {
 	}
 }
 
-// streams are those of the job, whose copies are in its spill directory; nil without a checkpoint.
+// streams returns the streams of the job, whose copies are in its spill directory; nil without a checkpoint.
 func (r *Resume) streams() *streams.Job {
 	if r == nil {
 		return nil

@@ -23,7 +23,7 @@ func (c *readCount) add(b *source.Batch) {
 	c.bytes.Add(b.Bytes)
 }
 
-// share is how much of the input was read, of 1; 0 where nothing can be said.
+// share returns how much of the input was read, of 1; 0 where nothing can be said.
 func (c *readCount) share(in *source.Input) float64 {
 	var total int64
 	for _, f := range in.Files() {

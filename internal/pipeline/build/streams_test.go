@@ -23,7 +23,7 @@ import (
 
 const samples = "../../../testdata/source/dialects/"
 
-// piped is a pipe into which the bytes are written.
+// piped returns a pipe into which the bytes are written.
 func piped(t testing.TB, b []byte) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -38,7 +38,7 @@ func piped(t testing.TB, b []byte) *os.File {
 	return r
 }
 
-// fifo is a named pipe into which the bytes are written once it is opened.
+// fifo returns a named pipe into which the bytes are written once it is opened.
 func fifo(t testing.TB, name string, b []byte) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)

@@ -26,7 +26,7 @@ func plansOf(tables []Table) (plans []*cells.Plan) {
 	return plans
 }
 
-// RegionsOf is how many regions tables have together, as one sort has them.
+// RegionsOf returns how many regions tables have together, as one sort has them.
 func RegionsOf(plans []*cells.Plan) (n int) {
 	for _, p := range plans {
 		n += p.Ranges.Len()
@@ -34,7 +34,7 @@ func RegionsOf(plans []*cells.Plan) (n int) {
 	return n
 }
 
-// tableOf is the table of a region, by its ordinal in the sort, and its number in that table.
+// tableOf returns the table of a region, by its ordinal in the sort, and its number in that table.
 func tableOf(plans []*cells.Plan, ordinal int) (table, region int) {
 	for ordinal >= plans[table].Ranges.Len() {
 		ordinal -= plans[table].Ranges.Len()
@@ -51,7 +51,7 @@ func ofTable(plans []*cells.Plan, table int, err error) error {
 	return fmt.Errorf("table %s: %w", plans[table].Table, err)
 }
 
-// newWriters are the writers of all tables, whose regions follow one another in the rows.
+// newWriters returns the writers of all tables, whose regions follow one another in the rows.
 func newWriters(tables []Table, rows sortedRows, o Options) []*writers {
 	all := make([]*writers, len(tables))
 	from := 0

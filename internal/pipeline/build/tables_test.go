@@ -24,7 +24,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tablesColumns are those of the records of the tests of several tables. row is the key of the first table.
+// tablesColumns are the tables columns of the records of the tests of several tables. row is the key of the first table.
 var tablesColumns = []string{"id", "rule", "day", "note", "life", "row"}
 
 // tablesKey is the key of the first table, which the column row has as text.
@@ -55,7 +55,7 @@ func writeTablesInput(t testing.TB, dir string, records int, seed uint64, unique
 	return name
 }
 
-// tablesSpec is a job of a table, two more and two indexes.
+// tablesSpec returns a job of a table, two more and two indexes.
 func tablesSpec(input, duplicates string) spec.Spec {
 	value := "7"
 	return spec.Spec{Table: "ns:check", Inputs: []string{input}, Format: "dump", Columns: tablesColumns, Key: tablesKey, Timestamp: 1700000000000, Duplicates: duplicates,
@@ -69,7 +69,7 @@ func tablesSpec(input, duplicates string) spec.Spec {
 		}}
 }
 
-// tablesShapes are the split points of the job's targets by table.
+// tablesShapes returns the split points of the job's targets by table.
 func tablesShapes(t testing.TB, j spec.Job, splits map[string][][]byte) []Shape {
 	var shapes []Shape
 	for _, target := range j.Targets() {
@@ -82,7 +82,7 @@ func tablesShapes(t testing.TB, j spec.Job, splits map[string][][]byte) []Shape 
 	return shapes
 }
 
-// alone is the job that fills one target and nothing else, as a person would write it: an index by the column row.
+// alone returns the job that fills one target and nothing else, as a person would write it: an index by the column row.
 func alone(t testing.TB, s spec.Spec, target spec.Target) spec.Job {
 	j := s
 	if target.Table != s.Table {
@@ -110,7 +110,7 @@ func alone(t testing.TB, s spec.Spec, target spec.Target) spec.Job {
 	return jobtest.Resolve(t, j)
 }
 
-// keptRecords are the records of a job whose rows are in its first table: an index has no entry of others. It says how many others
+// keptRecords returns the records of a job whose rows are in its first table: an index has no entry of others. It says how many others
 // there are.
 func keptRecords(t testing.TB, s spec.Spec) (inputs []string, lost int64) {
 	t.Helper()

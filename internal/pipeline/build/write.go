@@ -69,7 +69,7 @@ func CheckFamily(name string) error {
 	return nil
 }
 
-// writing is where files are that are not complete.
+// writing returns where files are that are not complete.
 func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
 
 func (o Output) withDefaults() Output {
@@ -161,9 +161,9 @@ type writers struct {
 type sortedRows interface {
 	// Region merges one region; what was written of it is proven to be all of it when finish returns nil.
 	Region(region int) (m *extsort.Merge, finish func(*encode.Region) error, err error)
-	// Size is how many rows a region has and how many bytes they take, before duplicates are left out.
+	// Size returns how many rows a region has and how many bytes they take, before duplicates are left out.
 	Size(region int) (rows, bytes int64)
-	// LeftOut is how many rows of a region were left out as duplicates before.
+	// LeftOut returns how many rows of a region were left out as duplicates before.
 	LeftOut(region int) int64
 }
 
@@ -185,7 +185,7 @@ type pendingFile struct {
 	out     *hdfsio.Overlapped
 }
 
-// bytes is how large the files are.
+// bytes returns how large the files are.
 func (p *pendingRegion) bytes() (n int64) {
 	for _, f := range p.files {
 		n += f.Bytes

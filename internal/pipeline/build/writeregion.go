@@ -130,7 +130,7 @@ func (w *writers) giveSinks(sinks []*encode.Sink) {
 	w.sinks = append(w.sinks, sinks)
 }
 
-// blockSize is at least the size of the file to come, or nearly so: then the
+// blockSize returns at least the size of the file to come, or nearly so: then the
 // file is one block and its write needs no change of pipeline. It is not much
 // more, because a DataNode without that much room is passed over.
 func (w *writers) blockSize(f cells.FamilySpan, rows, raw int64) int64 {

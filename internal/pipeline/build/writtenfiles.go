@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// ChecksumOf is the checksum of a file that the build wrote, for journals whose
+// ChecksumOf returns the checksum of a file that the build wrote, for journals whose
 // load does not have it; 0 if it is not known.
 func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
 	for _, w := range d.Written {
@@ -66,7 +66,7 @@ func (r *Resume) lose(regions map[int]bool) error {
 	return r.Checkpoint.Lost(LostRecord{Regions: slices.Sorted(maps.Keys(regions))})
 }
 
-// outOf is where the files of a region go, by its ordinal in the sort. One table needs no plan.
+// outOf returns where the files of a region go, by its ordinal in the sort. One table needs no plan.
 func outOf(tables []Table, ordinal int) Output {
 	for i, t := range tables {
 		if i == len(tables)-1 || ordinal < t.Plan.Ranges.Len() {

@@ -31,7 +31,7 @@ func (p *Plan) newComputed(e keygen.Expr) (*computed, error) {
 	return c, nil
 }
 
-// computedSlots are the expressions of slots, by slot; nil if none has one.
+// computedSlots returns the expressions of slots, by slot; nil if none has one.
 func (p *Plan) computedSlots() (list []*computed, err error) {
 	for i, s := range p.Slots {
 		if s.expr == nil {
@@ -96,7 +96,7 @@ func (s *Slot) fail(err error) error {
 // A Filter says which records have rows. It belongs to one goroutine.
 type Filter struct{ c *computed }
 
-// NewFilter is the plan's, nil if all records have rows.
+// NewFilter returns the plan's, nil if all records have rows.
 func (p *Plan) NewFilter() (*Filter, error) {
 	if p.Filter == nil {
 		return nil, nil

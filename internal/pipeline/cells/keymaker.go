@@ -85,7 +85,7 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	return m, nil
 }
 
-// Key is the key of a record, whose fields are those of the columns. It is
+// Key returns the key of a record, whose fields are those of the columns. It is
 // valid until the next call.
 func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	for i, c := range m.at {
@@ -99,7 +99,7 @@ func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	return m.key, fail.With(fail.BadRows, err)
 }
 
-// NoKey is the error of a record whose key has no byte: HBase has no such row.
+// NoKey returns the error of a record whose key has no byte: HBase has no such row.
 func NoKey() error { return &keygen.FieldError{Err: keygen.ErrNoKey} }
 
 // An ExplainedKey is a key with its parts and the region it falls in.
@@ -148,7 +148,7 @@ func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	return x, nil
 }
 
-// Salts is how many values the salt has with which keys begin, 0 if they begin
+// Salts returns how many values the salt has with which keys begin, 0 if they begin
 // with something else.
 func (p *Plan) Salts() int {
 	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)

@@ -128,7 +128,7 @@ func (m *RowMaker) textRow(b *source.Batch, row int) error {
 	return nil
 }
 
-// noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
+// noCell returns the error of a record that would leave no trace in the table: a row is there by its cells.
 func (m *RowMaker) noCell() error {
 	for i := range m.kept {
 		if !m.kept[i].empty {

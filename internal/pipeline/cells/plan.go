@@ -86,7 +86,7 @@ func (p *Plan) Joins() bool { return len(p.wide) > 0 || p.KeepsVersions() }
 // KeepsVersions reports whether records of a key are versions of one row.
 func (p *Plan) KeepsVersions() bool { return p.Duplicates == extsort.KeepAll }
 
-// MostVersions is how many versions of a cell the files can have, 0 where they have one of each.
+// MostVersions returns how many versions of a cell the files can have, 0 where they have one of each.
 func (p *Plan) MostVersions() (n int) {
 	if !p.KeepsVersions() {
 		return 0
@@ -111,7 +111,7 @@ func (p *Plan) checkVersions() error {
 	return nil
 }
 
-// Qualifiers are those of a family's cells in order.
+// Qualifiers returns the qualifiers of a family's cells in order.
 func (p *Plan) Qualifiers(f FamilySpan) [][]byte {
 	var q [][]byte
 	for _, s := range p.Slots[f.From:f.To] {
@@ -120,7 +120,7 @@ func (p *Plan) Qualifiers(f FamilySpan) [][]byte {
 	return q
 }
 
-// HFileOptions are the writer's for every file of a family. The job's
+// HFileOptions returns the writer's for every file of a family. The job's
 // timestamp stands for each clock, so the same plan gives the same bytes.
 func (p *Plan) HFileOptions(f spec.Family) hfile.Options {
 	return hfile.Options{
@@ -136,7 +136,7 @@ func (p *Plan) HFileOptions(f spec.Family) hfile.Options {
 	}
 }
 
-// FileName is the name of a region's HFile.
+// FileName returns the name of a region's HFile.
 func (p *Plan) FileName(family string, region int) string {
 	if p.Packed != nil {
 		return p.Packed.FileName(family, region)
@@ -150,7 +150,7 @@ func (p *Plan) Timed() bool   { return p.timing.stamp >= 0 || p.timing.ttl >= 0 
 func (p *Plan) Stamped() bool { return p.timing.stamp >= 0 }
 func (p *Plan) Expires() bool { return p.timing.ttl >= 0 }
 
-// RowPolicy is what becomes of rows of one key when they are merged.
+// RowPolicy returns what becomes of rows of one key when they are merged.
 func (p *Plan) RowPolicy() extsort.Policy {
 	if p.Joins() {
 		return extsort.KeepAll // it is about cells
@@ -169,7 +169,7 @@ func (p *Plan) CellByCell() bool { return p.Timed() || p.Joins() || p.Packed != 
 // Near gives the server, host:port, of the region that has a row: its files are written on that host. nil: anywhere.
 type Near func(row []byte) string
 
-// Of is the server of a row, empty if it is not known.
+// Of returns the server of a row, empty if it is not known.
 func (n Near) Of(row []byte) string {
 	if n == nil {
 		return ""

@@ -185,7 +185,7 @@ func (p *Plan) spread(settings []spec.Family) {
 	p.Family = p.Families[0].Family
 }
 
-// FamilyNames are the plan's families in order.
+// FamilyNames returns the plan's families in order.
 func (p *Plan) FamilyNames() []string {
 	var names []string
 	for _, f := range p.Families {
@@ -194,7 +194,7 @@ func (p *Plan) FamilyNames() []string {
 	return names
 }
 
-// NumValues is how many values a row has in the sort.
+// NumValues returns how many values a row has in the sort.
 func (p *Plan) NumValues() int { return len(p.Slots) + len(p.wide) + p.timing.values() }
 
 // Carries says of each column of the records whether a row holds its value in addition to the key.
@@ -222,7 +222,7 @@ func (p *Plan) Carries() []bool {
 	return held
 }
 
-// CellNames are those of the slots, for a manifest; nil where columns and
+// CellNames returns the cell names of the slots, for a manifest; nil where columns and
 // family give.
 func (p *Plan) CellNames() []spec.CellName {
 	if !p.Mapping.Given() {
@@ -235,7 +235,7 @@ func (p *Plan) CellNames() []spec.CellName {
 	return names
 }
 
-// without is a list less what another has.
+// without returns a list less what another has.
 func without(list, drop []string) []string {
 	dropped := make(map[string]bool, len(drop))
 	for _, name := range drop {

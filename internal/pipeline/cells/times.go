@@ -43,7 +43,7 @@ func newTiming(m spec.Mapping, at func(column string) (int, error)) (t timing, e
 	return t, errs
 }
 
-// values is how many values they are.
+// values returns how many values they are.
 func (t timing) values() (n int) {
 	if t.stamp >= 0 {
 		n++

@@ -148,7 +148,7 @@ func readAt(r io.ReaderAt, b []byte, at int64, name string) error {
 	return nil
 }
 
-// Region is the source of a region's chunks.
+// Region returns the source of a region's chunks.
 func (f *File) Region(region int) *FrameReader {
 	from := int64(0)
 	if region > 0 {
@@ -159,7 +159,7 @@ func (f *File) Region(region int) *FrameReader {
 	return NewFrameReader(bufio.NewReaderSize(io.NewSectionReader(f.r, from, size), int(min(size, readSize))), name)
 }
 
-// Size is how many bytes the frames of a region take.
+// Size returns how many bytes the frames of a region take.
 func (f *File) Size(region int) int64 {
 	if region == 0 {
 		return f.ends[0]

@@ -77,7 +77,7 @@ func (h *header) put(key, value []byte) {
 	binary.LittleEndian.PutUint32(value[4:], sumOf(key, value))
 }
 
-// sumOf is the checksum that a value should have.
+// sumOf returns the checksum that a value should have.
 func sumOf(key, value []byte) uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli) // it is made once
 	return crc32.Update(crc32.Checksum(key, table), table, value[8:])
@@ -105,7 +105,7 @@ func parse(key, value []byte) (region int, first []byte, h header, err error) {
 	return int(binary.BigEndian.Uint32(key)), key[regionSize:], h, nil
 }
 
-// rowKey is the key of a row after its header.
+// rowKey returns the key of a row after its header.
 func rowKey(row []byte) []byte {
 	return row[rowHeader : rowHeader+int(binary.LittleEndian.Uint16(row[12:]))]
 }

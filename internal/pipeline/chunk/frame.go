@@ -14,7 +14,7 @@ type FrameWriter struct {
 	buf []byte
 }
 
-// NewFrameWriter is a FrameWriter on w.
+// NewFrameWriter returns a FrameWriter on w.
 func NewFrameWriter(w io.Writer) *FrameWriter { return &FrameWriter{w: w} }
 
 // Chunk implements [Sink].

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Bounds are those of a region: keys from Start on, before End; nil for none.
+// Bounds are the bounds of a region: keys from Start on, before End; nil for none.
 type Bounds struct{ Start, End []byte }
 
 // has reports whether a key is within.
@@ -51,7 +51,7 @@ func NewReader(s Source, name func(run uint32) string) *Reader {
 	return &Reader{source: s, name: name}
 }
 
-// Next is the region of the chunk that comes next; io.EOF is the end. What a merge has left of the region before is an error.
+// Next returns the region of the chunk that comes next; io.EOF is the end. What a merge has left of the region before is an error.
 func (r *Reader) Next() (region int, err error) {
 	if err := r.peek(); err != nil {
 		return 0, err
@@ -102,7 +102,7 @@ type Merged struct {
 	arrivals *arrivals
 }
 
-// Counts are what was merged so far, duplicates included.
+// Counts returns what was merged so far, duplicates included.
 func (m *Merged) Counts() Counts { return m.arrivals.total }
 
 // runState is what was seen of a run in one region.
@@ -192,5 +192,5 @@ func (m *Merged) Whole() error {
 	return nil
 }
 
-// keyText is a bound in a message: bounds are the table's, not data.
+// keyText returns a bound in a message: bounds are the table's, not data.
 func keyText(key []byte) string { return rowkey.String(key) }

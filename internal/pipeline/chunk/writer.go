@@ -47,7 +47,7 @@ type Writer struct {
 	head  header
 }
 
-// NewWriter is a writer into a sink.
+// NewWriter returns a writer into a sink.
 func NewWriter(sink Sink, o Options) *Writer {
 	if o.Size == 0 {
 		o.Size = DefaultSize
@@ -91,7 +91,7 @@ func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
 	return c, w.flush(&c, true)
 }
 
-// raw is the size of the current chunk before it is packed.
+// raw returns the size of the current chunk before it is packed.
 func (w *Writer) raw() int { return int(w.head.raw) + len(w.block) }
 
 // begin starts a chunk with the key of its first row.

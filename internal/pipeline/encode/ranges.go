@@ -13,7 +13,7 @@ const pieceBytes = 512 << 10
 
 // rangedRows are sorted rows that merge ranges of a region separately.
 type rangedRows interface {
-	// Ranges are those of a region, of about that many rows each; nil if they cannot be.
+	// Ranges returns the ranges of a region, of about that many rows each; nil if they cannot be.
 	Ranges(region, rows int) []extsort.Range
 	// MergeRange merges one; what it shows stays valid while the rows are written.
 	MergeRange(region int, r extsort.Range) (*extsort.Merge, error)

@@ -33,7 +33,7 @@ func NewRegion(samples int, merged func(rows int64), decoder func() cells.RowDec
 	return Region{sampler: sampler{most: samples}, merged: merged, decoder: decoder}
 }
 
-// Samples are the rows that are remembered.
+// Samples returns the rows that are remembered.
 func (p *Region) Samples() []manifest.Sample { return p.sampler.rows }
 
 // ReportEvery is how many rows pass between two looks at what else there is: a power of two.

@@ -46,7 +46,7 @@ func (s *sampler) addAll(keys [][]byte, sums []uint64) {
 	}
 }
 
-// due is how many rows come before the next one that may be kept.
+// due returns how many rows come before the next one that may be kept.
 func (s *sampler) due() int64 {
 	s.step = max(s.step, 1)
 	if past := s.seen % s.step; past > 0 {

@@ -112,7 +112,7 @@ func WriteError(err error) error {
 // blocks, index, bloom chunk and output buffers.
 const writerRoom = 5 << 20
 
-// WriterRoom is what a worker of pass 2, who writes one region at a time, needs for the families of any of the plans.
+// WriterRoom returns what a worker of pass 2, who writes one region at a time, needs for the families of any of the plans.
 func WriterRoom(plans ...*cells.Plan) (most int64) {
 	for _, p := range plans {
 		room := int64(len(p.Families)) * writerRoom

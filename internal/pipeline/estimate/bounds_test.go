@@ -24,19 +24,19 @@ const (
 	oneReader = 1
 )
 
-// unread is the variance of a mean of so many rows in variances of one row, with
+// unread returns the variance of a mean of so many rows in variances of one row, with
 // the correction for a sample that is not small compared with all rows.
 func unread(sampled, all int64) float64 {
 	return max(0, 1-float64(sampled)/float64(all)) / float64(max(sampled, 1))
 }
 
-// shareBound is how far the share of a region may be off when so many rows of
+// shareBound returns how far the share of a region may be off when so many rows of
 // all were counted.
 func shareBound(share float64, counted, all int64) float64 {
 	return sigmas * math.Sqrt(groupEffect*share*(1-share)*unread(counted, all))
 }
 
-// totalBound is how far a total over all rows may be off, as a part of it, when
+// totalBound returns how far a total over all rows may be off, as a part of it, when
 // it is scaled from so many rows.
 func totalBound(sampled, all int64) float64 {
 	return sigmas * lengthSpread * math.Sqrt(unread(sampled, all))

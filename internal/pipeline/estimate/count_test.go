@@ -220,7 +220,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// sampledShares is a plan from a sample: plan's own of a million rows, of
+// sampledShares returns a plan from a sample: plan's own of a million rows, of
 // fewer rows one of as large a part of them, and if they are sorted, from as many places.
 func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64, sorted bool) *Estimate {
 	t.Helper()

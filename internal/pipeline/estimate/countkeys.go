@@ -98,7 +98,7 @@ func (c *counting) expectRows(s *scaled) int64 {
 	return int64(rows)
 }
 
-// unpacked is what a byte of packed text becomes.
+// unpacked returns what a byte of packed text becomes.
 func (s *scaled) unpacked() float64 {
 	text, packed := s.Extent.Text, int64(0)
 	files := s.Input.Files()
@@ -143,7 +143,7 @@ func (e *Estimate) tell(plan *cells.Plan, t *tally) {
 	}
 }
 
-// indexes are where names are among others.
+// indexes returns where names are among others.
 func indexes(all, names []string) []int {
 	at := make([]int, 0, len(names))
 	for _, name := range names {

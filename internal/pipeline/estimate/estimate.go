@@ -69,10 +69,10 @@ type Estimate struct {
 	Tables []*Estimate `json:"tables,omitempty"`
 }
 
-// All are the estimates of all tables of the job, its own first.
+// All returns the estimates of all tables of the job, its own first.
 func (e *Estimate) All() []*Estimate { return slices.Concat([]*Estimate{e}, e.Tables) }
 
-// Time is that of the whole build, of all tables.
+// Time returns the time of the whole build, of all tables.
 func (e *Estimate) Time() time.Duration {
 	all := e.OpenTime + e.ReadTime + e.WriteTime
 	for _, t := range e.Tables {
@@ -207,7 +207,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	return e
 }
 
-// newEstimate is one in which nothing is counted yet.
+// newEstimate returns one in which nothing is counted yet.
 func newEstimate(plan *cells.Plan, o BuildOptions) *Estimate {
 	return &Estimate{Schema: 1, Table: plan.Table, Key: plan.Key.String(), Workers: o.Workers, Memory: processMemory + o.HeapFloor()/2, Modulus: plan.Modulus,
 		Suggested: o.Suggest > 0, Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
@@ -227,7 +227,7 @@ func (e *Estimate) divide(plan *cells.Plan, t *tally, blocks float64) (shares []
 	return shares
 }
 
-// readSeconds is what reading the sample took, of all workers together.
+// readSeconds returns what reading the sample took, of all workers together.
 func (s *scaled) readSeconds() float64 {
 	if s.TimedRows == 0 {
 		return s.ReadTime.Seconds() // of rows so few that there is nothing to report
@@ -256,7 +256,7 @@ func (s *scaled) splitSizes() []float64 {
 	return sizes
 }
 
-// packedSize is the size of text files as they are there.
+// packedSize returns the size of text files as they are there.
 func (s *scaled) packedSize() (n int64) {
 	for _, f := range s.Input.Files() {
 		if !f.Format.Traits().Rows {
@@ -266,7 +266,7 @@ func (s *scaled) packedSize() (n int64) {
 	return n
 }
 
-// parallel is how many workers are busy on average when they take pieces of
+// parallel returns how many workers are busy on average when they take pieces of
 // these sizes, the largest first: fewer than there are where pieces are few
 // or one is large.
 func parallel(sizes []float64, workers int) float64 {

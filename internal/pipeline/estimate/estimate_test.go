@@ -95,7 +95,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// fileOverhead is what an estimate takes HFiles to have besides their blocks, as
+// fileOverhead returns what an estimate takes HFiles to have besides their blocks, as
 // a part of the manifest's bytes: at most that is wrong.
 func fileOverhead(m *manifest.Manifest) float64 {
 	return float64(m.HFiles) * build.FileOverhead / float64(m.Bytes)

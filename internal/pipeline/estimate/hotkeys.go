@@ -95,7 +95,7 @@ type hotKey struct {
 	rows float64
 }
 
-// top are the n query keys with the most rows, the heaviest first.
+// top returns the n query keys with the most rows, the heaviest first.
 func (h *hotKeys) top(n int) []hotKey {
 	sorted := slices.Clone(h.entries)
 	slices.SortFunc(sorted, func(a, b hotEntry) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.hash, b.hash)) })

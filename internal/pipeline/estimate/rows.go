@@ -44,10 +44,10 @@ func (r *Rows) Take(o *Rows, factor float64) {
 	o.t.reset(nil)
 }
 
-// Mean is how many bytes a row has on average, 0 if there is none.
+// Mean returns how many bytes a row has on average, 0 if there is none.
 func (r *Rows) Mean() float64 { return r.t.bytes / max(r.t.rows, 1) }
 
-// Bytes are those of keys and cells of all rows.
+// Bytes returns the bytes of keys and cells of all rows.
 func (r *Rows) Bytes() float64 { return r.t.bytes }
 
 // A RowBuild is what is known of a build of packed rows besides their count.
@@ -74,7 +74,7 @@ type RowBuild struct {
 	WorkerMemory        int64   // of each worker besides the sort
 }
 
-// Estimate is what the build of the rows comes to.
+// Estimate returns what the build of the rows comes to.
 func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	o := BuildOptions{Options: build.Options{Workers: b.Sort.Workers, Memory: w.Memory}, Suggest: w.Suggest, Skew: w.Skew, spillLimit: w.SpillLimit, query: []string{b.Query}}
 	o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, b.MaxRegion)

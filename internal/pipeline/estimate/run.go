@@ -19,7 +19,7 @@ import (
 type Options struct {
 	build.WorkOptions
 	Splits *[][]byte // of the regions; default: the table's, for which its cluster is asked
-	// TableSplits are those of further tables, by name, where Splits are given; one that is not there is one region.
+	// TableSplits are the table splits of further tables, by name, where Splits are given; one that is not there is one region.
 	TableSplits map[string][][]byte
 	Exact       bool      // count the keys of all of the input
 	Suggest     int       // find split points for so many regions; default 0: no
@@ -27,7 +27,7 @@ type Options struct {
 	MaxRegion   spec.Size // at which a region splits; default the table's, else that of the configuration
 }
 
-// Regions are the families' settings, the split points and the servers that a build of a spec has: the table's, or with split points
+// Regions returns the families' settings, the split points and the servers that a build of a spec has: the table's, or with split points
 // given [spec.DefaultFamily]'s and none. maxSize is at which a region splits, 0 if no table says.
 func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte) (shape build.Shape, maxSize int64, err error) {
 	shape.Families = spec.DefaultFamilies(s.Families())
@@ -44,7 +44,7 @@ func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte
 	return shape, maxSize, err
 }
 
-// Shapes are those of all targets of a job, as [Regions] has them, and the sizes at which their regions split.
+// Shapes returns the shapes of all targets of a job, as [Regions] has them, and the sizes at which their regions split.
 func Shapes(ctx context.Context, env *cluster.Env, s spec.Job, w Options) ([]build.Shape, []int64, error) {
 	targets := s.Targets()
 	shapes, maxSizes := make([]build.Shape, len(targets)), make([]int64, len(targets))
@@ -120,7 +120,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	return e, nil
 }
 
-// maxRegion is at which size a region splits, and what says so. table is what the table says, 0 for nothing.
+// maxRegion returns the size at which a region splits, and the setting that says so. table is what the table says, 0 for nothing.
 func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from string) {
 	if w.MaxRegion > 0 {
 		return int64(w.MaxRegion), "as given"
@@ -128,7 +128,7 @@ func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from stri
 	return preflight.MaxRegionSize(table, env.Conf.Value("hbase.hregion.max.filesize"))
 }
 
-// queryColumns are what a reader gives to get rows.
+// queryColumns returns what a reader gives to get rows.
 func queryColumns(s spec.Job, plan *cells.Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query

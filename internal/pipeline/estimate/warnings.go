@@ -54,7 +54,7 @@ func (e *Estimate) from() string {
 	return fmt.Sprintf("in a sample of %s", setting.Count(e.CountedRows, "row"))
 }
 
-// regionName is a region's number, from 1, and start.
+// regionName returns a region's number, from 1, and start.
 func (e *Estimate) regionName(i int) string {
 	if i == 0 {
 		return "1 (the first)"
@@ -74,7 +74,7 @@ func (e *Estimate) named(regions []int, say func(i int) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// which are the regions for which something holds, the one with the most rows first.
+// which returns the regions for which something holds, the one with the most rows first.
 func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
 	var found []int
 	for i := range e.Regions {
@@ -147,7 +147,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 		"%d of %s get no row: %s (%s)", len(empty), setting.Count(len(e.Regions), "region"), e.named(empty, e.regionName), e.from())
 }
 
-// cellBytes is what the cells of the counted rows are before encoding.
+// cellBytes returns what the cells of the counted rows are before encoding.
 func cellBytes(plan *cells.Plan, t *tally) (keys, names, all float64) {
 	cells, names := t.packed.cells, t.packed.names
 	for c, n := range t.cells {

@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// warningNames are those of an estimate's warnings.
+// warningNames returns the warning names of an estimate's warnings.
 func warningNames(e *Estimate) (names []string) {
 	for _, w := range e.Warnings {
 		names = append(names, w.Name)

@@ -71,7 +71,7 @@ func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.F
 	return weights, nil
 }
 
-// ratios are what a byte of packed text becomes, and about how many bytes a row of Parquet has.
+// ratios returns what a byte of packed text becomes, and about how many bytes a row of Parquet has.
 func ratios(in *source.Input, e source.Extent) (packed, row float64) {
 	var packedSize, grouped int64
 	text, files := e.Text, in.Files()

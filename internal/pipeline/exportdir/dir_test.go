@@ -30,7 +30,7 @@ func held(t *testing.T, files map[string]string) *hdfsio.Memory {
 	return fsys
 }
 
-// listed is what a directory has; nil: it is missing.
+// listed returns what a directory has; nil: it is missing.
 func listed(t *testing.T, fsys hdfsio.FS, dir string) (names []string) {
 	t.Helper()
 	infos, err := fsys.ReadDir(t.Context(), dir)

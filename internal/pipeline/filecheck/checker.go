@@ -63,7 +63,7 @@ const (
 	quickFile = 1 << 20
 )
 
-// atATime is how many of the files are read at a time.
+// atATime returns how many of the files are read at a time.
 func atATime(files []Target) int {
 	n := max(runtime.GOMAXPROCS(0), leastWorkers)
 	if !slices.ContainsFunc(files, func(f Target) bool { return f.Bytes > quickFile }) {

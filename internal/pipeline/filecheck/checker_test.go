@@ -41,7 +41,7 @@ func put(t testing.TB, fsys hdfsio.FS, name string, b []byte) {
 	testcheck.Must(t, w.Finish())
 }
 
-// unknown is a file whose checksum is not known.
+// unknown returns a file whose checksum is not known.
 func unknown(f Target) Target {
 	f.CRC32C = 0
 	return f

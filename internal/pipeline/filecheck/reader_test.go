@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// fileOf is what is known of a file that was written, but for its cells and its checksum.
+// fileOf returns what is known of a file that was written, but for its cells and its checksum.
 func fileOf(b []byte) manifest.File { return manifest.File{Bytes: int64(len(b))} }
 
 // noise are random bytes.

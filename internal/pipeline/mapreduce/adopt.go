@@ -60,7 +60,7 @@ func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all 
 	return all, nil
 }
 
-// parts are what maps have read.
+// parts returns what maps have read.
 func parts(maps []*MapDone) (all []*build.PartRead) {
 	for _, m := range maps {
 		all = append(all, &m.PartRead)

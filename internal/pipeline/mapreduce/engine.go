@@ -190,7 +190,7 @@ func (e *Engine) kill(ctx context.Context, s Submission) error {
 	return nil
 }
 
-// newTag is a tag that no other job has.
+// newTag returns a tag that no other job has.
 func newTag() string {
 	var b [8]byte
 	rand.Read(b[:]) // it does not fail

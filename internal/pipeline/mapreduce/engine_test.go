@@ -81,7 +81,7 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ofJob is where the ApplicationMaster answers.
+// ofJob returns where the ApplicationMaster answers.
 func ofJob(below string) string {
 	return "/proxy/" + application + "/ws/v1/mapreduce/jobs/" + strings.Replace(application, "application", "job", 1) + below
 }
@@ -111,7 +111,7 @@ type bench struct {
 	pipe    *piped // whose output is that of the application
 }
 
-// serve is a server that stands for a manager or a node.
+// serve returns a server that stands for a manager or a node.
 func serve(t *testing.T, m *manager) string {
 	t.Helper()
 	server := httptest.NewServer(m)
@@ -119,7 +119,7 @@ func serve(t *testing.T, m *manager) string {
 	return server.URL
 }
 
-// newBench is a bench whose Hadoop client says what script does. The job's work is done; commit makes its output complete.
+// newBench returns a bench whose Hadoop client says what script does. The job's work is done; commit makes its output complete.
 func newBench(t *testing.T, script string) *bench {
 	t.Helper()
 	m := &manager{state: "RUNNING", final: "UNDEFINED"}
@@ -164,7 +164,7 @@ func plain(t *testing.T) string {
 	return name
 }
 
-// begun is the submission of an earlier process, whose tasks have run.
+// begun returns the submission of an earlier process, whose tasks have run.
 func (b *bench) begun(application string) *Submission {
 	b.Helper()
 	if err := b.pipe.run(); err != nil {

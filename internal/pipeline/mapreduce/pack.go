@@ -38,13 +38,13 @@ const (
 	jvmRoom = 128
 )
 
-// program is what is left of a container for the program, in bytes: it may exceed its own budget by an eighth.
+// program returns what is left of a container for the program, in bytes: it may exceed its own budget by an eighth.
 func (c Container) program() spec.Size {
 	left := max(c.Memory-c.Heap-jvmRoom, 64)
 	return spec.Size(left-left/8) << 20
 }
 
-// tasksFor is how many tasks of some size there are for so many bytes.
+// tasksFor returns how many tasks of some size there are for so many bytes.
 func tasksFor(bytes, each int64, most int) int {
 	return int(min(max((bytes+each-1)/each, 1), int64(most)))
 }
@@ -80,7 +80,7 @@ func packRegions(weights []int64, n int, enough int64) (all []build.Regions) {
 	return all
 }
 
-// lightest is the least weight that no range exceeds when n of them that follow each other have all.
+// lightest returns the least weight that no range exceeds when n of them that follow each other have all.
 func lightest(weights []int64, n int) int64 {
 	low, high := slices.Max(weights), int64(0)
 	for _, w := range weights {
@@ -118,7 +118,7 @@ func halve(weights []int64) (to int, left int64) {
 	return to, left
 }
 
-// reduceRanges are the regions of each reduce. Without weights every region counts as much as any other, and all of them as the input. The
+// reduceRanges returns the regions of each reduce. Without weights every region counts as much as any other, and all of them as the input. The
 // number of reduces is chosen when it is 0.
 func reduceRanges(weights []int64, regions int, input int64, reduces int) []build.Regions {
 	total := int64(0)

@@ -38,7 +38,7 @@ func newPiped(t *testing.T, s spec.Spec, points [][]byte, maps, reduces int) *pi
 	return newPipedTables(t, pipedJob{spec: s, shapes: shapesOf(points)}, maps, reduces)
 }
 
-// shapesOf is that of one table.
+// shapesOf returns the shapes of one table.
 func shapesOf(points [][]byte) []build.Shape {
 	return []build.Shape{{Families: []spec.Family{jobtest.Family}, Splits: points}}
 }

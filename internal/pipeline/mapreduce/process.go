@@ -194,7 +194,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 	return writeDone(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
 }
 
-// item is the share that the task's line names.
+// item returns the share that the task's line names.
 func (t *task) item() (share.Of, error) {
 	const longest = 100
 	lines := bufio.NewScanner(io.LimitReader(t.In, longest))
@@ -208,7 +208,7 @@ func (t *task) item() (share.Of, error) {
 	return of, nil
 }
 
-// spillDir is a directory of the node's disks that goes with the application.
+// spillDir returns a directory of the node's disks that goes with the application.
 func (t *task) spillDir() string {
 	if n := len(t.LocalDirs); n > 0 {
 		return t.LocalDirs[(t.Number+t.Try)%n]
@@ -263,7 +263,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ran is how the attempt has run up to now.
+// ran returns how the attempt has run up to now.
 func (t *task) ran(shuffled int64) Ran {
 	r := Ran{Began: t.began.UTC(), Ended: time.Now().UTC(), Shuffled: shuffled}
 	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // which the NodeManager sets

@@ -141,7 +141,7 @@ func spread[T any](all []T, most int) []T {
 	return some
 }
 
-// few is the beginning of a list, with what is missing.
+// few returns the beginning of a list, with what is missing.
 func few(all []string, most int) []string {
 	if len(all) <= most {
 		return all

@@ -122,7 +122,7 @@ func (e *Engine) submitted(ctx context.Context, s *Submission, cause error) erro
 	return errors.Join(fail.With(fail.Check, fmt.Errorf("the job was not submitted: %w", cause)), e.ended(ctx, *s, "it was not submitted"))
 }
 
-// job is what Hadoop Streaming is given.
+// job returns what Hadoop Streaming is given.
 func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job {
 	m, r := cmp.Or(e.MapMemory, DefaultMapMemory), cmp.Or(e.ReduceMemory, DefaultReduceMemory)
 	j := streaming.Job{
@@ -176,7 +176,7 @@ func (e *Engine) ship(ctx context.Context, w *Work, dir hdfsio.Location) error {
 	return nil
 }
 
-// environ is the environment of Hadoop's client. release removes what was made for it.
+// environ returns the environment of Hadoop's client. release removes what was made for it.
 func (e *Engine) environ() (env []string, release func(), err error) {
 	env = os.Environ()
 	if !e.Env.Conf.Kerberos(hdfsio.HadoopAuthentication) {
@@ -196,7 +196,7 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 	return env, release, nil
 }
 
-// placeOf is where an input is: a table in HBase's directory.
+// placeOf returns where an input is: a table in HBase's directory.
 func placeOf(env *cluster.Env, input string) (hdfsio.Location, error) {
 	if !cluster.IsTable(input) {
 		return env.Conf.Resolve(input)

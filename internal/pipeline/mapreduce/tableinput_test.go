@@ -36,7 +36,7 @@ func pipedTable(t *testing.T) pipedJob {
 	return pipedJob{spec: s, shapes: shapesOf([][]byte{[]byte("2"), []byte("21"), []byte("7")}), root: table.Root}
 }
 
-// env is that of the process which plans: it has taken a snapshot of the table, and cuts regions into small parts.
+// env returns the env of the process which plans: it has taken a snapshot of the table, and cuts regions into small parts.
 func (j pipedJob) env(t *testing.T) *cluster.Env {
 	t.Helper()
 	env := jobtest.Env(t)

@@ -57,7 +57,7 @@ func writeVerdict(ctx context.Context, fsys hdfsio.FS, dir, attempt string, caus
 	return share.WriteOnce(ctx, fsys, path.Join(dir, attempt+".json"), b)
 }
 
-// err is the failure itself.
+// err returns the failure itself.
 func (v *verdict) err() error {
 	k, _ := fail.ParseKind(v.Kind)
 	return fail.With(k, fmt.Errorf("%s (%s)", v.Error, v.Attempt))
@@ -109,7 +109,7 @@ func readVerdict(ctx context.Context, fsys hdfsio.FS, name string) (_ *verdict, 
 	return v, nil
 }
 
-// firstPermanent is the verdict that ends the job, nil if there is none.
+// firstPermanent returns the verdict that ends the job, nil if there is none.
 func firstPermanent(all []*verdict) *verdict {
 	for _, v := range all {
 		if v.Permanent {

@@ -164,7 +164,7 @@ func (f *watcher) judge(ctx context.Context) error {
 	return judge(all, f.w.Plan)
 }
 
-// failed is the error of an application that ended without success.
+// failed returns the error of an application that ended without success.
 func (f *watcher) failed(ctx context.Context, app yarn.Application) error {
 	how := fmt.Sprintf("%s ended as %s (%s)", app.ID, app.State, app.Final)
 	cause := f.cause(ctx, app, how)
@@ -199,7 +199,7 @@ func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) e
 // mostLog is how much of an attempt's standard error a message has, in bytes.
 const mostLog = 2 << 10
 
-// lastFailed is the last attempt of the first task that failed.
+// lastFailed returns the last attempt of the first task that failed.
 func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
 	tasks, err := f.yarn.Tasks(ctx, f.s.Application)
 	if err != nil {
@@ -217,7 +217,7 @@ func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
 	return yarn.Attempt{}, false
 }
 
-// log is what Java says of an attempt, and the end of what the program said.
+// log returns what Java says of an attempt, and the end of what the program said.
 func (f *watcher) log(ctx context.Context, a yarn.Attempt) string {
 	text := a.ID
 	if a.Diagnostics != "" {

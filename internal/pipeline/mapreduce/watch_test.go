@@ -17,7 +17,7 @@ import (
 
 type object = map[string]any
 
-// job is what the ApplicationMaster says of the job.
+// job returns what the ApplicationMaster says of the job.
 func job(done object) object {
 	j := object{"id": strings.Replace(application, "application", "job", 1), "state": "RUNNING", "mapsTotal": 2, "reducesTotal": 2}
 	for k, v := range done {
@@ -179,7 +179,7 @@ func TestStandardErrorOfATask(t *testing.T) {
 	}
 }
 
-// system is what a NodeManager's Java says of its processor.
+// system returns what a NodeManager's Java says of its processor.
 func system(arch string) object {
 	return object{"beans": []object{{"name": "java.lang:type=OperatingSystem", "Name": "Linux", "Arch": arch}}}
 }

@@ -83,7 +83,7 @@ func (w *Work) validate() error {
 	return nil
 }
 
-// items are the lines of the input of a job.
+// items returns the lines of the input of a job.
 func (w *Work) items() []byte {
 	var b strings.Builder
 	for k := 1; k <= w.Maps; k++ {
@@ -92,7 +92,7 @@ func (w *Work) items() []byte {
 	return []byte(b.String())
 }
 
-// partitionKeys are the keys from which on chunks belong to each reduce but the first.
+// partitionKeys returns the keys from which on chunks belong to each reduce but the first.
 func (w *Work) partitionKeys() (keys [][]byte) {
 	for _, r := range w.Reduces[1:] {
 		keys = append(keys, binary.BigEndian.AppendUint32(nil, uint32(r.From)))
@@ -100,7 +100,7 @@ func (w *Work) partitionKeys() (keys [][]byte) {
 	return keys
 }
 
-// below is a place of a job's directory.
+// below returns a place of a job's directory.
 func (w *Work) below(conf *hdfsio.Conf, elem ...string) (hdfsio.Location, error) {
 	l, err := conf.Resolve(w.Dir)
 	if err != nil {
@@ -144,7 +144,7 @@ type ReduceDone struct {
 	Checksum string            `json:"checksum"`
 }
 
-// streamed is what was made of each table.
+// streamed returns what was made of each table.
 func (d *ReduceDone) streamed() []*build.Streamed {
 	return append([]*build.Streamed{&d.Streamed}, d.Tables...)
 }

@@ -92,7 +92,7 @@ func (l *lab) random(r *rand.Rand, rows int) {
 	}
 }
 
-// plain is the expected content of a snapshot, with maps: lines of cells, sorted. Which
+// plain returns the expected content of a snapshot, with maps: lines of cells, sorted. Which
 // row of two with one key stays is up to keep; rows without a column id have none.
 func plain(t testing.TB, s *snapshot.Snapshot, p *Plan, key func(row, id string) string) (lines []string, duplicates int64) {
 	t.Helper()
@@ -210,7 +210,7 @@ func TestFixedMemory(t *testing.T) {
 	}
 }
 
-// data are the data that an error's message has not.
+// data returns the data that an error's message has not.
 func data(err error) (all []string) {
 	if d, ok := err.(interface{ Data() []byte }); ok {
 		all = append(all, string(d.Data()))

@@ -43,7 +43,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// moved are the lines of cells that a plan moves, plainly, how many rows it reads, and how many of them have no chosen cell.
+// moved returns the lines of cells that a plan moves, plainly, how many rows it reads, and how many of them have no chosen cell.
 func moved(cells []hfile.Cell, versions int, p *Plan) (lines []string, rows, empty int) {
 	key := map[string]string{}
 	at := map[string]int64{}

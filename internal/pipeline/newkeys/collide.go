@@ -38,7 +38,7 @@ func (r *reader) about(seq uint64, key []byte) error {
 	return fail.AboutData(key, "row %d of %sregion %s of snapshot %s, with an old key of %s", row+1, of, r.snap.Regions[p.region].Encoded, r.snap.Name, setting.Count(len(key), "byte"))
 }
 
-// oldKey is the key of the row of a number.
+// oldKey returns the key of the row of a number.
 func (r *reader) oldKey(ctx context.Context, seq uint64) (key []byte, err error) {
 	number, row := placeOf(seq)
 	if number >= len(r.parts) {

@@ -27,7 +27,7 @@ type keyColumn struct {
 	seen      atomic.Int32 // number of the family that has it, from 1; 0: none yet
 }
 
-// keyColumns are those of a spec. They are shared by all workers.
+// keyColumns are the key columns of a spec. They are shared by all workers.
 type keyColumns struct {
 	expr     keygen.Expr
 	old      keygen.Expr  // of the old keys, nil: they are not taken apart
@@ -88,7 +88,7 @@ func (k *keyColumns) add(name string, parsed int) {
 // isCell reports whether the column comes from a cell.
 func (c *keyColumn) isCell() bool { return !c.row && c.parsed < 0 }
 
-// read are the families without which no key can be made; nil: any, for the rows alone.
+// read returns the families without which no key can be made; nil: any, for the rows alone.
 func (k *keyColumns) read() (names []string) {
 	for _, c := range k.columns {
 		if !c.isCell() || c.family < 0 {

@@ -15,7 +15,7 @@ type Divided struct {
 	Columns string             // that have numbers, see [Columns]
 }
 
-// parts are those of the snapshot.
+// parts returns the parts of the snapshot.
 func (p *Plan) parts(s *snapshot.Snapshot) []part {
 	if p.Divided == nil {
 		return wholeParts(s)
@@ -44,7 +44,7 @@ const (
 	columnRegions = 64
 )
 
-// Columns are those of the first rows of regions, as text: all parts give them the same numbers. Cells of other columns carry their names.
+// Columns returns the columns of the first rows of regions, as text: all parts give them the same numbers. Cells of other columns carry their names.
 func Columns(ctx context.Context, s *snapshot.Snapshot, p *Plan) (string, error) {
 	names := &columnNames{}
 	n := min(len(s.Regions), columnRegions)

@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// divided is the plan for several processes, with regions cut into as many parts as their files allow.
+// divided returns the plan for several processes, with regions cut into as many parts as their files allow.
 func (l *lab) divided(s *snapshot.Snapshot, p *Plan, cuts int) *Plan {
 	l.t.Helper()
 	d, of := &Divided{}, *p

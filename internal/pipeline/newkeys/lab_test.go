@@ -59,7 +59,7 @@ func (l *lab) open() *snapshot.Snapshot {
 	return s
 }
 
-// plan is one for the lab's table.
+// plan returns one for the lab's table.
 func (l *lab) plan(key string, splits ...string) *Plan {
 	l.t.Helper()
 	e, err := keygen.Parse(key)
@@ -90,12 +90,12 @@ func (l *lab) build(s *snapshot.Snapshot, p *Plan, o Options) (*manifest.Manifes
 	return m, dir, err
 }
 
-// line is a cell as text.
+// line returns a cell as text.
 func line(row []byte, c *hfile.Cell) string {
 	return fmt.Sprintf("%q %s:%q %d %s %q %x", row, c.Family, c.Qualifier, c.Timestamp, c.Type, c.Value, c.Tags)
 }
 
-// cells are those of the files of a manifest, in the order of rows and families,
+// cells returns the cells of the files of a manifest, in the order of rows and families,
 // each file within the bounds of its region.
 func (l *lab) cells(m *manifest.Manifest, p *Plan, dir string) (lines []string) {
 	l.t.Helper()
@@ -124,7 +124,7 @@ func (l *lab) cells(m *manifest.Manifest, p *Plan, dir string) (lines []string) 
 	return lines
 }
 
-// ttlTag is a cell's own lifetime in milliseconds.
+// ttlTag returns a cell's own lifetime in milliseconds.
 func ttlTag(ms int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{0, 9, tagTTL}, uint64(ms))
 }

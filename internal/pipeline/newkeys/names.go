@@ -33,7 +33,7 @@ type columnNames struct {
 	fixed   bool // no column gets a number any more
 }
 
-// number is that of a column, 0 when there are too many.
+// number returns the number of a column, 0 when there are too many.
 func (n *columnNames) number(family int, qualifier []byte) int {
 	name := string(append(binary.AppendUvarint(nil, uint64(family)), qualifier...))
 	n.mu.Lock()
@@ -49,14 +49,14 @@ func (n *columnNames) number(family int, qualifier []byte) int {
 	return len(n.columns)
 }
 
-// all are the columns by their numbers, for when no cell has a new one any more.
+// all returns the columns by their numbers, for when no cell has a new one any more.
 func (n *columnNames) all() []column {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.columns
 }
 
-// text is all columns as text, for [parseNames].
+// text returns all columns as text, for [parseNames].
 func (n *columnNames) text() string {
 	var b []byte
 	for _, c := range n.all() {
@@ -66,7 +66,7 @@ func (n *columnNames) text() string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// parseNames are the columns of a text by their numbers.
+// parseNames returns the columns of a text by their numbers.
 func parseNames(text string) ([]column, error) {
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func parseNames(text string) ([]column, error) {
 	return columns, p.err
 }
 
-// numbered are the columns of a text, and no others.
+// numbered returns the columns of a text, and no others.
 func numbered(text string) (*columnNames, error) {
 	columns, err := parseNames(text)
 	n := &columnNames{}
@@ -110,7 +110,7 @@ func newColumnGuess(names *columnNames) columnGuess {
 // begin begins a row.
 func (g *columnGuess) begin() { g.last = 0 }
 
-// number is that of the row's next column, 0 for one without.
+// number returns the number of the row's next column, 0 for one without.
 func (g *columnGuess) number(family int, qualifier []byte) int {
 	i := g.after[g.last]
 	if i == 0 || g.columns[i-1].family != family || !bytes.Equal(g.columns[i-1].qualifier, qualifier) {

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// randomRow is the cells of a row, by family.
+// randomRow returns the cells of a row, by family.
 func randomRow(rnd *rand.Rand, columns int) (families []int, cells []*hfile.Cell) {
 	stamp := rnd.Int64()
 	for n := rnd.IntN(20); n >= 0; n-- {

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// sorted is a table whose rows come by the date that its new keys begin with: the worst order for a sample, where a few neighbours are as
+// sorted returns a table whose rows come by the date that its new keys begin with: the worst order for a sample, where a few neighbours are as
 // good as one row. Rows of later dates are longer.
 func sorted(t *testing.T, rows int) *lab {
 	l := newLab(t, []string{"2003", "2017", "2018"}, "f")

@@ -75,7 +75,7 @@ func tooLarge(n, most int) error {
 	return setting.Errorf("%w: a row has %s or more, and %d are a worker's room for one (give more with %s, or fewer %s)", extsort.ErrMemory, setting.Count(n, "byte"), most, setting.Memory, setting.Workers)
 }
 
-// fileName is the name of a region's HFile.
+// fileName returns the name of a region's HFile.
 func (p *Plan) fileName(family string, region int) string {
 	return hfile.Name("rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Choice.Since, p.Ranges.Start(region))
 }

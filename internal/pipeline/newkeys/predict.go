@@ -94,7 +94,7 @@ func (d *Prediction) Estimate(ctx context.Context, p *Plan, regions int, maxRegi
 	return d.estimate(ctx, p, maxRegion)
 }
 
-// saltWidth is how many digits a key's salt has, 0 for a key without one.
+// saltWidth returns how many digits a key's salt has, 0 for a key without one.
 func saltWidth(key keygen.Expr) int {
 	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && call.Func == "salt" && len(call.Ints) > 0 {
 		return len(strconv.Itoa(call.Ints[0] - 1))

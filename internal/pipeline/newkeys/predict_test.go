@@ -21,13 +21,13 @@ import (
 	"bulkload/pkg/source"
 )
 
-// predict is the prediction for a plan.
+// predict returns the prediction for a plan.
 func (l *lab) predict(s *snapshot.Snapshot, p *Plan, o Options) (*estimate.Estimate, error) {
 	l.t.Helper()
 	return l.prediction(s, o).of(l.t, p, 0)
 }
 
-// of is what is said of a plan, or of so many regions.
+// of returns what is said of a plan, or of so many regions.
 func (d *Prediction) of(t testing.TB, p *Plan, regions int) (*estimate.Estimate, error) {
 	t.Helper()
 	var err error
@@ -44,7 +44,7 @@ func (l *lab) prediction(s *snapshot.Snapshot, o Options) *Prediction {
 	return &Prediction{snap: s, o: o, env: jobtest.Env(l.t), place: placeBytes, places: mostPlaces}
 }
 
-// rowsOf are the rows that a build has in each region.
+// rowsOf returns the rows that a build has in each region.
 func (l *lab) rowsOf(s *snapshot.Snapshot, p *Plan) (rows []int64, cells int64) {
 	l.t.Helper()
 	m, dir, err := l.build(s, p, Options{Options: build.Options{Workers: 2}})

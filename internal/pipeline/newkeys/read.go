@@ -51,7 +51,7 @@ type part struct {
 	stands      int // for so many parts
 }
 
-// wholeParts are all regions.
+// wholeParts returns all regions.
 func wholeParts(s *snapshot.Snapshot) []part {
 	parts := make([]part, len(s.Regions))
 	for i := range parts {
@@ -80,7 +80,7 @@ func (s sortTaker) take(w *readWorker, region int, key []byte) error {
 
 func (sortTaker) end(part) {}
 
-// view is how every pass reads the snapshot.
+// view returns how every pass reads the snapshot.
 func (p *Plan) view() snapshot.View {
 	return snapshot.View{Now: p.Now, Versions: p.Versions, Choice: p.Choice, Newest: p.Choice.OfCells()}
 }
@@ -143,7 +143,7 @@ func (r *reader) worker() (*readWorker, error) {
 // sequence numbers the current row: parts are in the order of keys.
 func (w *readWorker) sequence() uint64 { return sequence(w.number, w.inside) }
 
-// encoded is the name of the current region.
+// encoded returns the name of the current region.
 func (w *readWorker) encoded() string { return w.snap.Regions[w.parts[w.number].region].Encoded }
 
 func (w *readWorker) part(ctx context.Context, i int) (err error) {
@@ -279,7 +279,7 @@ func (w *readWorker) setAside(why error) error {
 	return fail.With(fail.BadRows, setting.Errorf("%w: this is one more than %s allows", about, setting.BadRecords))
 }
 
-// readError is an error of the snapshot's files.
+// readError returns an error of the snapshot's files.
 func readError(err error) error {
 	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
 		return fail.With(fail.Input, err)

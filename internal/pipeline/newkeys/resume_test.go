@@ -43,7 +43,7 @@ func newResuming(t *testing.T, l *lab, s *snapshot.Snapshot, p *Plan) *resuming 
 	return r
 }
 
-// build is one attempt, which ends when so many files have their names; below 0: at its end. It gives the phases that it went through.
+// build returns one attempt, which ends when so many files have their names; below 0: at its end. It gives the phases that it went through.
 func (r *resuming) build(files int) (m *manifest.Manifest, phases []string, err error) {
 	r.t.Helper()
 	st, err := checkpoint.OpenDir(r.t.Context(), nil, r.state, 0, progress.Events{})

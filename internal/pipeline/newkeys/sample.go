@@ -51,7 +51,7 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	return all.keys.Splits(len(s.Regions), 0), nil
 }
 
-// SaltSplits are those of a key that begins with a salt.
+// SaltSplits returns the salt splits of a key that begins with a salt.
 func SaltSplits(key keygen.Expr) ([][]byte, bool) {
 	call, ok := keygen.Parts(key)[0].(keygen.Call)
 	if !ok || len(call.Ints) == 0 {
@@ -63,7 +63,7 @@ func SaltSplits(key keygen.Expr) ([][]byte, bool) {
 // sampleSeed makes samples of the same rows in the same order the same.
 const sampleSeed = 1
 
-// sharedSample is that of all workers, so that there is one in memory.
+// sharedSample is the shared sample of all workers, so that there is one in memory.
 type sharedSample struct {
 	mu   sync.Mutex
 	keys *partition.KeySample

@@ -28,12 +28,12 @@ const (
 	runRows = 16
 )
 
-// sampleRoom is how many bytes a sample may have, one row at least.
+// sampleRoom returns how many bytes a sample may have, one row at least.
 func (r *reader) sampleRoom() int64 {
 	return min(r.room.sort/int64(2*r.o.Workers), max(sampleBytes, int64(r.room.row)))
 }
 
-// runsOf is how many runs a sample of rows of an average size has.
+// runsOf returns how many runs a sample of rows of an average size has.
 func (r *reader) runsOf(mean float64) int {
 	return max(1, int(min(sampleRuns, float64(r.sampleRoom())/(runRows*max(mean, 1)))))
 }
@@ -89,7 +89,7 @@ func (s *rowSample) add(seq uint64, key, cells []byte) {
 	}
 }
 
-// all are the rows of all runs, by their numbers.
+// all returns the rows of all runs, by their numbers.
 func (s *rowSample) all() (rows []sampledRow) {
 	for i := range s.runs {
 		rows = append(rows, s.runs[i].rows...)

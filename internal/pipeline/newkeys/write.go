@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// Build is the plan as the build's writers see it.
+// Build returns the plan as the build's writers see it.
 func (p *Plan) Build(s *snapshot.Snapshot) *cells.Plan {
 	b := cells.NewPackedPlan(p.Table, p.Key, p.Families, p.Ranges, p.Now.UnixMilli(), p.Duplicates, cells.Packed{FileName: p.fileName,
 		Decoder: func(notes string) cells.RowDecoder {
@@ -81,7 +81,7 @@ func (d *decoder) Total() (manifest.RowSum, *manifest.CellTimes) {
 // milliseconds, counted from the cell's timestamp.
 const tagTTL = 8
 
-// lifetime is the shorter one of a family's and of a cell's own, in milliseconds.
+// lifetime returns the shorter one of a family's and of a cell's own, in milliseconds.
 func lifetime(family int64, tags []byte) int64 {
 	for len(tags) > 3 {
 		n := 2 + int(binary.BigEndian.Uint16(tags))

@@ -33,7 +33,7 @@ func (f *checkFacts) askBesides(ctx context.Context, c *loader.Cluster) {
 	b.phoenix = askPhoenix(ctx, c, f.table)
 }
 
-// coprocessorsOf are the classes that a table's descriptor names, sorted.
+// coprocessorsOf returns the classes that a table's descriptor names, sorted.
 func coprocessorsOf(t *loader.Table) []string {
 	classes := map[string]bool{}
 	for _, m := range []map[string]string{t.Attributes, t.Configuration} {
@@ -51,7 +51,7 @@ func coprocessorsOf(t *loader.Table) []string {
 	return slices.Sorted(maps.Keys(classes))
 }
 
-// simpleName is a class without its package.
+// simpleName returns a class without its package.
 func simpleName(class string) string { return class[strings.LastIndexByte(class, '.')+1:] }
 
 // loadObservers are HBase's own coprocessors that take part in a bulk load, and

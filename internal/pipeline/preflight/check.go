@@ -85,7 +85,7 @@ func textOf[H hint](do H) setting.Text {
 	return setting.Plain(fmt.Sprint(do))
 }
 
-// In is the check with each setting as words calls it.
+// In returns the check with each setting as words calls it.
 func (c Check) In(words func(setting.Name) string) Check {
 	c.Message, c.Hint = c.Message.As(words), c.Hint.As(words)
 	return c
@@ -252,7 +252,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	return present(append(all, f.apart(ctx)...))
 }
 
-// apart are the checks that no table is needed for.
+// apart returns the checks that no table is needed for.
 func (f *checkFacts) apart(ctx context.Context) []Check {
 	return present([]Check{
 		checkSecurity(f.security, f.staging.probeErr),

@@ -99,7 +99,7 @@ func TestPreflightHole(t *testing.T) {
 	}
 }
 
-// lengthAnd is a message with its length before it, fieldOf as a field.
+// lengthAnd returns a message with its length before it, fieldOf as a field.
 func lengthAnd(body string) string { return string(rune(len(body))) + body }
 
 func fieldOf(number rune, body string) string { return string(number<<3|2) + lengthAnd(body) }
@@ -131,7 +131,7 @@ func TestWhatServersObserve(t *testing.T) {
 	})
 }
 
-// Find is the first check of a name with the highest severity, false if
+// Find returns the first check of a name with the highest severity, false if
 // there is none.
 func (r *Report) Find(name string) (c Check, ok bool) {
 	for _, have := range r.Checks {

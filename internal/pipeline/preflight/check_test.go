@@ -42,12 +42,12 @@ func TestCheckFindings(t *testing.T) {
 	}
 }
 
-// coprocessor is a table with a coprocessor.
+// coprocessor returns a table with a coprocessor.
 func coprocessor(class string) *loader.Table {
 	return &loader.Table{Attributes: map[string]string{"coprocessor$1": "|" + class + "|805306366|"}}
 }
 
-// clusterFindings are those of regions, servers and trackers.
+// clusterFindings returns the cluster findings of regions, servers and trackers.
 func clusterFindings(table loader.TableName) []finding {
 	one := loader.Status{Version: "2.6.4", Servers: []string{"rs1:16020"}}
 	region := loader.Region{Encoded: "abc", Server: "rs1:16020"}
@@ -69,7 +69,7 @@ func clusterFindings(table loader.TableName) []finding {
 	}
 }
 
-// observerFindings are those of coprocessors and of Phoenix.
+// observerFindings returns the observer findings of coprocessors and of Phoenix.
 func observerFindings(table loader.TableName) []finding {
 	phoenix := func(simple string, families ...string) *loader.Table {
 		t := coprocessor("org.apache.phoenix.hbase.index." + simple)
@@ -97,7 +97,7 @@ func observerFindings(table loader.TableName) []finding {
 	}
 }
 
-// copyFindings are those of what else has a table's rows: peers, large values apart, backups.
+// copyFindings returns the copy findings of what else has a table's rows: peers, large values apart, backups.
 func copyFindings(table loader.TableName) []finding {
 	scope1 := loader.Family{Name: "f", Attributes: map[string]string{"REPLICATION_SCOPE": "1"}}
 	peers := []loader.Peer{peerOfAll("a", true), peerOfAll("b", false)}
@@ -117,7 +117,7 @@ func copyFindings(table loader.TableName) []finding {
 	}
 }
 
-// storeFindings are those of how HBase keeps a family's files.
+// storeFindings returns the store findings of how HBase keeps a family's files.
 func storeFindings() []finding {
 	site := func(key string) string { return map[string]string{"hbase.hstore.blockingStoreFiles": "5"}[key] }
 	none := func(string) string { return "" }
@@ -143,7 +143,7 @@ func storeFindings() []finding {
 	}
 }
 
-// stagingFindings are those of staging directories: HBase's own and that of the job.
+// stagingFindings returns the staging findings of staging directories: HBase's own and that of the job.
 func stagingFindings() []finding {
 	above := func(mode fs.FileMode, owner string) stagingFacts {
 		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711, nil}, {"/a", owner, "g", fs.ModeDir | mode, nil}, {"/", "hbase", "g", fs.ModeDir | 0o755, nil}}}
@@ -170,7 +170,7 @@ func stagingFindings() []finding {
 	}
 }
 
-// clockFindings are those of the clocks of the machine and of HDFS.
+// clockFindings returns the clock findings of the clocks of the machine and of HDFS.
 func clockFindings() []finding {
 	now := time.Now()
 	clock := func(ahead time.Duration) stagingFacts {
@@ -185,7 +185,7 @@ func clockFindings() []finding {
 	}
 }
 
-// sizeFindings are those of what the rows need: regions, quotas, disk and open files.
+// sizeFindings returns the size findings of what the rows need: regions, quotas, disk and open files.
 func sizeFindings() []finding {
 	gib := int64(1 << 30)
 	return []finding{
@@ -211,7 +211,7 @@ func sizeFindings() []finding {
 	}
 }
 
-// peerOfAll is a peer that takes all tables.
+// peerOfAll returns a peer that takes all tables.
 func peerOfAll(id string, enabled bool) loader.Peer {
 	return loader.Peer{ID: id, Enabled: enabled, All: true}
 }

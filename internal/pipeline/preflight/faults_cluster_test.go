@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// withConf is the world with some properties set over those of the files.
+// withConf returns the world with some properties set over those of the files.
 func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *cluster.Env {
 	t.Helper()
 	env := jobtest.ClusterEnv(t, c)
@@ -112,7 +112,7 @@ func (lab *faultLab) finds(t *testing.T, f preflightFault) {
 	}
 }
 
-// tableFaults are those of the table that is loaded.
+// tableFaults returns the table faults of the table that is loaded.
 func (lab *faultLab) tableFaults() []preflightFault {
 	return []preflightFault{
 		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
@@ -172,7 +172,7 @@ func (lab *faultLab) jobFaults() []preflightFault {
 	}
 }
 
-// placeFaults are those of the staging directory and of the clusters.
+// placeFaults returns the place faults of the staging directory and of the clusters.
 func (lab *faultLab) placeFaults() []preflightFault {
 	return []preflightFault{
 		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
@@ -208,7 +208,7 @@ func (lab *faultLab) placeFaults() []preflightFault {
 	}
 }
 
-// inputFaults are those of the files that are read, and of those that are spilled.
+// inputFaults returns the input faults of the files that are read, and of those that are spilled.
 func (lab *faultLab) inputFaults() []preflightFault {
 	return []preflightFault{
 		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
@@ -237,7 +237,7 @@ func (lab *faultLab) inputFaults() []preflightFault {
 	}
 }
 
-// forwarded is an address that leads to another, as an alias that no other machine can
+// forwarded returns an address that leads to another, as an alias that no other machine can
 // know for one does.
 func forwarded(t testing.TB, to string) string {
 	t.Helper()

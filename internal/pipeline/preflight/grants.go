@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// grants are the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin with
+// grants returns the rights that the job's user needs on this cluster, as lines for an administrator: commands, and comments that begin with
 // "#". Those that are there already are named too: to give them again changes nothing.
 func (f *checkFacts) grants() []string {
 	user, hbase := f.user, cmp.Or(f.bulk.owner, "hbase")

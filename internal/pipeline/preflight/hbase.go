@@ -79,7 +79,7 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	f.bulk.ask(ctx, f.env, c, f.name, f.o)
 }
 
-// families are those of the job that the table has.
+// families returns the families of the job that the table has.
 func (f *checkFacts) families() []string {
 	return slices.DeleteFunc(f.spec.Families(), func(name string) bool { _, there := f.table.Family(name); return !there })
 }
@@ -131,7 +131,7 @@ func checkVersion(s loader.Status, err error) Check {
 	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
 }
 
-// unknownHosts are the hosts of servers, host:port, that name servers do not know.
+// unknownHosts returns the hosts of servers, host:port, that name servers do not know.
 func unknownHosts(ctx context.Context, servers []string) (hosts []string) {
 	for _, server := range servers {
 		host, _, err := net.SplitHostPort(server)
@@ -165,7 +165,7 @@ func checkNames(unknown []string, servers int) Check {
 		setting.Count(len(unknown), "region server"), servers, strings.Join(unknown[:min(len(unknown), 3)], ", "))
 }
 
-// checkMissing is what is said of a table that could not be asked about.
+// checkMissing returns what is said of a table that could not be asked about.
 func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)

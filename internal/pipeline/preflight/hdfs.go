@@ -42,7 +42,7 @@ type ancestor struct {
 	named        map[string]fs.FileMode // rights of users that its ACL names
 }
 
-// ownerOf is the owner of a file, empty when it is not reported.
+// ownerOf returns the owner of a file, empty when it is not reported.
 func ownerOf(info fs.FileInfo) string {
 	owner, _ := hdfsio.Owner(info)
 	return owner

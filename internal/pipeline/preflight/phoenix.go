@@ -82,7 +82,7 @@ func linksOf(ctx context.Context, c *loader.Cluster, catalog, t loader.TableName
 	return indexes, err
 }
 
-// indexOf is the index that a row of links names after the prefix.
+// indexOf returns the index that a row of links names after the prefix.
 func indexOf(r loader.Row, prefix int) (string, bool) {
 	for _, cell := range r.Cells {
 		if string(cell.Qualifier) == "LINK_TYPE" && len(cell.Value) == 1 && cell.Value[0]&0x7f == linkToIndex && len(r.Key) > prefix {

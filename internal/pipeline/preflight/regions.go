@@ -44,7 +44,7 @@ func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 // DefaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
 const DefaultMaxRegion = 10 << 30
 
-// MaxRegionSize is the size at which a region splits: the table's own, else
+// MaxRegionSize returns the size at which a region splits: the table's own, else
 // hbase.hregion.max.filesize of the configuration; and what says so.
 func MaxRegionSize(table int64, configured string) (size int64, from string) {
 	if table > 0 {
@@ -151,7 +151,7 @@ func parseSpaceQuota(row loader.Row) (q spaceQuota) {
 	return q
 }
 
-// field is a message within a message, nil when it is not there.
+// field returns a message within a message, nil when it is not there.
 func field(message []byte, number protowire.Number) []byte {
 	var found []byte
 	frames.Fields(message, func(n protowire.Number, _ uint64, data []byte) {
@@ -162,7 +162,7 @@ func field(message []byte, number protowire.Number) []byte {
 	return found
 }
 
-// varint is a number in a message, 0 when it is not there.
+// varint returns a number in a message, 0 when it is not there.
 func varint(message []byte, number protowire.Number) int64 {
 	var found int64
 	frames.Fields(message, func(n protowire.Number, v uint64, data []byte) {

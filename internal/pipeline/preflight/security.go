@@ -168,7 +168,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 	return good(name, "%s", line)
 }
 
-// line is what was agreed upon.
+// line returns what was agreed upon.
 func (s *securityFacts) line() string {
 	var parts []string
 	if s.hdfs {
@@ -205,7 +205,7 @@ func (s *securityFacts) line() string {
 	return strings.Join(parts, "; ")
 }
 
-// dataLevel is how connections to DataNodes are protected.
+// dataLevel returns how connections to DataNodes are protected.
 func (s *securityFacts) dataLevel() string {
 	switch {
 	case s.nn != nil && s.nn.DataEncrypted:

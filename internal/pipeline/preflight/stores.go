@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// configured is a setting of a family: its own, that of its table, or that of the site.
+// configured returns a setting of a family: its own, that of its table, or that of the site.
 func configured(t *loader.Table, cf loader.Family, site func(string) string, key string) string {
 	return cmp.Or(cf.Configuration[key], cf.Attributes[key], t.Configuration[key], t.Attributes[key], site(key))
 }
@@ -70,7 +70,7 @@ func checkStoreFiles(t *loader.Table, cf loader.Family, site func(string) string
 		"%s of %d have %d store files or more in a store (%s has %d): with %d (%s) writes of others wait", setting.Count(full, "region"), len(regions), limit-1, worst, most, limit, key)
 }
 
-// stores are the checks of how HBase keeps a family's files.
+// stores returns the checks of how HBase keeps a family's files.
 func (f *checkFacts) stores(cf loader.Family) []Check {
 	site := f.env.Conf.Value
 	return []Check{checkEngine(f.table, cf, site, f.spec.CellTimestamp != nil || f.spec.Timestamp != 0), checkStorage(f.table, cf, site),

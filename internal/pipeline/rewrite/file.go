@@ -37,7 +37,7 @@ type rewritten struct {
 	sink    hdfsio.Writer
 }
 
-// options are those of a file that takes the place of another: the family's
+// options returns the options of a file that takes the place of another: the family's
 // settings as the table has them, and of the file info what shows where the
 // data came from and how it is to be compacted. HBase's splitter copies that
 // too (BulkLoadHFilesTool.copyHFileHalf, 2.6.4); all else follows from the cells.
@@ -84,7 +84,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 	return r, err
 }
 
-// rewriteBlock is an HDFS block size by which a file is one block: then its
+// rewriteBlock returns an HDFS block size by which a file is one block: then its
 // write needs no change of pipeline.
 func rewriteBlock(size int64) int64 {
 	const unit, most = 1 << 20, 8 << 30

@@ -113,7 +113,7 @@ func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loa
 	return a.publish(ctx, prefix)
 }
 
-// passed is how many of the boundaries do not come after the row. As a rule
+// passed returns how many of the boundaries do not come after the row. As a rule
 // none does, so the first is looked at before the rest.
 func passed(at [][]byte, row []byte) int {
 	if len(at) == 0 || bytes.Compare(at[0], row) > 0 {

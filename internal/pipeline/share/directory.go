@@ -76,7 +76,7 @@ func (d directory) list(ctx context.Context, p *Plan) (*attempts, error) {
 	return a, nil
 }
 
-// of are the complete attempts of a share.
+// of returns the complete attempts of a share.
 func (a *attempts) of(k int) (all []found) {
 	for _, f := range a.shares {
 		if f.Share.Share == k {
@@ -86,7 +86,7 @@ func (a *attempts) of(k int) (all []found) {
 	return all
 }
 
-// attempt is the last one of a share, 0 if there is none.
+// attempt returns the last one of a share, 0 if there is none.
 func (a *attempts) attempt(k int) (last int) {
 	for _, f := range a.of(k) {
 		last = max(last, f.attempt)
@@ -117,7 +117,7 @@ func (d directory) supersede(ctx context.Context, old []found, e progress.Events
 	return nil
 }
 
-// complete are the shares of all of the input, in order. One that is missing is an error, and so are two attempts of a share that
+// complete returns the shares of all of the input, in order. One that is missing is an error, and so are two attempts of a share that
 // have read other rows.
 func (d directory) complete(a *attempts, plans []*cells.Plan) ([]*Share, error) {
 	if len(a.shares) == 0 {

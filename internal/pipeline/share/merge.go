@@ -149,10 +149,10 @@ func (m *merge) open(ctx context.Context, out string) error {
 	return nil
 }
 
-// tables are the job's, each with its place below an output.
+// tables returns the job's, each with its place below an output.
 func (m *merge) tables(out build.Output) []build.Table { return out.Tables(m.job, m.plans) }
 
-// from is the first region of merge k, from 1: regions that follow each other, with about as many bytes as those of every other merge.
+// from returns the first region of merge k, from 1: regions that follow each other, with about as many bytes as those of every other merge.
 func (m *merge) from(k int) int {
 	sizes := make([]int64, m.plan.Regions())
 	for _, s := range m.all {

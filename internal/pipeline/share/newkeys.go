@@ -51,7 +51,7 @@ func MakeRekey(ctx context.Context, files build.Files, asked spec.Spec, s *snaps
 	return plan(ctx, files, j, []build.Shape{{Families: p.Families, Splits: p.Ranges.Splits(), Near: p.Near}}, keys, w)
 }
 
-// key is how the keys of the first table are made.
+// key returns how the keys of the first table are made.
 func (p *Plan) key() string {
 	if p.NewKeys != nil {
 		return p.NewKeys.Key
@@ -59,7 +59,7 @@ func (p *Plan) key() string {
 	return p.Job.Key
 }
 
-// newKeys is what rows get new keys by, and the build's plan for that.
+// newKeys returns what rows get new keys by, and the build's plan for that.
 func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *cells.Plan, error) {
 	if p.files == nil {
 		return nil, nil, fail.Errorf(fail.Config, "the plan has no snapshot")
@@ -119,7 +119,7 @@ func (p *Plan) Read(ctx context.Context, plans []*cells.Plan, in *build.Input, p
 	return newkeys.ReadPart(ctx, s, k, part, sink, c, newkeys.Options{Options: o, RejectFile: rejects})
 }
 
-// RejectName is the name of the file of what a share of the plan rejects.
+// RejectName returns the name of the file of what a share of the plan rejects.
 func (p *Plan) RejectName(of Of) string {
 	if p.NewKeys != nil {
 		return of.name("share") + ".rejects.keys"
@@ -127,7 +127,7 @@ func (p *Plan) RejectName(of Of) string {
 	return of.RejectName()
 }
 
-// Output is where merges of the plan write: out, but of rows that get new keys it is their job's staging directory, and out is empty.
+// Output returns where merges of the plan write: out, but of rows that get new keys it is their job's staging directory, and out is empty.
 func (p *Plan) Output(out string) (string, error) {
 	switch {
 	case p.NewKeys == nil:
@@ -138,7 +138,7 @@ func (p *Plan) Output(out string) (string, error) {
 	return p.NewKeys.Staging, nil
 }
 
-// MergedFiles is the manifest of a directory into which all merges of a plan have written, which the plan's checksum names; [fs.ErrNotExist] if some
+// MergedFiles returns the manifest of a directory into which all merges of a plan have written, which the plan's checksum names; [fs.ErrNotExist] if some
 // have not.
 func MergedFiles(ctx context.Context, fsys hdfsio.FS, dir, plan string) (*manifest.Manifest, error) {
 	m, err := manifest.Read(ctx, fsys, dir)

@@ -39,7 +39,7 @@ type Plan struct {
 	// Weights are the estimated bytes of each region, by which they are divided; none: not known. Here, and wherever regions of several
 	// tables have numbers, those of further tables follow those of the first.
 	Weights []int64 `json:"weights,omitempty"`
-	// Snapshots are those through which inputs that are tables are read.
+	// Snapshots are the snapshots through which inputs that are tables are read.
 	Snapshots []tablesource.Planned `json:"snapshots,omitempty"`
 	// Tables are the further tables, in the order of the job's targets.
 	Tables []PlanTable `json:"tables,omitempty"`
@@ -47,7 +47,7 @@ type Plan struct {
 	NewKeys *NewKeys `json:"new_keys,omitempty"`
 	// Salt is the digest of the secret of salted(x), which each share reads itself.
 	Salt string `json:"salt_digest,omitempty"`
-	// Checksum is that of all else. Shares name their plan by it.
+	// Checksum is the checksum of all else. Shares name their plan by it.
 	Checksum string `json:"checksum"`
 
 	files *tablesource.Files // of the snapshot whose rows get new keys; of [Plan.Mount]
@@ -60,7 +60,7 @@ type PlanTable struct {
 	Servers  []string      `json:"servers,omitempty"`
 }
 
-// planTable is a table of a plan.
+// planTable returns a table of a plan.
 func planTable(shape build.Shape) PlanTable {
 	t := PlanTable{Families: shape.Families, Points: rowkey.Keys(shape.Splits)}
 	if shape.Near != nil {
@@ -71,7 +71,7 @@ func planTable(shape build.Shape) PlanTable {
 	return t
 }
 
-// shape is what a build needs of the table.
+// shape returns what a build needs of the table.
 func (t PlanTable) shape() build.Shape {
 	shape := build.Shape{Families: t.Families, Splits: rowkey.Rows(t.Points)}
 	if len(t.Servers) == len(t.Points)+1 {
@@ -201,7 +201,7 @@ func (p *Plan) Resolve(ctx context.Context) (spec.Job, []*cells.Plan, error) {
 	return j, plans, err
 }
 
-// Regions is how many regions all tables have.
+// Regions returns how many regions all tables have.
 func (p *Plan) Regions() int {
 	n := len(p.Points) + 1
 	for _, t := range p.Tables {
@@ -277,7 +277,7 @@ func (p *Plan) Splits() []source.Split {
 	return all
 }
 
-// Part is a share's splits: those that follow each other, with about as many bytes as those of every other share. A share may
+// Part returns a share's splits: those that follow each other, with about as many bytes as those of every other share. A share may
 // have none.
 func (p *Plan) Part(of Of) build.Part {
 	var ends []int64
@@ -299,7 +299,7 @@ func (p *Plan) Part(of Of) build.Part {
 	return build.Part{From: cut(ends, of.K-1, of.N), To: cut(ends, of.K, of.N)}
 }
 
-// cut is how many of a list, whose bytes are summed up in ends, belong to the first k of n parts.
+// cut returns how many of a list, whose bytes are summed up in ends, belong to the first k of n parts.
 func cut(ends []int64, k, n int) int {
 	if k == n {
 		return len(ends)

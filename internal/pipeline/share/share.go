@@ -76,10 +76,10 @@ func few(all []Of) string {
 
 func (o Of) name(what string) string { return fmt.Sprintf("%s-%05d-of-%05d", what, o.K, o.N) }
 
-// RejectName is the name of a share's file of bad records.
+// RejectName returns the name of a share's file of bad records.
 func (o Of) RejectName() string { return o.name("share") + ".rejects.jsonl" }
 
-// FilteredName is the same for the records that the filter leaves out.
+// FilteredName returns the same for the records that the filter leaves out.
 func (o Of) FilteredName() string { return o.name("share") + ".filtered.jsonl" }
 
 // chunkSize lets one merge with as much memory hold a chunk of every share for each of two workers.

@@ -40,7 +40,7 @@ func (p *Plan) Open(ctx context.Context, files build.Files, w build.WorkOptions)
 	return in, nil
 }
 
-// Bytes are those of the input files.
+// Bytes returns the bytes of the input files.
 func (p *Plan) Bytes() (n int64) {
 	for _, f := range p.Inputs {
 		n += f.Size

@@ -82,7 +82,7 @@ type keeper struct {
 	used int64
 }
 
-// earlier is what earlier attempts say of a stream.
+// earlier returns what earlier attempts say of a stream.
 func (k *keeper) earlier(one *stream) State {
 	if k.job == nil {
 		return State{}
@@ -171,7 +171,7 @@ func (k *keeper) drop(one *stream, name string) error {
 	return k.note(Record{Input: one.given, Place: one.place})
 }
 
-// missing is the error of a stream that is needed, and not given.
+// missing returns the error of a stream that is needed, and not given.
 func (k *keeper) missing(one *stream, was State, read int64) error {
 	again := "run the export again, and give it to the same command"
 	switch {

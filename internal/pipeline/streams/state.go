@@ -67,7 +67,7 @@ const Stdin = "-"
 // openDescriptor is a file that the process was started with, as shells name pipes that they make: <(mysql …).
 var openDescriptor = regexp.MustCompile(`^/(dev|proc/self)/fd/\d+$`)
 
-// Places are the inputs that are known by other places than paths, by their ordinals: standard input, wherever the
+// Places returns the inputs that are known by other places than paths, by their ordinals: standard input, wherever the
 // process was started, and open descriptors, whose numbers are the shell's.
 func Places(inputs []string) map[int]string {
 	places := map[int]string{}

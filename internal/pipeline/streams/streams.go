@@ -45,7 +45,7 @@ type stream struct {
 	plain  bool // the file itself, not a copy
 }
 
-// what is the stream in messages.
+// what returns the stream in messages.
 func (s *stream) what() string {
 	if s.given == Stdin {
 		return "standard input"
@@ -139,7 +139,7 @@ func stdinStream(stdin *os.File, known map[string]State) *stream {
 	return one
 }
 
-// Count is how many inputs are streams: standard input that is a file is none.
+// Count returns how many inputs are streams: standard input that is a file is none.
 func (s *Inputs) Count() (n int) {
 	for _, one := range s.list {
 		if !one.plain {
@@ -149,7 +149,7 @@ func (s *Inputs) Count() (n int) {
 	return n
 }
 
-// Refuse is an error if there are streams, for work that would use them up.
+// Refuse returns an error if there are streams, for work that would use them up.
 func (s *Inputs) Refuse(work string) error {
 	for _, one := range s.list {
 		if !one.plain {
@@ -169,7 +169,7 @@ func (s *Inputs) Waiting(known map[string]State) bool {
 	return false
 }
 
-// Others are the inputs that are not streams.
+// Others returns the inputs that are not streams.
 func (s *Inputs) Others(inputs []string) (others []string) {
 	for _, input := range inputs {
 		if one := s.byInput[input]; one == nil || one.plain {
@@ -189,7 +189,7 @@ func (s *Inputs) Lost() bool {
 	return false
 }
 
-// Digest is that of an input by its ordinal, if it is a stream.
+// Digest returns the digest of an input by its ordinal, if it is a stream.
 func (s *Inputs) Digest(input int) (d spool.Digest, ok bool) {
 	if s == nil {
 		return d, false
@@ -202,7 +202,7 @@ func (s *Inputs) Digest(input int) (d spool.Digest, ok bool) {
 	return d, false
 }
 
-// Place is where a stream is as a file system's name, by its ordinal; empty for other inputs.
+// Place returns where a stream is as a file system's name, by its ordinal; empty for other inputs.
 func (s *Inputs) Place(input int) string {
 	for _, one := range s.list {
 		if one.input == input {
@@ -227,7 +227,7 @@ func (s *Inputs) Resolve(input string) (source.FS, string, error) {
 	return spool.NewFS(one.file, one.name, one.below), one.name, nil
 }
 
-// Left is a limit of local disk without what the copies take; 0 is no limit.
+// Left returns a limit of local disk without what the copies take; 0 is no limit.
 func (s *Inputs) Left(limit spec.Size) spec.Size {
 	if s == nil || limit == 0 {
 		return limit

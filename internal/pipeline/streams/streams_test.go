@@ -22,7 +22,7 @@ import (
 
 func local(name string) (source.FS, string, error) { return hdfsio.Local{}, name, nil }
 
-// fifo is a named pipe that gives the bytes once it is opened.
+// fifo returns a named pipe that gives the bytes once it is opened.
 func fifo(t *testing.T, b string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pipe.csv")
@@ -45,7 +45,7 @@ func newJob() *job {
 	return j
 }
 
-// textOf is what a job reads of an input.
+// textOf returns what a job reads of an input.
 func textOf(t *testing.T, s *Inputs, input string) string {
 	t.Helper()
 	fsys, name, err := s.Resolve(input)

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Cells are those of a range of rows, in the order of HBase: the newest of each column, or several versions of it. A [snapshot.Scan] is some,
+// Cells are the cells of a range of rows, in the order of HBase: the newest of each column, or several versions of it. A [snapshot.Scan] is some,
 // and so is a [Scan].
 type Cells interface {
 	Next() bool
@@ -86,7 +86,7 @@ func (b *ByTime) put(v []byte) []byte {
 	return b.buf[at:len(b.buf):len(b.buf)]
 }
 
-// Cell is the current cell. Its slices are valid until the next call of Next.
+// Cell returns the current cell. Its slices are valid until the next call of Next.
 func (b *ByTime) Cell() *hfile.Cell { return &b.cells[b.at] }
 
 // NewRow reports whether the current cell is the first of its row and time.
@@ -94,7 +94,7 @@ func (b *ByTime) NewRow() bool {
 	return b.at == 0 || b.cells[b.at].Timestamp != b.cells[b.at-1].Timestamp
 }
 
-// Err is the error that ended the cells, nil at their regular end.
+// Err returns the error that ended the cells, nil at their regular end.
 func (b *ByTime) Err() error {
 	if b.err != nil {
 		return b.err
@@ -102,7 +102,7 @@ func (b *ByTime) Err() error {
 	return b.of.Err()
 }
 
-// records are the cells of a scan as records have them: rows, or their versions.
+// records returns the cells of a scan as records have them: rows, or their versions.
 func records(sc Cells, versions int) Cells {
 	if versions == 0 {
 		return sc

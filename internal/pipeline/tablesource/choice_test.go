@@ -59,7 +59,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// planned is the snapshot as another process reads it.
+// planned returns the snapshot as another process reads it.
 func (l *lab) planned(files *tablesource.Files) *tablesource.Files {
 	l.t.Helper()
 	plan, err := files.Plan(l.t.Context(), "snapshot:s")
@@ -75,7 +75,7 @@ func (l *lab) planned(files *tablesource.Files) *tablesource.Files {
 	return mounted
 }
 
-// recordsOfChoice are the records plainly, a line each, of cells of families that keep some versions.
+// recordsOfChoice returns the records plainly, a line each, of cells of families that keep some versions.
 func recordsOfChoice(cells []hfile.Cell, names []string, kept int, c choice.Choice) (lines []string) {
 	seen := testsnapshot.Chosen(cells, max(1, min(kept, c.Versions)), c)
 	rows := map[string]map[string]string{}

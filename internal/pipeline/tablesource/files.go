@@ -71,7 +71,7 @@ func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
 	return &Files{fsys: fsys, root: root, name: name, dir: "/" + r.String(), parser: parser}
 }
 
-// Dir is the name of the directory.
+// Dir returns the name of the directory.
 func (f *Files) Dir() string { return f.dir }
 
 // open reads the manifest: a snapshot may have been replaced. Of a plan it was held
@@ -157,7 +157,7 @@ type regionFile struct {
 func (f *regionFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *regionFile) Read([]byte) (int, error)   { return 0, io.EOF }
 
-// Memory is what a scan of the region takes.
+// Memory returns what a scan of the region takes.
 func (f *Files) Memory(info fs.FileInfo) int64 {
 	r, ok := info.(region)
 	if !ok {

@@ -34,7 +34,7 @@ func (l *lab) input(o source.Options) (*source.Input, error) {
 	return source.Open(l.t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, o)
 }
 
-// texts are the records of an input, a line each.
+// texts returns the records of an input, a line each.
 func texts(t testing.TB, in *source.Input) (lines []string, read int64) {
 	t.Helper()
 	r := in.NewReader()
@@ -48,7 +48,7 @@ func texts(t testing.TB, in *source.Input) (lines []string, read int64) {
 	return lines, read
 }
 
-// recordsOf are the records of a batch, a line each.
+// recordsOf returns the records of a batch, a line each.
 func recordsOf(b *source.Batch) (lines []string) {
 	for row := range b.Rows {
 		var values []string
@@ -132,7 +132,7 @@ func TestColumnsThatAreRefused(t *testing.T) {
 	}
 }
 
-// oneFamily is a table of the family f alone, whose qualifiers are columns.
+// oneFamily returns a table of the family f alone, whose qualifiers are columns.
 func oneFamily(t testing.TB) *lab {
 	l := newLabOf(t, testsnapshot.Options{})
 	l.Load(0, testsnapshot.Put("a", "f", "q", 5, "1"), testsnapshot.Put("b", "f", "q", 5, "2"))

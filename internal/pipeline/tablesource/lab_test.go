@@ -24,7 +24,7 @@ func newLabOf(t testing.TB, o testsnapshot.Options) *lab {
 	return &lab{Table: testsnapshot.New(t, o), t: t}
 }
 
-// del is a marker that hides a column.
+// del returns a marker that hides a column.
 func del(row, family, qualifier string, ts int64) hfile.Cell {
 	c := testsnapshot.Put(row, family, qualifier, ts, "")
 	c.Type = hfile.DeleteColumn

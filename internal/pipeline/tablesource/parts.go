@@ -62,7 +62,7 @@ func (f *Files) hasRows(r region) bool {
 	return ok && len(keyrange.Within(f.Choice.Ranges, part)) > 0
 }
 
-// cutsOf are the rows before which region i is cut: those of a plan, else those of
+// cutsOf returns the rows before which region i is cut: those of a plan, else those of
 // its largest file.
 func (f *Files) cutsOf(ctx context.Context, snap *snapshot.Snapshot, i int) ([]rowkey.Key, error) {
 	if f.held != nil {
@@ -80,7 +80,7 @@ type Part struct {
 	Start, Stop []byte
 }
 
-// Parts are the snapshot, and what its files stand for in their order.
+// Parts returns the snapshot, and what its files stand for in their order.
 func (f *Files) Parts(ctx context.Context) (*snapshot.Snapshot, []Part, error) {
 	snap, err := f.open(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	ByAuto ReadBy = "auto"
 )
 
-// Ways are all of them.
+// Ways returns all of them.
 func Ways() []string { return []string{string(ByFiles), string(ByScan), string(ByAuto)} }
 
 // CheckReadBy refuses a way that inputs do not have. Those that are files need none.

@@ -32,7 +32,7 @@ func Parse(input string) (r Ref, ok bool, err error) {
 	return Ref{}, false, nil
 }
 
-// String is the input that names it.
+// String returns the input that names it.
 func (r Ref) String() string {
 	if r.Snapshot != "" {
 		return cluster.SnapshotScheme + r.Snapshot

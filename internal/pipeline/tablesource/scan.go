@@ -76,7 +76,7 @@ func (s *Scanned) Scan(ctx context.Context, i int, v RowView) *Scan {
 	return s.scan(ctx, fmt.Sprintf("table %s, part %d", s.Table, i), v, ranges)
 }
 
-// part is the rows of a part.
+// part returns the rows of a part.
 func (s *Scanned) part(i int) keyrange.Range {
 	r := keyrange.Range{Start: s.Starts[i]}
 	if i+1 < len(s.Starts) {
@@ -266,13 +266,13 @@ func (sc *Scan) Next() bool {
 // errEnd is the regular end.
 var errEnd = errors.New("end of the part")
 
-// Cell is the current cell. Its slices are valid until the next call of Next.
+// Cell returns the current cell. Its slices are valid until the next call of Next.
 func (sc *Scan) Cell() *hfile.Cell { return &sc.is }
 
 // NewRow reports whether the current cell is the first of its row.
 func (sc *Scan) NewRow() bool { return sc.fresh }
 
-// Err is the error that ended the scan, nil at its regular end.
+// Err returns the error that ended the scan, nil at its regular end.
 func (sc *Scan) Err() error {
 	if sc.err == nil || sc.err == errEnd {
 		return nil

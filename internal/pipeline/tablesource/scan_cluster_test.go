@@ -132,7 +132,7 @@ func halves(listed string) (n int) {
 	return n
 }
 
-// snapshotDigest is what cells-digest prints of a scan.
+// snapshotDigest returns what cells-digest prints of a scan.
 func snapshotDigest(t *testing.T, s *snapshot.Snapshot, v snapshot.View) string {
 	t.Helper()
 	d := cellDigest{sha: sha256.New()}

@@ -34,7 +34,7 @@ func NewScanFiles(s *Scanned, r Ref, parser Parser) *ScanFiles {
 	return &ScanFiles{table: s, dir: "/" + r.String(), parser: parser}
 }
 
-// Dir is the name of the directory.
+// Dir returns the name of the directory.
 func (f *ScanFiles) Dir() string { return f.dir }
 
 // scanPart is a part as a file, or the directory of them all.
@@ -44,7 +44,7 @@ type scanPart struct {
 	none   bool // it has no row that is read
 }
 
-// part is a part as a file.
+// part returns a part as a file.
 func (f *ScanFiles) part(i int) scanPart {
 	return scanPart{f.table, i, len(keyrange.Within(f.Choice.Ranges, f.table.part(i))) == 0}
 }

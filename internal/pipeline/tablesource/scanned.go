@@ -119,7 +119,7 @@ func (s *Scanned) otherTable() error {
 // Since is when the first attempt began.
 func (s *Scanned) Since() time.Time { return time.UnixMilli(s.Began).UTC() }
 
-// Torn is how many parts were not read in one piece: their region was split,
+// Torn returns how many parts were not read in one piece: their region was split,
 // merged or moved, or a server had forgotten the scan.
 func (s *Scanned) Torn() int64 { return s.torn.Load() }
 
@@ -132,7 +132,7 @@ func (s *Scanned) close() error {
 	return s.c.Close()
 }
 
-// first are the keys of the first rows of a range.
+// first returns the keys of the first rows of a range.
 func (s *Scanned) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
 	req := loader.ScanRequest{Table: s.Table, Families: s.Families, Start: r.Start, Stop: r.Stop, MaxRows: int64(n), Prompt: true}
 	err = s.c.Scan(ctx, req, func(row loader.Row) error {

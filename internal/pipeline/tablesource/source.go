@@ -28,10 +28,10 @@ type Options struct {
 	// By is how a table is read, default ByFiles. A snapshot that is there already
 	// is always read from its files.
 	By ReadBy
-	// Bounds are those of an earlier attempt that read the table by scans, which
+	// Bounds are the bounds of an earlier attempt that read the table by scans, which
 	// this one does too. Default: what the table's regions are now.
 	Bounds *Bounds
-	// Name is that of the snapshot. One that is there already is taken if it is
+	// Name is the name of the snapshot. One that is there already is taken if it is
 	// of the table and of the time Created, as an earlier attempt has made it;
 	// another gives [loader.ErrSnapshotExists].
 	Name string
@@ -65,7 +65,7 @@ type Source struct {
 	root   string // hbase.rootdir there
 }
 
-// NewName is a name for a snapshot of a table that no other has.
+// NewName returns a name for a snapshot of a table that no other has.
 func NewName(table loader.TableName, now time.Time) string {
 	var random [4]byte
 	rand.Read(random[:]) // never fails
@@ -108,7 +108,7 @@ func (s *Source) Check(ctx context.Context, c choice.Choice) error {
 	})
 }
 
-// first are the keys of the first rows of a range.
+// first returns the keys of the first rows of a range.
 func (s *Source) first(ctx context.Context, r keyrange.Range, n int) (rows [][]byte, err error) {
 	sc := s.Snapshot.ScanRange(ctx, snapshot.View{Versions: 1, Start: r.Start, Stop: r.Stop})
 	defer func() { err = errors.Join(err, sc.Close()) }()
@@ -120,7 +120,7 @@ func (s *Source) first(ctx context.Context, r keyrange.Range, n int) (rows [][]b
 	return rows, ReadFailure(sc.Err())
 }
 
-// families are those of the table.
+// families returns the families of the table.
 func (s *Source) families() []string {
 	if s.Scanned != nil {
 		return s.Scanned.Families
@@ -128,7 +128,7 @@ func (s *Source) families() []string {
 	return s.Snapshot.FamilyNames()
 }
 
-// Splits are the rows at which regions after the first begin.
+// Splits returns the rows at which regions after the first begin.
 func (s *Source) Splits() [][]byte {
 	if s.Scanned != nil {
 		return s.Scanned.Starts[1:]
@@ -271,7 +271,7 @@ func ByScans(err error) error {
 	return setting.Errorf("%w; of a table, which is not a snapshot, %s scan gives them", err, setting.ReadBy)
 }
 
-// ReadFailure is the kind of an error of reading a table or a snapshot that has none.
+// ReadFailure returns the kind of an error of reading a table or a snapshot that has none.
 func ReadFailure(err error) error {
 	switch {
 	case errors.Is(err, snapshot.ErrUnsupported):
@@ -282,7 +282,7 @@ func ReadFailure(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// FilesFailure is the kind of an error if files are needed: a table that has cells which cannot be read there is not
+// FilesFailure returns the kind of an error if files are needed: a table that has cells which cannot be read there is not
 // fit, and else HDFS has failed.
 func FilesFailure(err error) error {
 	if errors.Is(err, snapshot.ErrUnsupported) {

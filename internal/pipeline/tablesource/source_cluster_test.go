@@ -192,7 +192,7 @@ func exists(t *testing.T, env *cluster.Env, table loader.TableName, name string)
 	return ok
 }
 
-// leftOf are the table's snapshots that bulkload has named.
+// leftOf returns the table's snapshots that bulkload has named.
 func leftOf(t *testing.T, env *cluster.Env, table loader.TableName) (left []string) {
 	t.Helper()
 	fsys, root, err := env.Resolve(env.Conf.Value("hbase.rootdir"))

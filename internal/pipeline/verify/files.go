@@ -22,7 +22,7 @@ import (
 type Stores struct {
 	FS   hdfsio.FS
 	Root string // HBase's directory on FS (hbase.rootdir), a path; empty: not known
-	// Files are those that HBase has taken, with their identity, size and CRC-32C: of a file that was cut or merged on its
+	// Files are the files that HBase has taken, with their identity, size and CRC-32C: of a file that was cut or merged on its
 	// way, what became of it.
 	Files []loader.HFile
 	// Counted says that all rows and cells of the table are counted afterwards: then a file that was compacted needs no sampled
@@ -88,7 +88,7 @@ func (f *foundFile) holds(row []byte) bool {
 	return bytes.Compare(row, f.file.First) >= 0 && bytes.Compare(row, f.file.Last) <= 0
 }
 
-// report is what the result has of the files.
+// report returns what the result has of the files.
 func (s *survey) report() *result.StoreFiles {
 	r := &result.StoreFiles{Others: s.others}
 	for _, f := range s.files {
@@ -126,7 +126,7 @@ func (s *Stores) look(ctx context.Context, c *loader.Cluster, table loader.Table
 	}
 }
 
-// missing is the first file without a trace in HBase.
+// missing returns the first file without a trace in HBase.
 func (s *survey) missing() error {
 	for i := range s.files {
 		f := &s.files[i]

@@ -46,7 +46,7 @@ func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
 	return nil
 }
 
-// digest is that of one row.
+// digest returns the digest of one row.
 func (s *storedRows) digest(row loader.Row) (manifest.Digest, error) {
 	s.read.digest = manifest.Digest{}
 	err := s.read.add(row)

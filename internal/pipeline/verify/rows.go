@@ -16,5 +16,5 @@ func NewRows(m *manifest.Manifest) *Rows { return &Rows{newRowReader(m)} }
 // the job cannot have written it; nothing of the row is kept.
 func (r *Rows) Add(row loader.Row) error { return r.read.add(row) }
 
-// Digest is that of the rows so far. Those of parts of a table add up.
+// Digest returns the digest of the rows so far. Those of parts of a table add up.
 func (r *Rows) Digest() manifest.Digest { return r.read.digest }

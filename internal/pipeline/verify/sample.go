@@ -53,7 +53,7 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	return v, nil
 }
 
-// sampleParts are the sorted samples as they are read: those of one region by one scan, and the first by itself, from which
+// sampleParts returns the sorted samples as they are read: those of one region by one scan, and the first by itself, from which
 // it is known how large rows are. Rows with times of their own are read one by one.
 func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped bool) [][]manifest.Sample {
 	var parts [][]manifest.Sample
@@ -68,7 +68,7 @@ func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped boo
 	return parts
 }
 
-// regionOf is the region that holds a key, of a table's regions in their order.
+// regionOf returns the region that holds a key, of a table's regions in their order.
 func regionOf(regions []loader.Region, key []byte) loader.Region {
 	i, found := slices.BinarySearchFunc(regions, key, func(r loader.Region, key []byte) int { return bytes.Compare(r.Start, key) })
 	if !found {
@@ -217,7 +217,7 @@ func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 	return req
 }
 
-// missing is a sampled row that the table does not have.
+// missing returns a sampled row that the table does not have.
 func (r *sampleReader) missing(s manifest.Sample) error {
 	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %s, which was loaded", r.facts.Name, setting.Count(len(s.Key), "byte")))
 }

@@ -55,7 +55,7 @@ func (s *Stores) sums(ctx context.Context, v *survey) error {
 	return g.Wait()
 }
 
-// sum is the CRC-32C of a file, by the checksums that HDFS has of it, else by reading it.
+// sum returns the CRC-32C of a file, by the checksums that HDFS has of it, else by reading it.
 func (s *Stores) sum(ctx context.Context, name string) (sum uint32, read bool, err error) {
 	if fsys, ok := s.FS.(summed); ok {
 		sum, _, err := fsys.CRC32C(ctx, name)

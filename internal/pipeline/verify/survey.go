@@ -158,7 +158,7 @@ func (v *survey) find(ctx context.Context, s *Stores, data, archive string) erro
 	return nil
 }
 
-// inRegion is what a file in the directory of a region of the table is.
+// inRegion returns what a file in the directory of a region of the table is.
 func (v *survey) inRegion(f loader.HFile, at storedFile) fileState {
 	i := slices.IndexFunc(v.regions, func(r loader.Region) bool { return r.Encoded == at.region })
 	switch r := v.regions[i]; {
@@ -185,7 +185,7 @@ func (v *survey) referred(f loader.HFile, at storedFile) bool {
 	return some
 }
 
-// all is what is in the directories of all regions below a root, of the families of some files.
+// all returns what is in the directories of all regions below a root, of the families of some files.
 func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uint64]storedFile, error) {
 	dirs, err := s.FS.ReadDir(ctx, root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +217,7 @@ func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uin
 	return found, nil
 }
 
-// list is what is in the directory of one family of a region.
+// list returns what is in the directory of one family of a region.
 func (s *Stores) list(ctx context.Context, root, region, family string) ([]storedFile, error) {
 	dir := path.Join(root, region, family)
 	infos, err := s.FS.ReadDir(ctx, dir)

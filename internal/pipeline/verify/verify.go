@@ -29,7 +29,7 @@ const (
 	scanBytes = (leastScans * 4) << 20
 )
 
-// scansAtATime is how many regions of a table are read at a time.
+// scansAtATime returns how many regions of a table are read at a time.
 func scansAtATime(regions []loader.Region) int {
 	servers := map[string]bool{}
 	for _, r := range regions {
@@ -92,7 +92,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	return v, nil
 }
 
-// unread is a verification that could not read the table. That says nothing
+// unread returns a verification that could not read the table. That says nothing
 // of what the table holds, and can be tried again; only a comparison that
 // failed has the kind of one.
 func unread(facts *cluster.Facts, err error) error {
@@ -172,7 +172,7 @@ func (r *rowReader) count(form []byte, row loader.Row) {
 	r.digest.Add(manifest.Digest{Rows: 1, Cells: int64(len(row.Cells)), Sum: r.last})
 }
 
-// place is where the value of a cell stands among those of its row. Cells come in the order of their names, so that it is
+// place returns where the value of a cell stands among those of its row. Cells come in the order of their names, so that it is
 // most often the next place from the one given on, or one soon after it.
 func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
 	const ahead = 4

@@ -26,10 +26,10 @@ const (
 	Clean  Action = "clean"
 )
 
-// Actions are all of them, in the order of pages.
+// Actions returns all of them, in the order of pages.
 func Actions() []Action { return []Action{Pause, Resume, Stop, Start, Clean} }
 
-// signals are those by which a person at the command line acts on a process.
+// signals are the signals by which a person at the command line acts on a process.
 var signals = map[Action]syscall.Signal{Pause: syscall.SIGUSR1, Resume: syscall.SIGUSR2, Stop: syscall.SIGTERM}
 
 // Refusal is why an action is not done about a job. The action is safe elsewhere, or later.
@@ -39,7 +39,7 @@ func (r *Refusal) Error() string { return r.Why }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
-// May is why an action cannot be done about a job from here; nil: it can.
+// May returns why an action cannot be done about a job from here; nil: it can.
 func (p *Place) May(s *checkpoint.State, a Action) error {
 	if !p.o.Control {
 		return refuse("the console shows jobs only")

@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/teststate"
 )
 
-// placeOf is the place of a directory, read at each look.
+// placeOf returns the place of a directory, read at each look.
 func placeOf(dir string) *Place {
 	return New(Options{Name: dir, Every: 1, Control: true, Current: func(context.Context) (string, error) { return dir, nil }})
 }

@@ -64,7 +64,7 @@ func environment(recorded map[string]string) []string {
 	return env
 }
 
-// lastLine is the last line of a file, cut to what a message bears.
+// lastLine returns the last line of a file, cut to what a message bears.
 func lastLine(name string) string {
 	const most = 400
 	b, err := os.ReadFile(name)

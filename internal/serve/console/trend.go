@@ -28,7 +28,7 @@ type Night struct {
 	Seconds  float64
 }
 
-// Trends are those of all tables with a finished job, by their names.
+// Trends returns the trends of all tables with a finished job, by their names.
 func Trends(jobs []*checkpoint.State) []Trend {
 	by := map[string]*Trend{}
 	var list []*Trend
@@ -54,7 +54,7 @@ func Trends(jobs []*checkpoint.State) []Trend {
 	return all
 }
 
-// Of is the trend of one table; without a finished job it has no nights.
+// Of returns the trend of one table; without a finished job it has no nights.
 func Of(jobs []*checkpoint.State, table string) Trend {
 	for _, t := range Trends(jobs) {
 		if t.Table == table {
@@ -78,17 +78,17 @@ const (
 	plotEdge   = 3 // that is left free for the end's dot
 )
 
-// Rows is the plot of the rows; nil if there is only one job.
+// Rows returns the plot of the rows; nil if there is only one job.
 func (t Trend) Rows() *Plot {
 	return t.plot("rows", func(n Night) float64 { return float64(n.Rows) }, func(v float64) string { return Number(int64(v)) })
 }
 
-// Seconds is the plot of the times.
+// Seconds returns the plot of the times.
 func (t Trend) Seconds() *Plot {
 	return t.plot("seconds", func(n Night) float64 { return n.Seconds }, Span)
 }
 
-// Last is the newest job.
+// Last returns the newest job.
 func (t Trend) Last() Night { return t.Nights[len(t.Nights)-1] }
 
 func (t Trend) plot(what string, of func(Night) float64, text func(float64) string) *Plot {

@@ -95,7 +95,7 @@ func (x *Index) Columns() []string {
 	return columns
 }
 
-// Needs are all columns that an entry is made of or found by: page tokens show them.
+// Needs returns all columns that an entry is made of or found by: page tokens show them.
 func (x *Index) Needs() []string { return slices.Clone(x.columns) }
 
 // CheckSalts is [Table.CheckSalts] of the index.
@@ -175,7 +175,7 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 	}
 }
 
-// after is the page token after the first n entries of those that q gives.
+// after returns the page token after the first n entries of those that q gives.
 func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
 	if n == 0 {
 		return q.Page, nil

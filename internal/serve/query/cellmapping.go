@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// reverters are those of the cells whose values are not their text.
+// reverters returns the reverters of the cells whose values are not their text.
 func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 	all := map[spec.CellName]celltype.Reverter{}
 	for _, c := range s.Entries() {

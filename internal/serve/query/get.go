@@ -37,7 +37,7 @@ func queryColumns(s spec.Job, key keygen.Expr) []string {
 	return columns[:min(1, len(columns))]
 }
 
-// queryKey is the rows of a query key: where they are, and which of those
+// queryKey returns the rows of a query key: where they are, and which of those
 // there have it.
 func queryKey(s spec.Job, k keyrange.Key, modulus int, args []string) (keyrange.Rows, *rowFilter, error) {
 	query := queryColumns(s, k.Spec)

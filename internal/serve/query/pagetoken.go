@@ -59,7 +59,7 @@ func questionHash(parts ...[]byte) uint64 {
 	return h.Sum64()
 }
 
-// page is where the page before ended, nil for the first page.
+// page returns where the page before ended, nil for the first page.
 func (r *reading) page(token string) (*position, error) {
 	if token == "" {
 		return nil, nil

@@ -22,7 +22,7 @@ import (
 // Query says which rows of a table to read. Either Values, or Prefix, or From
 // and To, or Raw with rows; nothing of these is the whole table.
 type Query struct {
-	// Values are those of the spec's query columns: the rows of one query key.
+	// Values are the values of the spec's query columns: the rows of one query key.
 	Values []string
 	// From and To bound the original key, which is what follows the salt: values of its first columns. From is the first
 	// that is wanted, To the first that is not. None means no bound.
@@ -240,7 +240,7 @@ func SplitColumn(name, family string) (string, string) {
 	return family, name
 }
 
-// question is the hash by which a page token knows its query.
+// question returns the hash by which a page token knows its query.
 func (r *reading) question(s spec.Job, key keygen.Expr, q Query, modulus int) uint64 {
 	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.Lo, r.keys.Hi,
 		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.Heads), q.Full, q.Values), r.keys.Heads[0]}

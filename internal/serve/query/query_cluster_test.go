@@ -85,7 +85,7 @@ func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *event
 	return e
 }
 
-// between are the rows from one original key up to another.
+// between returns the rows from one original key up to another.
 func (e *events) between(from, to string) []eventRow {
 	var rows []eventRow
 	for _, r := range e.rows {

@@ -20,7 +20,7 @@ const cellOverhead = 3*24 + 8
 // rowOverhead is what a row takes besides its cells and its key's bytes.
 const rowOverhead = 48
 
-// rowSize is what a row takes in memory.
+// rowSize returns what a row takes in memory.
 func rowSize(r loader.Row) int64 {
 	size := len(r.Key) + rowOverhead
 	for i := range r.Cells {
@@ -64,7 +64,7 @@ func (b *rowBatch) refer(r loader.Row) {
 	b.rows = append(b.rows, loader.Row{Key: r.Key, Cells: slices.Clip(b.cells[from:])})
 }
 
-// empty is the batch without rows, and with the memory that it had last.
+// empty returns the batch without rows, and with the memory that it had last.
 func (b *rowBatch) empty() *rowBatch {
 	clear(b.rows)
 	clear(b.cells)

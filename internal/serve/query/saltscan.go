@@ -67,7 +67,7 @@ func (s *headScan) prefetch(ctx context.Context) {
 	f.wg.Go(func() { pending <- f.inTurn(ctx, start, s.stop, ask, s.keep) })
 }
 
-// nextBatch is what prefetch began to read, or else what is read now, by this goroutine.
+// nextBatch returns what prefetch began to read, or else what is read now, by this goroutine.
 func (s *headScan) nextBatch(ctx context.Context) fetched {
 	if s.pending == nil {
 		return s.m.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)
@@ -177,5 +177,5 @@ func (s *headScan) fill(ctx context.Context) error {
 	return nil
 }
 
-// key is the original key of the current row.
+// key returns the original key of the current row.
 func (s *headScan) key() []byte { return s.rows[0].Key[len(s.head):] }

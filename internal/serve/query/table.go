@@ -66,7 +66,7 @@ func NewTable(c Cluster, s spec.Job) (*Table, error) {
 	return &Table{cluster: c, job: s, name: name, key: s.RowKey(), reverters: reverters(s)}, nil
 }
 
-// modulus is the salt's. It is decided with the first regions; others that
+// modulus returns the salt's. It is decided with the first regions; others that
 // show another number are refused, because rows would not be found by it.
 func (t *Table) modulus(regions []loader.Region) (int, error) {
 	t.mu.Lock()
@@ -92,7 +92,7 @@ func (t *Table) modulus(regions []loader.Region) (int, error) {
 	return t.salts, nil
 }
 
-// Modulus is the number of the salt's values, 1 for a key without a salt. It asks for the regions if they are not known.
+// Modulus returns the number of the salt's values, 1 for a key without a salt. It asks for the regions if they are not known.
 func (t *Table) Modulus(ctx context.Context) (int, error) {
 	regions, err := t.cluster.KnownRegions(ctx, t.name)
 	if err != nil {
@@ -191,7 +191,7 @@ func (t *Table) unchanged(ctx context.Context, before []loader.Region) error {
 	return nil
 }
 
-// blockSize is that of the job's family, 0 where it is not known.
+// blockSize returns the block size of the job's family, 0 where it is not known.
 func (t *Table) blockSize(ctx context.Context) int {
 	d, err := t.cluster.Describe(ctx, t.name)
 	if err != nil {

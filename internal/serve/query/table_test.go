@@ -48,7 +48,7 @@ func splitAt(generation int, splits ...[]byte) []loader.Region {
 	return regions
 }
 
-// usersTable is a table of rows written with a modulus, read by a job that says another or none.
+// usersTable returns a table of rows written with a modulus, read by a job that says another or none.
 func usersTable(t *testing.T, written, said, splitFor int) (*Table, *fakeCluster) {
 	t.Helper()
 	job, err := spec.Spec{Table: "t", Key: "salt(user) + user + '|' + ts", Query: []string{"user"}, Columns: []string{"user", "ts"}, Regions: said}.Resolve()
@@ -159,7 +159,7 @@ func TestJavaSalt(t *testing.T) {
 	}
 }
 
-// userName is a name whose hash has either sign.
+// userName returns a name whose hash has either sign.
 func userName(i int) string { return fmt.Sprintf("申请%04d-%x", i, i*7919*104729) }
 
 // TestModulusIsHeld refuses split points that show another number of salts than the first ones did.

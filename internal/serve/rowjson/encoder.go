@@ -18,12 +18,12 @@ type Encoder struct {
 	text   celltype.JSONForm
 }
 
-// NewEncoder is an encoder of a shape's rows.
+// NewEncoder returns an encoder of a shape's rows.
 func NewEncoder(s *Shape) *Encoder {
 	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), order: make([]int, 0, len(s.Columns)), text: celltype.Type{}.JSON()}
 }
 
-// column is the place of the i-th cell of a row in Columns, -1 for none.
+// column returns the place of the i-th cell of a row in Columns, -1 for none.
 func (e *Encoder) column(i int, c *loader.Cell) int {
 	if i < len(e.order) && e.order[i] >= 0 {
 		if col := &e.shape.Columns[e.order[i]]; col.Qualifier == string(c.Qualifier) && col.Family == string(c.Family) {

@@ -28,7 +28,7 @@ type Shape struct {
 	at     map[string]map[string]int // family, qualifier: place in Columns
 }
 
-// New is the shape of a job's rows.
+// New returns the shape of a job's rows.
 func New(s spec.Spec) *Shape {
 	shape := &Shape{family: s.FamilyName()}
 	named := slices.Clone(s.Skip)
@@ -73,7 +73,7 @@ func New(s spec.Spec) *Shape {
 	return shape.index()
 }
 
-// Name is what a column is called in a job whose own family is given.
+// Name returns what a column is called in a job whose own family is given.
 func Name(own, family, qualifier string) string {
 	if family == own {
 		return qualifier
@@ -94,7 +94,7 @@ func (e *ColumnError) Error() string {
 	return fmt.Sprintf("no column %q", e.Column)
 }
 
-// Select is the shape of these columns alone, in this order. Of an open shape
+// Select returns the shape of these columns alone, in this order. Of an open shape
 // any column may be asked for, else a *[ColumnError] says which one is not there.
 func (s *Shape) Select(names []string, split func(name, family string) (string, string)) (*Shape, error) {
 	selected := &Shape{family: s.family, only: true}
@@ -114,7 +114,7 @@ func (s *Shape) Select(names []string, split func(name, family string) (string, 
 	return selected.index(), nil
 }
 
-// Texts is the shape with every value a string: for rows whose values were made texts before.
+// Texts returns the shape with every value a string: for rows whose values were made texts before.
 func (s *Shape) Texts() *Shape {
 	texts := *s
 	texts.Columns = slices.Clone(s.Columns)
@@ -124,7 +124,7 @@ func (s *Shape) Texts() *Shape {
 	return texts.index()
 }
 
-// Only is the shape without cells that the job does not name.
+// Only returns the shape without cells that the job does not name.
 func (s *Shape) Only() *Shape {
 	only := *s
 	only.only = true

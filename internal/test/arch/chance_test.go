@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// names are those by which a file calls the packages that it imports.
+// names returns the names by which a file calls the packages that it imports.
 func names(f *ast.File) map[string]string {
 	names := map[string]string{}
 	for _, spec := range f.Imports {
@@ -32,7 +32,7 @@ func names(f *ast.File) map[string]string {
 	return names
 }
 
-// chances are the places of a test file where its outcome depends on chance: a pause in place of a wait for a condition, and random
+// chances returns the places of a test file where its outcome depends on chance: a pause in place of a wait for a condition, and random
 // numbers that are others in each run.
 func chances(files *token.FileSet, f *ast.File) (places []string) {
 	packages := names(f)

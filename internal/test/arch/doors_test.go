@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// shown are the packages below internal that exported declarations of a file name: in signatures, exported fields, and other types.
+// shown returns the packages below internal that exported declarations of a file name: in signatures, exported fields, and other types.
 func shown(module string, files *token.FileSet, f *ast.File) (places []string) {
 	packages := names(f)
 	look := func(what string, n ast.Node) {
@@ -68,7 +68,7 @@ func shown(module string, files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's type.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -37,7 +37,7 @@ var floors = []string{
 // doors is how many packages at most pkg has at its top: what programs of others import.
 const doors = 8
 
-// floorOf is the index of a package's floor, -1 if it has none.
+// floorOf returns the index of a package's floor, -1 if it has none.
 func floorOf(pkg string) int {
 	found, length := -1, 0
 	for i, f := range floors {

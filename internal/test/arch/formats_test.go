@@ -14,7 +14,7 @@ import (
 // formatName is a constant of pkg/source that is one format. FormatAuto is none.
 var formatName = regexp.MustCompile(`^Format(CSV|Dump|Parquet|ORC|JSON|Avro|Table|Text|Rejects)$`)
 
-// askedFormats are the places where a file compares something with one format.
+// askedFormats returns the places where a file compares something with one format.
 func askedFormats(files *token.FileSet, f *ast.File) (places []string) {
 	note := func(exprs ...ast.Expr) {
 		for _, e := range exprs {

@@ -45,7 +45,7 @@ func readArrows(t *testing.T) (rooms []room, lines []string) {
 // root is the directory of the module.
 const root = "../../.."
 
-// goFiles are the names of all Go files of this module, from its root.
+// goFiles returns the names of all Go files of this module, from its root.
 func goFiles(t *testing.T) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func goFiles(t *testing.T) (names []string) {
 	return names
 }
 
-// modulePath is the path of the module in a directory.
+// modulePath returns the path of the module in a directory.
 func modulePath(t *testing.T, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -79,7 +79,7 @@ func modulePath(t *testing.T, dir string) string {
 	return strings.TrimPrefix(line, "module ")
 }
 
-// imports are those of all packages of this module but for tests, each with
+// imports returns the imports of all packages of this module but for tests, each with
 // the packages of this module that it imports.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()

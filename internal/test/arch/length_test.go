@@ -16,7 +16,7 @@ import (
 // longest is how many lines a function of a test may have, with the one that names it and the one that ends it.
 const longest = 100
 
-// long are the functions of a file that have more lines.
+// long returns the functions of a file that have more lines.
 func long(files *token.FileSet, f *ast.File) (places []string) {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// bitOperators are those that people do not know a precedence of: Go gives | and ^ that of +, and &, &^, << and >> that of *.
+// bitOperators are the bit operators that people do not know a precedence of: Go gives | and ^ that of +, and &, &^, << and >> that of *.
 var bitOperators = []token.Token{token.OR, token.XOR, token.AND, token.AND_NOT, token.SHL, token.SHR}
 
 // mixed says that two operators of one precedence stand side by side without parentheses, and one of them at least is of bits: a^b | c^d is
@@ -20,7 +20,7 @@ func mixed(left, right token.Token) bool {
 	return left != right && left.Precedence() == right.Precedence() && (slices.Contains(bitOperators, left) || slices.Contains(bitOperators, right))
 }
 
-// mixtures are the places of a file where operators are mixed.
+// mixtures returns the places of a file where operators are mixed.
 func mixtures(files *token.FileSet, f *ast.File) (places []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if right, ok := n.(*ast.BinaryExpr); ok {

@@ -138,7 +138,7 @@ func TestKibField(t *testing.T) {
 	}
 }
 
-// fake is a tool whose runs take the given times, that of round 0 first.
+// fake returns a tool whose runs take the given times, that of round 0 first.
 func fake(name string, rows int64, order *[]string, walls ...time.Duration) Tool {
 	return Tool{Name: name, Rows: rows, Run: func(_ context.Context, round int) (Sample, error) {
 		*order = append(*order, name)

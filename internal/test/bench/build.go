@@ -74,7 +74,7 @@ func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 	}}, nil
 }
 
-// jobFile is the example of a table.
+// jobFile returns the example of a table.
 func (l *Lab) jobFile(t data.Table) string {
 	return filepath.Join(l.Root, "examples", string(t)+".yaml")
 }
@@ -92,7 +92,7 @@ func manifestDetail(m *manifest.Manifest, input int64) map[string]float64 {
 	return d
 }
 
-// floorTool is the least possible work on the same dump.
+// floorTool returns the least possible work on the same dump.
 func (l *Lab) floorTool(ctx context.Context, s data.Spec) (Tool, error) {
 	program, err := l.floor(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	CaseRegions = "regions1000"
 )
 
-// Cases are the names of all cases but those of the guard, in the order in which they should run.
+// Cases returns the names of all cases but those of the guard, in the order in which they should run.
 func Cases() []string {
 	return []string{CaseBuild, CaseRun, CaseMemory, CaseSkew, CaseScale, CaseOpinion, CaseDelay, CaseNightly, CaseRegions}
 }

@@ -20,7 +20,7 @@ import (
 // too, but nothing listens there except what the case of the delayed link puts there; see [Lab.delayCase].
 const farHost = "127.0.0.2"
 
-// running is the cluster: the one that testcluster.EnvConf names, else one in the Lab's directory.
+// running returns the cluster: the one that testcluster.EnvConf names, else one in the Lab's directory.
 func (l *Lab) running(ctx context.Context) (*testcluster.Cluster, error) {
 	if l.cluster != nil {
 		return l.cluster, nil
@@ -36,7 +36,7 @@ func (l *Lab) running(ctx context.Context) (*testcluster.Cluster, error) {
 	return l.cluster, err
 }
 
-// clusterEnv is the environment of clients of the cluster, less what would change a JVM's ways.
+// clusterEnv returns the environment of clients of the cluster, less what would change a JVM's ways.
 func clusterEnv(c *testcluster.Cluster) []string {
 	drop := []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "HADOOP_CONF_DIR", "HBASE_CONF_DIR"}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
@@ -47,7 +47,7 @@ func clusterEnv(c *testcluster.Cluster) []string {
 	return append(append(env, "LC_ALL=C.UTF-8"), c.Environment()...)
 }
 
-// hdfs is a client of the cluster's file system. Close it.
+// hdfs returns a client of the cluster's file system. Close it.
 func (l *Lab) hdfs(c *testcluster.Cluster) (*hdfsio.HDFS, error) {
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
 		if name == "HADOOP_CONF_DIR" {
@@ -118,7 +118,7 @@ func java() (string, error) {
 	return path, nil
 }
 
-// javaArgs is the command line of a client. Heap, collector and compiler are as the JVM chooses them: that is what a user's
+// javaArgs returns the command line of a client. Heap, collector and compiler are as the JVM chooses them: that is what a user's
 // job gets.
 func javaArgs(java string, classPath []string, class string, args ...string) []string {
 	argv := []string{java, "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
@@ -130,7 +130,7 @@ func javaArgs(java string, classPath []string, class string, args ...string) []s
 	return append(argv, args...)
 }
 
-// clientPath is the class path of a client of Hadoop and HBase.
+// clientPath returns the class path of a client of Hadoop and HBase.
 func clientPath(c *testcluster.Cluster) []string {
 	return []string{c.ConfDir(), filepath.Join(c.LibDir(), "*")}
 }

@@ -136,7 +136,7 @@ func openPorts(ports []int, delay time.Duration) (*openLink, error) {
 	return o, nil
 }
 
-// carried is how many bytes went through, in both directions.
+// carried returns how many bytes went through, in both directions.
 func (o *openLink) carried() (n int64) {
 	for _, p := range o.proxies {
 		n += p.Carried()

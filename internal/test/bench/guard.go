@@ -23,7 +23,7 @@ const (
 	GuardSpill   = "guard-spill64"
 )
 
-// GuardCases are the cases that guard stands for, in the order in which they run.
+// GuardCases returns the cases that guard stands for, in the order in which they run.
 func GuardCases() []string {
 	return []string{GuardDump, GuardCSV, GuardParquet, GuardOne, GuardMany, GuardSpill}
 }
@@ -54,7 +54,7 @@ var guardBuilds = map[string]struct {
 	GuardSpill:   {"from a dump into 10 regions with --memory 64MiB", buildRun{form: data.Dump, memory: "64MiB"}},
 }
 
-// guardCase is a build by today's program, the same build by the release before, and the floor. What is not
+// guardCase returns a build by today's program, the same build by the release before, and the floor. What is not
 // there is left out, and a note says so.
 func (l *Lab) guardCase(name string) func(context.Context) (Case, error) {
 	return func(ctx context.Context) (Case, error) {
@@ -96,7 +96,7 @@ func (l *Lab) guardCase(name string) func(context.Context) (Case, error) {
 // guardRounds are seven for each five of other cases: one disturbed round of seven does not hide a difference.
 func guardRounds(rounds int) int { return rounds + rounds*2/5 }
 
-// ReleaseRow is the row of a release in the table of ratios of docs/performance.md: what the guard's cases came to
+// ReleaseRow returns the row of a release in the table of ratios of docs/performance.md: what the guard's cases came to
 // against the floor, and which measures differ from the release before. It is empty unless each of the guard's cases
 // is there.
 func ReleaseRow(release string, cases []CaseReport) string {

@@ -126,7 +126,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// guarded is what a case of the guard came to for tools that take seconds each round.
+// guarded returns what a case of the guard came to for tools that take seconds each round.
 func guarded(t *testing.T, name string, floor, before, today float64) CaseReport {
 	t.Helper()
 	var order []string

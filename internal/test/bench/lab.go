@@ -136,7 +136,7 @@ func (l *Lab) Close(ctx context.Context) error {
 	return errors.Join(err, testcluster.Down(ctx, dir))
 }
 
-// path is a name in the Lab's directory.
+// path returns a name in the Lab's directory.
 func (l *Lab) path(elem ...string) string { return filepath.Join(append([]string{l.Dir}, elem...)...) }
 
 // program is bulkload, built from the checkout as it is now.
@@ -168,7 +168,7 @@ func (l *Lab) floor(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// file is the file of a spec in a form, made when it is not there.
+// file returns the file of a spec in a form, made when it is not there.
 func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error) {
 	dir := l.path("data")
 	name := filepath.Join(dir, s.FileName(f))
@@ -183,7 +183,7 @@ func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error
 	return name, err
 }
 
-// DataArgs are the flags that give another process which file to make: the command's part is [data.WriteFile].
+// DataArgs returns the flags that give another process which file to make: the command's part is [data.WriteFile].
 func DataArgs(dir string, s data.Spec, f data.Form) []string {
 	return []string{
 		"--dir=" + dir, "--form=" + string(f), "--table=" + string(s.Table), fmt.Sprintf("--rows=%d", s.Rows), fmt.Sprintf("--seed=%d", s.Seed),
@@ -192,7 +192,7 @@ func DataArgs(dir string, s data.Spec, f data.Form) []string {
 	}
 }
 
-// splits are the split points of a table of n salts as a flag's value.
+// splits returns the split points of a table of n salts as a flag's value.
 func splits(n int) string {
 	var list []string
 	for _, key := range partition.SaltSplits(n) {

@@ -60,7 +60,7 @@ func cpuModel(cpuinfo string) string {
 	return ""
 }
 
-// String is one sentence.
+// String returns one sentence.
 func (m Machine) String() string {
 	return fmt.Sprintf("%d cores (%s), %.1f GiB of memory, Linux %s, %s, commit %s, load before the start %.2f.",
 		m.Cores, m.CPU, float64(m.Memory)/(1<<30), m.Kernel, m.Go, m.Commit, m.Load)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Markdown is the report as a document: the machine, then the tables of each case.
+// Markdown returns the report as a document: the machine, then the tables of each case.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nMeasured %s. Peaks of memory at or below %s MiB are unknown: that is what the measuring process had when it started the others.\n",
@@ -18,7 +18,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Markdown is the case's tables: what was measured, and what the tools reported of themselves.
+// Markdown returns the case's tables: what was measured, and what the tools reported of themselves.
 func (c *CaseReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s: %s\n\n", c.Name, c.Title)

@@ -20,7 +20,7 @@ const (
 	nightlyTouch = 512 << 20
 )
 
-// nightlyCase is a small load into a table that has earlier nights: the rounds that warm up are the first of them. What it
+// nightlyCase returns a small load into a table that has earlier nights: the rounds that warm up are the first of them. What it
 // waits for is in the details, the rest of the wall time is before the first record is read and after the last that is verified.
 func (l *Lab) nightlyCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: nightlyRows, Seed: l.Seed, Regions: 10}

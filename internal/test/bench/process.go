@@ -30,7 +30,7 @@ type Usage struct {
 // CPU is user and system time together.
 func (u Usage) CPU() time.Duration { return u.User + u.Sys }
 
-// then is the usage of two processes that ran one after the other.
+// then returns the usage of two processes that ran one after the other.
 func (u Usage) then(v Usage) Usage {
 	return Usage{Wall: u.Wall + v.Wall, User: u.User + v.User, Sys: u.Sys + v.Sys, PeakRSS: max(u.PeakRSS, v.PeakRSS),
 		Hidden: max(u.Hidden, v.Hidden)}
@@ -78,7 +78,7 @@ func (c command) run(ctx context.Context) ([]byte, Usage, error) {
 	return stdout.Bytes(), usage, nil
 }
 
-// name is the program with the first argument that is not a flag, enough to see which command failed.
+// name returns the program with the first argument that is not a flag, enough to see which command failed.
 func (c command) name() string {
 	name := filepath.Base(c.argv[0])
 	for _, arg := range c.argv[1:] {
@@ -105,7 +105,7 @@ func forgetPeak() {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// ownPeak is the greatest resident memory that this process has had since forgetPeak, in bytes, or 0 when the kernel does not say.
+// ownPeak returns the greatest resident memory that this process has had since forgetPeak, in bytes, or 0 when the kernel does not say.
 func ownPeak() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -35,10 +35,10 @@ func NewProxy(listen, target string, delay time.Duration) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where the proxy listens.
+// Addr returns where the proxy listens.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Carried is how many bytes have come in, of both directions.
+// Carried returns how many bytes have come in, of both directions.
 func (p *Proxy) Carried() int64 { return p.carried.Load() }
 
 // Close ends the proxy with all its connections and returns when nothing of it runs any more.

@@ -95,7 +95,7 @@ func (r *regionsRun) tool(remote bool, regions int, warm func(context.Context) e
 	}}
 }
 
-// build is one run, into a directory of its own.
+// build returns one run, into a directory of its own.
 func (r *regionsRun) build(ctx context.Context, remote bool, regions int) (Sample, error) {
 	r.runs++
 	out := fmt.Sprintf("%s/%d", r.local, r.runs)
@@ -124,7 +124,7 @@ func (r *regionsRun) build(ctx context.Context, remote bool, regions int) (Sampl
 	return Sample{Usage: usage, Detail: detail}, nil
 }
 
-// serverCPU is what the servers of HDFS have taken of the processors, in seconds.
+// serverCPU returns what the servers of HDFS have taken of the processors, in seconds.
 func (r *regionsRun) serverCPU() map[string]float64 {
 	taken := map[string]float64{}
 	for name, role := range map[string]testcluster.Role{"NameNode CPU s": testcluster.NameNode, "DataNode CPU s": testcluster.DataNode} {
@@ -136,7 +136,7 @@ func (r *regionsRun) serverCPU() map[string]float64 {
 	return taken
 }
 
-// statCPU is the time of all threads in a line of /proc/PID/stat, which counts hundredths of a second; see proc(5).
+// statCPU returns the time of all threads in a line of /proc/PID/stat, which counts hundredths of a second; see proc(5).
 func statCPU(line string) float64 {
 	var user, sys float64
 	if f := strings.Fields(line[strings.LastIndexByte(line, ')')+1:]); len(f) > 12 {

@@ -96,7 +96,7 @@ func newCaseReport(c Case, runs [][]Sample) CaseReport {
 	return r
 }
 
-// medians is the median of each detail over the samples that have it.
+// medians returns the median of each detail over the samples that have it.
 func medians(samples []Sample) map[string]float64 {
 	values := map[string][]float64{}
 	for _, s := range samples {

@@ -27,7 +27,7 @@ const (
 // runTable is the table of all tools of the case run, made afresh for each.
 const runTable = "bulkload_bench"
 
-// runCase is all the way to visible rows. All tools read the same rows, flat since a TSV file must be, each in its own form;
+// runCase returns all the way to visible rows. All tools read the same rows, flat since a TSV file must be, each in its own form;
 // ImportTsv gets the row keys ready made.
 func (l *Lab) runCase(ctx context.Context) (Case, error) {
 	spec := data.Spec{Table: data.Check, Rows: l.Rows, Seed: l.Seed, Regions: 10, Flat: true}
@@ -119,7 +119,7 @@ func (r *runner) compare() []string {
 	return notes
 }
 
-// bulkload is a run from a local dump.
+// bulkload returns a run from a local dump.
 func (r *runner) bulkload(ctx context.Context) (Tool, error) {
 	l := r.lab
 	program, err := l.program(ctx)

@@ -30,7 +30,7 @@ func (e *noSparkError) Error() string {
 
 func (e *noSparkError) Unwrap() error { return e.err }
 
-// sparkJars is the directory of Spark's jars: that of SPARK_HOME, else one that pip installs below the Lab's directory.
+// sparkJars returns the directory of Spark's jars: that of SPARK_HOME, else one that pip installs below the Lab's directory.
 func (l *Lab) sparkJars(ctx context.Context) (string, error) {
 	if home := os.Getenv("SPARK_HOME"); home != "" {
 		jars := filepath.Join(home, "jars")
@@ -60,7 +60,7 @@ func (l *Lab) sparkJars(ctx context.Context) (string, error) {
 	return "", &noSparkError{fmt.Errorf("no spark-core jar in %s", pattern)}
 }
 
-// sparkPath is a class path for Spark and HBase together. Spark's jars come first and bring Hadoop's client in one jar;
+// sparkPath returns a class path for Spark and HBase together. Spark's jars come first and bring Hadoop's client in one jar;
 // Hadoop's own jars in addition would give two versions of it.
 func sparkPath(conf, spark, lib string) ([]string, error) {
 	jars, err := filepath.Glob(filepath.Join(lib, "*.jar"))
@@ -75,7 +75,7 @@ func sparkPath(conf, spark, lib string) ([]string, error) {
 	return append([]string{conf, filepath.Join(spark, "*")}, jars...), nil
 }
 
-// spark is a Spark job that writes HFiles as they did before, then HBase's loader.
+// spark returns a Spark job that writes HFiles as they did before, then HBase's loader.
 func (r *runner) spark(ctx context.Context) (Tool, error) {
 	l := r.lab
 	vm, err := java()

@@ -57,7 +57,7 @@ func judge(values, base []float64, less, more string) Judgement {
 	return j
 }
 
-// byChance is the probability that two sets of rounds of one and the same program are at least as far apart as these:
+// byChance returns the probability that two sets of rounds of one and the same program are at least as far apart as these:
 // the exact two-sided one of Mann and Whitney's U. Ties count as half, and are rounded towards chance.
 func byChance(a, b []float64) float64 {
 	if len(a) == 0 || len(b) == 0 {
@@ -108,12 +108,12 @@ type measure struct {
 	Judgement
 }
 
-// measures are those of a verdict in the order in which they are printed.
+// measures returns the measures of a verdict in the order in which they are printed.
 func (v *Verdict) measures() []measure {
 	return []measure{{"wall", v.Wall}, {"CPU", v.CPU}, {"peak", v.Peak}}
 }
 
-// today is the tool that the verdict is about; the zero value where the case has none.
+// today returns the tool that the verdict is about; the zero value where the case has none.
 func (c *CaseReport) today() ToolReport {
 	for _, t := range c.Tools {
 		if t.Name == toolToday {

@@ -32,7 +32,7 @@ func warmMemory(most int64) error {
 	return unix.Munmap(b)
 }
 
-// availableMemory is what the kernel could give to a new program, in bytes; 0 where it does not say.
+// availableMemory returns what the kernel could give to a new program, in bytes; 0 where it does not say.
 func availableMemory() int64 {
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -66,7 +66,7 @@ type cronLab struct {
 	said    strings.Builder
 }
 
-// yesterday is the day that the crontab's jobs load.
+// yesterday returns the day that the crontab's jobs load.
 func yesterday(t *testing.T) string {
 	t.Helper()
 	shanghai, err := time.LoadLocation("Asia/Shanghai") // as the crontab says
@@ -122,7 +122,7 @@ func (c *cronLab) write(t *testing.T, name, text string) {
 	}
 }
 
-// crontab is the example's, each minute instead of each night, with a line more for a run that meets another.
+// crontab returns the example's, each minute instead of each night, with a line more for a run that meets another.
 func (c *cronLab) crontab(t *testing.T, conf string) string {
 	t.Helper()
 	crontab, err := os.ReadFile(root + "/examples/cron/bulkload")

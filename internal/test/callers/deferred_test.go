@@ -16,7 +16,7 @@ import (
 	"bulkload/internal/test/testcheck"
 )
 
-// kwargs are those of a trigger that waits for a process of this host.
+// kwargs returns the kwargs of a trigger that waits for a process of this host.
 func kwargs(t *testing.T, dir string, pid int, state string) string {
 	t.Helper()
 	host, err := os.Hostname()

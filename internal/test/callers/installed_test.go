@@ -83,14 +83,14 @@ func openAirflow(t *testing.T, version string) *airflow {
 	return a
 }
 
-// airflowEnv are the settings of an Airflow that has its files in home and reports nothing about itself.
+// airflowEnv returns the settings of an Airflow that has its files in home and reports nothing about itself.
 func airflowEnv(home string) []string {
 	return []string{"AIRFLOW_HOME=" + home, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=sqlite:///" + home + "/airflow.db",
 		"AIRFLOW__CORE__LOAD_EXAMPLES=False", "AIRFLOW__CORE__DAGS_FOLDER=" + home + "/dags", "AIRFLOW__LOGGING__BASE_LOG_FOLDER=" + home + "/logs",
 		"AIRFLOW__USAGE_DATA_COLLECTION__ENABLED=False", "PYTHONDONTWRITEBYTECODE=1", "NO_COLOR=1"}
 }
 
-// env are the settings of this Airflow with its provider.
+// env returns the settings of this Airflow with its provider.
 // Programs that are killed leave their sorted rows in the temporary directory, which goes with the test.
 func (a *airflow) env() []string {
 	return append(airflowEnv(a.home), "PYTHONPATH="+a.provider, "TMPDIR="+a.home)

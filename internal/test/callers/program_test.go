@@ -38,7 +38,7 @@ type site struct {
 	state   string // directory of all jobs' state
 }
 
-// salts are those of the tables, and of the digests of their exports.
+// salts are the salts of the tables, and of the digests of their exports.
 var salts = map[string]int{"check": 10, "opinion": 50}
 
 // newSite makes the tables and lays out the exports of a day.
@@ -139,7 +139,7 @@ func (s *site) events(t *testing.T, table string) map[string]int {
 	return n
 }
 
-// holder is the process that has the lock of the table's job, 0 if it is not signed.
+// holder returns the process that has the lock of the table's job, 0 if it is not signed.
 func (s *site) holder(table string) (pid int) {
 	names, _ := filepath.Glob(filepath.Join(s.state, strings.ReplaceAll(s.tables, ":", "_")+table+"-*", journal.LockName))
 	for _, name := range names {

@@ -29,7 +29,7 @@ func TestProviderParses(t *testing.T) {
 	}
 }
 
-// connection is the site as a connection of Airflow has it; the environment of the worker has nothing of it.
+// connection returns the site as a connection of Airflow has it; the environment of the worker has nothing of it.
 func (s *site) connection(t *testing.T) []string {
 	t.Helper()
 	uri, err := json.Marshal(map[string]any{"conn_type": "bulkload", "extra": map[string]any{"program": program(t) + "/bulkload",
@@ -165,7 +165,7 @@ type lineageEvent struct {
 	}
 }
 
-// lastEvent is a file's last event of success, of a job if one is named.
+// lastEvent returns a file's last event of success, of a job if one is named.
 func lastEvent(t *testing.T, file, job string) (e lineageEvent) {
 	t.Helper()
 	b, err := os.ReadFile(file)

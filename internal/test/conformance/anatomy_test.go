@@ -97,7 +97,7 @@ func dissect(file []byte) (*anatomy, error) {
 	return a, nil
 }
 
-// number is a field of the trailer.
+// number returns a field of the trailer.
 func (a *anatomy) number(n int) uint64 {
 	for _, f := range a.trailer {
 		if f.number == n {
@@ -236,7 +236,7 @@ func (a *anatomy) layOut() (file []byte, settled bool) {
 	return append(file, a.marshalTrailer()...), true
 }
 
-// block is a part with header and checksums.
+// block returns a part with header and checksums.
 func (p *part) block(packed []byte) []byte {
 	n := headerSize + len(packed)
 	sums := (n + p.perSum - 1) / p.perSum
@@ -304,7 +304,7 @@ func (a *anatomy) find(magic string) []*part {
 	return found
 }
 
-// references are the places in a payload that hold an offset and a size, as
+// references returns the places in a payload that hold an offset and a size, as
 // far as the payload can be taken apart.
 func (a *anatomy) references(p *part) [][]byte {
 	var refs [][]byte

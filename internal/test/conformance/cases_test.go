@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// clock is that of every file, and of every cell whose time is LATEST.
+// clock is the clock of every file, and of every cell whose time is LATEST.
 const clock = 1700000000000
 
 // A testCase is the input of a writer: cells in order and settings.
@@ -21,7 +21,7 @@ type testCase struct {
 	o     hfile.Options
 }
 
-// text is the cells in the lines that both sides read.
+// text returns the cells in the lines that both sides read.
 func (c *testCase) text() []byte {
 	var b []byte
 	for i := range c.cells {
@@ -30,7 +30,7 @@ func (c *testCase) text() []byte {
 	return b
 }
 
-// words are the settings as HFileJudge's write command takes them.
+// words returns the settings as HFileJudge's write command takes them.
 func (c *testCase) words() []string {
 	o := &c.o
 	w := []string{"--now", strconv.Itoa(clock), "--compression", o.Compression.String(), "--encoding", o.Encoding.String(),
@@ -163,7 +163,7 @@ func (r *random) values() func() []byte {
 	}
 }
 
-// tags are one or more: a time to live, or any.
+// tags returns one or more: a time to live, or any.
 func (r *random) tags() []byte {
 	var b []byte
 	for range 1 + r.IntN(3) {

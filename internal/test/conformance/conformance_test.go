@@ -88,7 +88,7 @@ func (c *testCase) keep(t testing.TB) string {
 	return base + ".cells"
 }
 
-// hold is all that is asked of one case. The directory's files are written over.
+// hold returns all that is asked of one case. The directory's files are written over.
 func (c *testCase) hold(dir string, java *jvm, counts map[string]int) error {
 	text := c.text()
 	ours, err := c.write()
@@ -280,7 +280,7 @@ func placeless(dump []byte) []string {
 	return lines
 }
 
-// differ is the first position at which two byte strings differ, -1 if none.
+// differ returns the first position at which two byte strings differ, -1 if none.
 func differ(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

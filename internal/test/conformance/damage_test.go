@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// damagedFile is a file with all that can be damaged: four index levels or
+// damagedFile returns a file with all that can be damaged: four index levels or
 // more, both filters in several chunks, tags, markers of every type.
 func damagedFile(t testing.TB, o hfile.Options) []byte {
 	t.Helper()
@@ -117,7 +117,7 @@ type damage struct {
 	damage func(a *anatomy)
 }
 
-// file is a damaged file whose checksums are right.
+// file returns a damaged file whose checksums are right.
 func (d damage) file(t testing.TB) []byte {
 	t.Helper()
 	o := hfile.Options{Bloom: hfile.BloomRow, Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy}
@@ -290,7 +290,7 @@ var damages = []damage{
 	}},
 }
 
-// sharedAt is where the second cell of a FAST_DIFF block of the damaged file
+// sharedAt returns where the second cell of a FAST_DIFF block of the damaged file
 // says how many bytes it shares: after its flags and two lengths. The first
 // cell has five bytes of tags.
 func sharedAt(p *part) int {
@@ -308,7 +308,7 @@ func trailerBytes(a *anatomy, number int, text string) {
 	}
 }
 
-// chunksOf are the chunks of the filter whose metadata has the magic.
+// chunksOf returns the chunks of the filter whose metadata has the magic.
 func chunksOf(a *anatomy, magic string) []*part {
 	var chunks []*part
 	for _, e := range a.entries(a.nth(magic, 0)) {

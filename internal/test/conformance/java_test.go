@@ -27,7 +27,7 @@ const (
 	compatDir = root + "/testdata/hfile/compat"
 )
 
-// profileJars is the directory of the jars of a profile of the pom, fetched by
+// profileJars returns the directory of the jars of a profile of the pom, fetched by
 // Maven when they are not in the user's cache.
 func profileJars(ctx context.Context, profile string) (string, error) {
 	pom := filepath.Join(compatDir, "pom.xml")

@@ -24,7 +24,7 @@ type judge struct {
 // judgeFiles is how many files one JVM judges.
 const judgeFiles = 100
 
-// newJudge is a judge until the test ends.
+// newJudge returns a judge until the test ends.
 func newJudge(t testing.TB) *judge {
 	t.Helper()
 	classPath, err := testcluster.JudgeClassPath(t.Context())
@@ -58,7 +58,7 @@ func (j *judge) anew(t testing.TB, dir string, file []byte) string {
 	return j.verdict(t, dir, file)
 }
 
-// verdict is what HBase does with a file: "reads …", "misreads …" or "refuses …".
+// verdict returns what HBase does with a file: "reads …", "misreads …" or "refuses …".
 func (j *judge) verdict(t testing.TB, dir string, file []byte) string {
 	t.Helper()
 	if j.files++; j.files%judgeFiles == 0 {

@@ -59,7 +59,7 @@ func anyPart(r *random, a *anatomy, magics ...string) *part {
 	return found[r.IntN(len(found))]
 }
 
-// number is a wrong number near the right one, or far from it.
+// number returns a wrong number near the right one, or far from it.
 func number(r *random, v uint64) uint64 {
 	return pick(r, v+1, v-1, 0, v^1<<r.IntN(32), ^v, v*2, r.Uint64())
 }
@@ -284,7 +284,7 @@ func mutate(r *random, file []byte) (mutant []byte, m *mutation) {
 	return mutant, m
 }
 
-// mutantBase is a small file with many blocks.
+// mutantBase returns a small file with many blocks.
 func mutantBase(r *random) ([]byte, error) {
 	c := &testCase{o: r.options()}
 	c.o.Compression = pick(r, hfile.CompressionNone, hfile.CompressionSnappy, hfile.CompressionGZ)
@@ -406,7 +406,7 @@ func TestMutants(t *testing.T) {
 	t.Logf("verdicts:%s", counts)
 }
 
-// fault is what is wrong with accepting a mutant for which HBase says theirs;
+// fault returns what is wrong with accepting a mutant for which HBase says theirs;
 // of the file that it was made of it says base. Cells says that the mutant may
 // be a file of other cells.
 func fault(t testing.TB, theirs, base string, mutant []byte, cells bool) string {
@@ -423,7 +423,7 @@ func fault(t testing.TB, theirs, base string, mutant []byte, cells bool) string 
 	return ""
 }
 
-// digest is that of a file's cells as this package reads them.
+// digest returns the digest of a file's cells as this package reads them.
 func digest(t testing.TB, file []byte) []byte {
 	t.Helper()
 	r, err := hfile.Open(bytes.NewReader(file), int64(len(file)), hfile.ReaderOptions{})

@@ -72,7 +72,7 @@ func appendAvro(dst []byte, row []value) []byte {
 	return dst
 }
 
-// avroHeader is that of a file, with so many bytes of metadata that are not read.
+// avroHeader returns the avro header of a file, with so many bytes of metadata that are not read.
 func avroHeader(codec string, pad int) []byte {
 	dst := binary.AppendVarint([]byte("Obj\x01"), 3)
 	for _, kv := range [][2]string{{"avro.schema", avroSchema}, {"pad", string(bytes.Repeat([]byte{'p'}, pad))}, {"avro.codec", codec}} {

@@ -42,7 +42,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// damage is a copy of a file with a few changes.
+// damage returns a copy of a file with a few changes.
 func (k *kind) damage(good []byte, r *rand.Rand) (data []byte, what string) {
 	data = slices.Clone(good)
 	if r.IntN(2) == 0 {

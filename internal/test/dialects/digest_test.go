@@ -60,7 +60,7 @@ func (d *digest) append(next *digest) {
 	d.rows += next.rows
 }
 
-// rowOf is the digest of one row.
+// rowOf returns the digest of one row.
 func rowOf(row []value) digest {
 	d := newDigest(len(row))
 	for c, v := range row {

@@ -91,7 +91,7 @@ func (t *text) walk(each func(row []value, record []byte) bool) {
 	}
 }
 
-// rows are the rows of the file without padding.
+// rows returns the rows of the file without padding.
 func (t *text) rows() func(yield func(row []value) bool) {
 	if t.k.container != "" {
 		return t.avroRows
@@ -101,7 +101,7 @@ func (t *text) rows() func(yield func(row []value) bool) {
 	}
 }
 
-// filler is a row whose record has about so many bytes.
+// filler returns a row whose record has about so many bytes.
 func filler(k *kind, size int64) []value {
 	row := make([]value, k.cols)
 	for c := range row {
@@ -116,7 +116,7 @@ func filler(k *kind, size int64) []value {
 	return row
 }
 
-// padded is the file whose first value has so many bytes more, and the digest of its rows.
+// padded returns the file whose first value has so many bytes more, and the digest of its rows.
 func (t *text) padded(pad int) (*mem, digest) {
 	if t.k.container != "" {
 		return &mem{parts: [][]byte{avroHeader(t.k.container, pad), t.body}}, t.rest

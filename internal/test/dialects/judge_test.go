@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// python is the program that runs judge.py.
+// python returns the program that runs judge.py.
 func python() string {
 	if p := os.Getenv("BULKLOAD_DIALECTS_PYTHON"); p != "" {
 		return p
@@ -87,7 +87,7 @@ func (x *text) hold(t *testing.T, j judge, file string, want *digest) {
 	t.Errorf("the judge %s has %d rows, the table %d: the first that differs is not found", j.How, v.Rows, want.rows)
 }
 
-// latin is a row of bytes, and each is a character.
+// latin returns a row of bytes, and each is a character.
 func latin(row []*string) [][]byte {
 	out := make([][]byte, len(row))
 	for c, s := range row {

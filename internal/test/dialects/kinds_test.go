@@ -70,7 +70,7 @@ func names(cols int) []string {
 	return all
 }
 
-// preset is a kind of a preset that changes are made to.
+// preset returns a kind of a preset that changes are made to.
 func preset(tb testing.TB, name, of string, k kind, change func(*dialect.Dialect)) kind {
 	tb.Helper()
 	d, err := dialect.Preset(of)
@@ -115,7 +115,7 @@ func (k *kind) encode(text []byte) []byte {
 	return out
 }
 
-// before is what a file has before its first record.
+// before returns what a file has before its first record.
 func (k *kind) before() []byte {
 	text := []byte(k.head)
 	if k.header {

@@ -106,7 +106,7 @@ func (p *plainReader) has(at int, text string) bool {
 	return at+len(text) <= len(p.text) && string(p.text[at:at+len(text)]) == text
 }
 
-// ends is how many bytes at a place end a record, 0 for none.
+// ends returns how many bytes at a place end a record, 0 for none.
 func (p *plainReader) ends(at int) int {
 	switch {
 	case p.has(at, p.end):
@@ -238,7 +238,7 @@ func (p *plainReader) quoted(open int) (v value, to, fault int, unclosed bool) {
 	return v, to, -1, false
 }
 
-// value is what a text between separators stands for.
+// value returns what a text between separators stands for.
 func (p *plainReader) value(raw []byte, escapes, quoted bool) value {
 	if (!quoted || p.d.NullQuoted) && slices.Contains(p.d.Null, string(raw)) {
 		return value{null: true}
@@ -266,7 +266,7 @@ var meanings = map[dialect.Map]string{
 	dialect.HiveCRLF: "n\x0ar\x0d", dialect.JQ: "n\x0ar\x0dt\x09",
 }
 
-// meaning is the byte that the bytes after an escape stand for, and how many these are.
+// meaning returns the byte that the bytes after an escape stand for, and how many these are.
 func meaning(m dialect.Map, text []byte) (byte, int) {
 	if m == dialect.Postgres {
 		v, n := 0, 0
@@ -292,7 +292,7 @@ func meaning(m dialect.Map, text []byte) (byte, int) {
 	return text[0], 1
 }
 
-// behindFault is where a bad record ends: at the end of the line that the fault is on.
+// behindFault returns where a bad record ends: at the end of the line that the fault is on.
 func (p *plainReader) behindFault(from, at int) int {
 	for ; at < len(p.text); at++ {
 		switch {

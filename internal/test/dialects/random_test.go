@@ -165,7 +165,7 @@ func (x *randomText) write(r *rand.Rand, size int) {
 	x.text = b
 }
 
-// value is one as it stands in the file.
+// value returns one as it stands in the file.
 func (x *randomText) value(r *rand.Rand, awkward int) string {
 	d := x.d
 	var text string
@@ -256,7 +256,7 @@ func (x *randomText) value(r *rand.Rand, awkward int) string {
 	return text
 }
 
-// packed is the text in one of several compressions, with the ending of its name.
+// packed returns the text in one of several compressions, with the ending of its name.
 func packed(r *rand.Rand, text []byte) (name string, data []byte, err error) {
 	var b bytes.Buffer
 	var w io.WriteCloser

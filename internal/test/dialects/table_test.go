@@ -35,7 +35,7 @@ func newTable(k *kind, seed uint64) *table {
 	return t
 }
 
-// fit is a value that the kind of file can have, the text if it is one.
+// fit returns a value that the kind of file can have, the text if it is one.
 func (t *table) fit(col int, text string) value {
 	v := value{text: []byte(text)}
 	if t.k.lost != nil && t.k.lost(text) || col == 0 && t.k.firstLost != nil && t.k.firstLost(text) {
@@ -47,7 +47,7 @@ func (t *table) fit(col int, text string) value {
 	return v
 }
 
-// row is the next row at random, awkward rows the next one of those in turn.
+// row returns the next row at random, awkward rows the next one of those in turn.
 func (t *table) row(awkward bool) []value {
 	if awkward {
 		t.next++

@@ -106,7 +106,7 @@ func testCalendars(t *testing.T, version, scala string) {
 	}
 }
 
-// onlyPart is the only file of a directory that Spark has written.
+// onlyPart returns the only file of a directory that Spark has written.
 func onlyPart(t *testing.T, dir string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "part-*"))

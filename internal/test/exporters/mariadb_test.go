@@ -43,7 +43,7 @@ func (m *mariadb) socket() string { return m.dir + "/files/socket" }
 
 func (m *mariadb) charsets() string { return filepath.Join(m.dir, "unpacked/usr/share/mysql/charsets") }
 
-// client is the mariadb client, with a statement or more.
+// client returns the mariadb client, with a statement or more.
 func (m *mariadb) client(ctx context.Context, database string, args ...string) *exec.Cmd {
 	if database != "" {
 		args = append(args, database)
@@ -83,7 +83,7 @@ func sqlRow(row []any, text func(string) string) string {
 	return strings.Join(values, ",")
 }
 
-// contents are the rows of a table, as its client gives them in hexadecimal.
+// contents returns the rows of a table, as its client gives them in hexadecimal.
 func (m *mariadb) contents(t *testing.T, name string, columns ...string) table {
 	t.Helper()
 	list := make([]string, len(columns))
@@ -223,7 +223,7 @@ func (m *filledMariaDB) outfileIsRead(t *testing.T, i int, f form) {
 	}
 }
 
-// batchForms are those of the client's output.
+// batchForms returns the batch forms of the client's output.
 func batchForms() []form {
 	return []form{
 		{name: "batch", clause: "-B", settings: "dialect: mysql-batch", sample: "mysql/batch.tsv"},
@@ -260,7 +260,7 @@ func (m *filledMariaDB) batchIsRead(t *testing.T, f form) {
 	}
 }
 
-// dumpForms are those of mariadb-dump.
+// dumpForms returns the dump forms of mariadb-dump.
 func dumpForms() []form {
 	return []form{
 		{name: "dump", settings: "dialect: mysql"},
@@ -306,7 +306,7 @@ var seeds = func() uint64 {
 	return 2
 }()
 
-// converted is what the server makes of a random table's values in a character set: what has no character there is a question
+// converted returns what the server makes of a random table's values in a character set: what has no character there is a question
 // mark.
 func (m *mariadb) converted(t *testing.T, name, charset string, tab table) table {
 	t.Helper()

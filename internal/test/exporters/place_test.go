@@ -26,7 +26,7 @@ func gate(t *testing.T) {
 	}
 }
 
-// cacheDir is a directory of the user's cache for what is fetched. It may not exist yet.
+// cacheDir returns a directory of the user's cache for what is fetched. It may not exist yet.
 func cacheDir(t *testing.T, name string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -108,7 +108,7 @@ func try(cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// tail is the end of a long text.
+// tail returns the end of a long text.
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // serve starts a server and waits until it answers. It is stopped by the signal when the test ends.

@@ -47,7 +47,7 @@ func startPostgres(t *testing.T) *postgres {
 	return p
 }
 
-// client is a program of PostgreSQL that speaks to the server.
+// client returns a program of PostgreSQL that speaks to the server.
 func (p *postgres) client(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), append([]string{"-h", p.dir + "/sockets", "-U", "postgres", "-d", "postgres"}, args...)...)
 	cmd.Env = p.env

@@ -20,7 +20,7 @@ import (
 // sparks are versions of Spark and of the Scala that they are for.
 var sparks = [][2]string{{"3.5.7", "2.12"}}
 
-// sparkJars is a directory of Spark's jars. Maven fetches them once.
+// sparkJars returns a directory of Spark's jars. Maven fetches them once.
 func sparkJars(t *testing.T, version, scala string) string {
 	t.Helper()
 	pom, err := filepath.Abs("testdata/spark/pom.xml")

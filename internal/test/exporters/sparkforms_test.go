@@ -12,7 +12,7 @@ const keep = "'ignoreLeadingWhiteSpace' 'false', 'ignoreTrailingWhiteSpace' 'fal
 
 var bothLF = func(s string) bool { return strings.ContainsAny(s, "\r\n") }
 
-// trimmed is what Spark's CSV makes of a value unless the options in keep are given: blanks and control characters around it are
+// trimmed returns what Spark's CSV makes of a value unless the options in keep are given: blanks and control characters around it are
 // dropped.
 func trimmed(v any) any {
 	if s, ok := v.(string); ok {
@@ -130,7 +130,7 @@ var sparkParts = []form{
 	{name: "part hive", clause: "hive STORED AS TEXTFILE", partitions: []string{"dt STRING", "region STRING"}, settings: "dialect: hive", sample: "hive/part-text", leave: func(s string) bool { return strings.ContainsAny(s, "\r\n\x01") }, change: wordIsNull(`\N`)},
 }
 
-// partTable is a random table with two more columns, for directories.
+// partTable returns a random table with two more columns, for directories.
 func partTable(seed uint64) table {
 	r := rand.New(rand.NewPCG(seed, 16))
 	tab := randomTable(seed+100, 40, append(append([]string{}, pieces...), bare...)...)
@@ -142,7 +142,7 @@ func partTable(seed uint64) table {
 	return tab
 }
 
-// partitioned is the table as directories hold it: there is no empty value.
+// partitioned returns the table as directories hold it: there is no empty value.
 func (tab table) partitioned() table {
 	out := table{columns: tab.columns}
 	for _, row := range tab.rows {
@@ -158,7 +158,7 @@ func (tab table) partitioned() table {
 // named is for messages.
 func (f form) String() string { return fmt.Sprintf("%s (%s)", f.name, f.clause) }
 
-// lines is a table of one column as Spark's CSV has it: it leaves out a row that would be an empty line.
+// lines returns a table of one column as Spark's CSV has it: it leaves out a row that would be an empty line.
 func (f form) lines(tab table) table {
 	if !strings.HasPrefix(f.clause, "csv") || strings.Contains(f.clause, "quoteAll") || strings.Contains(f.clause, "'nullValue' 'NULL'") {
 		return tab

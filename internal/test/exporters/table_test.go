@@ -20,7 +20,7 @@ type table struct {
 
 const samples = root + "/testdata/source/dialects/"
 
-// samplesTable is a file of rows of testdata/source/dialects.
+// samplesTable returns a file of rows of testdata/source/dialects.
 func samplesTable(t *testing.T, name string, columns ...string) table {
 	t.Helper()
 	f, err := os.Open(samples + name)
@@ -50,7 +50,7 @@ func samplesTable(t *testing.T, name string, columns ...string) table {
 	return tab
 }
 
-// expectedOf are the rows that the manifest expects of a sample.
+// expectedOf returns the rows that the manifest expects of a sample.
 func expectedOf(t *testing.T, sample string, columns ...string) table {
 	t.Helper()
 	data, err := os.ReadFile(samples + "manifest.json")
@@ -118,7 +118,7 @@ func (tab table) without(leave func(string) bool) table {
 	return out
 }
 
-// as is the table with each value, NULL too, changed.
+// as returns the table with each value, NULL too, changed.
 func (tab table) as(change func(any) any) table {
 	if change == nil {
 		return tab
@@ -134,7 +134,7 @@ func (tab table) as(change func(any) any) table {
 	return out
 }
 
-// ids are the numbers of the rows, with commas, as a list in SQL has them.
+// ids returns the numbers of the rows, with commas, as a list in SQL has them.
 func (tab table) ids() string {
 	if tab.numbers != "" {
 		return tab.numbers
@@ -146,7 +146,7 @@ func (tab table) ids() string {
 	return strings.Join(ids, ",")
 }
 
-// sorted is the table in the order of the numbers of its rows.
+// sorted returns the table in the order of the numbers of its rows.
 func (tab table) sorted() table {
 	rows := slices.Clone(tab.rows)
 	key := func(row []any) string { s, _ := row[0].(string); return fmt.Sprintf("%10s", s) }
@@ -176,7 +176,7 @@ func (tab table) differs(want table) string {
 	return fmt.Sprintf("%d of %d rows%s", bad, len(want.rows), first)
 }
 
-// only is the table with some of its columns, without the rows whose record would begin with U+FEFF, which is a bad record but for a file's
+// only returns the table with some of its columns, without the rows whose record would begin with U+FEFF, which is a bad record but for a file's
 // first one.
 func (tab table) only(columns ...string) table {
 	first := slices.Index(tab.columns, columns[0])
@@ -197,7 +197,7 @@ func (tab table) only(columns ...string) table {
 	return out
 }
 
-// ending is the table with a text after its last value, which is not NULL.
+// ending returns the table with a text after its last value, which is not NULL.
 func (tab table) ending(text string) table {
 	if text == "" {
 		return tab

@@ -23,7 +23,7 @@ const (
 	flipUnseen    = "replicas and sums" // on the disks of all, with the checksums that are right for it
 )
 
-// flipWays are the ways, the more likely ones more than once. One replica with its checksum repaired is not one: a reader of the
+// flipWays returns the ways, the more likely ones more than once. One replica with its checksum repaired is not one: a reader of the
 // file before the load cannot know which replica HBase will read.
 func flipWays() []string {
 	return []string{flipRewritten, flipRewritten, flipUnseen, flipUnseen, flipReplicas, flipReplica}

@@ -20,7 +20,7 @@ type block struct{ id, length int64 }
 
 var fsckBlock = regexp.MustCompile(`(?m)^\d+\. \S+:blk_(\d+)_\d+ len=(\d+) `)
 
-// blocks are those of a file, in order, as the NameNode's fsck says.
+// blocks returns the blocks of a file, in order, as the NameNode's fsck says.
 func (l *Lab) blocks(ctx context.Context, name string) (all []block, err error) {
 	q := url.Values{"path": {name}, "files": {"1"}, "blocks": {"1"}, "ugi": {"hbase"}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://localhost:%d/fsck?%s", l.cluster.Ports().NameNodeHTTP, q.Encode()), nil)
@@ -44,7 +44,7 @@ func (l *Lab) blocks(ctx context.Context, name string) (all []block, err error) 
 	return all, nil
 }
 
-// replicas are the files of a block in the DataNodes' directories.
+// replicas returns the files of a block in the DataNodes' directories.
 func (l *Lab) replicas(b block) ([]string, error) {
 	return filepath.Glob(filepath.Join(l.cluster.Dir(), "data", "datanode*", "current", "BP-*", "current", "finalized", "subdir*", "subdir*",
 		fmt.Sprintf("blk_%d", b.id)))

@@ -22,13 +22,13 @@ func (r *round) deliver(d *delivery, what string) {
 	r.contents = append(r.contents, r.content(what, rows, nil))
 }
 
-// content is that of rows over others of the job, which an earlier beginning has loaded, over what was there before.
+// content returns the content of rows over others of the job, which an earlier beginning has loaded, over what was there before.
 func (r *round) content(what string, rows, beneath []row) content {
 	return content{what: what, rows: rows, digest: digest(overlay(r.others, beneath, rows), family),
 		cells: r.before + countCells(beneath) + countCells(rows), records: int64(len(rows))}
 }
 
-// overlay is what readers see of layers of rows. Later layers hide the cells of earlier ones.
+// overlay returns what readers see of layers of rows. Later layers hide the cells of earlier ones.
 func overlay(layers ...[]row) []row {
 	at := map[string]int{}
 	var all []row
@@ -54,7 +54,7 @@ func overlay(layers ...[]row) []row {
 	return all
 }
 
-// within are the rows of a region.
+// within returns the rows of a region.
 func within(rows []row, g region) (some []row) {
 	for _, r := range rows {
 		if r.key >= g.start && (g.end == "" || r.key < g.end) {

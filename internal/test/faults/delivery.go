@@ -24,7 +24,7 @@ type inputFile struct {
 	records [][][]byte
 }
 
-// records are those of a spec, in the order of a file.
+// records returns the records of a spec, in the order of a file.
 func records(s data.Spec) (all [][][]byte, err error) {
 	g, err := data.NewGenerator(s)
 	if err != nil {
@@ -75,7 +75,7 @@ func btoi(b bool) int64 {
 	return 0
 }
 
-// inputs are what --input is given.
+// inputs returns what --input is given.
 func (d *delivery) inputs() (all []string) {
 	if d.dir != "" {
 		return []string{d.dir}
@@ -86,7 +86,7 @@ func (d *delivery) inputs() (all []string) {
 	return all
 }
 
-// names are those by which a message can name the input.
+// names returns the names by which a message can name the input.
 func (d *delivery) names() []string {
 	all := []string{}
 	if d.dir != "" {
@@ -98,7 +98,7 @@ func (d *delivery) names() []string {
 	return all
 }
 
-// rows are those that the table must hold for the records, in its order.
+// rows returns the rows that the table must hold for the records, in its order.
 func (d *delivery) rows(salts int, store bool) (all []row) {
 	columns := d.table.Columns()
 	for _, f := range d.files {

@@ -74,7 +74,7 @@ const (
 	Disable     = "disable" // disabled and enabled again by someone else
 )
 
-// Kinds are all kinds of faults in the order of reports.
+// Kinds returns all kinds of faults in the order of reports.
 func Kinds() []string {
 	return []string{None, Kill, KillAt, Term, Stop, RSKill, RSPause, RSZombie, DNKill, DNPause, NNKill, NNPause,
 		MasterKill, MasterPause, Split, Merge, Move, Disable,
@@ -277,7 +277,7 @@ func (r *round) change(ctx context.Context) error {
 	return nil
 }
 
-// first is a key in the region that begins at start.
+// first returns a key in the region that begins at start.
 func first(start string) string {
 	if start == "" {
 		return `\x00`

@@ -228,7 +228,7 @@ func writeOver(name string, old, b []byte) error {
 	return nil
 }
 
-// turned is a record whose column has another digit where it had its last one.
+// turned returns a record whose column has another digit where it had its last one.
 func turned(record [][]byte, column int) [][]byte {
 	next := slices.Clone(record)
 	v := bytes.Clone(record[column])

@@ -28,7 +28,7 @@ type Job struct {
 	Tracker string
 }
 
-// String is the job in a few words.
+// String returns the job in a few words.
 func (j Job) String() string {
 	s := fmt.Sprintf("%s %s, %d rows, %d regions, %s", j.Spec.Table, j.Form, j.Spec.Rows, j.Spec.Regions, j.Memory)
 	var more []string

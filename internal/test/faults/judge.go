@@ -236,7 +236,7 @@ type storeFile struct {
 	cells  int64
 }
 
-// storeFiles are the files of the table's regions, each once. A region that was made by a split or a merge
+// storeFiles returns the files of the table's regions, each once. A region that was made by a split or a merge
 // has references, "file.region", to files of its parents. Half a file and the other half are two
 // references to one file, which counts once with all its cells. A file all of whose rows are on one side
 // of a split is there by a link, "namespace=table=region-file" (HFileLink, 2.6).

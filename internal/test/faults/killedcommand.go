@@ -25,7 +25,7 @@ type killedCommand struct {
 	mayRefuse bool
 }
 
-// killedCommands are the commands that change a table or write files, one of each kind.
+// killedCommands returns the commands that change a table or write files, one of each kind.
 func killedCommands() []killedCommand {
 	return []killedCommand{
 		{name: "run", prepare: prepareRun, once: true, shared: true},
@@ -90,7 +90,7 @@ func (r *KillRound) changed(old []killRecord) []killRecord {
 	return all
 }
 
-// plainRows are the rows of records in a table whose key is key.
+// plainRows returns the rows of records in a table whose key is key.
 func plainRows(records []killRecord, key func(killRecord) string) []row {
 	var rows []row
 	for _, rec := range records {
@@ -116,7 +116,7 @@ func (r *KillRound) writeInput(name string, records []killRecord) (string, error
 	return file, os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// loadArgs are the arguments of a run of a file into the round's table.
+// loadArgs returns the arguments of a run of a file into the round's table.
 func (r *KillRound) loadArgs(input string, more ...string) []string {
 	return append([]string{"run", "--output=json", "--table=" + r.table, "--family=" + family, "--key=id", "--columns=id,k,v", "--header=first",
 		"--format=csv", "--input=" + input, "--state=" + r.state, "--staging=" + r.stage,

@@ -68,7 +68,7 @@ func (r *KillRound) drawKills(steps []killStep) []int {
 	return kills
 }
 
-// disturbances are the kinds of faults that come while a command of a [KillRound] runs.
+// disturbances returns the kinds of faults that come while a command of a [KillRound] runs.
 func disturbances() []string {
 	return []string{RSKill, RSPause, RSZombie, DNKill, DNPause, NNKill, NNPause, MasterKill, MasterPause, Split, Merge,
 		string(AnswerCut), string(AnswerSwallow), string(AnswerDelay), string(RequestCut), string(RequestLate)}
@@ -200,7 +200,7 @@ func (k *killing) meets(command []string) bool {
 	return filepath.Base(command[0]) == "java" && strings.Contains(strings.Join(command, " "), k.victim)
 }
 
-// records are those of the journal that was written to last, in a directory.
+// records returns the records of the journal that was written to last, in a directory.
 func (r *KillRound) records(s killStep) []string {
 	if !s.journal || r.Hosts {
 		return nil

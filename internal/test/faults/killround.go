@@ -61,7 +61,7 @@ type KillRound struct {
 // OK reports whether no promise was broken.
 func (r *KillRound) OK() bool { return len(r.Problems) == 0 }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (r *KillRound) String() string {
 	verdict := "ok"
 	switch {
@@ -184,7 +184,7 @@ func (r *KillRound) nextHost() error {
 	return errors.Join(err, os.MkdirAll(r.spill(), 0o755))
 }
 
-// spill is the directory of sorted rows of the attempt's host.
+// spill returns the directory of sorted rows of the attempt's host.
 func (r *KillRound) spill() string { return filepath.Join(r.host, "spill") }
 
 // attempt gives a command, and kills it or what works for it, if k is not nil. It reports whether the command has ended with 0, or by

@@ -72,7 +72,7 @@ func killRounds(t *testing.T, engine Engine, otherwise int, disturbed bool) {
 	}
 }
 
-// number is the number in a variable of the environment, or otherwise the default.
+// number returns the number in a variable of the environment, or otherwise the default.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)

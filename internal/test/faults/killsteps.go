@@ -24,7 +24,7 @@ const (
 	YARN   Engine = "YARN"
 )
 
-// killedBy are the commands whose files an engine builds.
+// killedBy returns the commands whose files an engine builds.
 func killedBy(e Engine) []killedCommand {
 	return slices.DeleteFunc(killedCommands(), func(c killedCommand) bool { return e != Alone && !c.shared })
 }
@@ -36,7 +36,7 @@ type killStep struct {
 	journal bool
 }
 
-// name is what all rounds call the step.
+// name returns what all rounds call the step.
 func (r *KillRound) name(s killStep) string {
 	if r.Engine == Alone {
 		return r.Command
@@ -44,7 +44,7 @@ func (r *KillRound) name(s killStep) string {
 	return fmt.Sprintf("%s by %s, %s", r.Command, r.Engine, s.kind)
 }
 
-// steps are the commands that do with the round's engine what one does in one process.
+// steps returns the commands that do with the round's engine what one does in one process.
 func (r *KillRound) steps(ctx context.Context, args []string) ([]killStep, error) {
 	switch r.Engine {
 	case Shares:
@@ -161,7 +161,7 @@ func (r *KillRound) put(name, text string) error {
 	return w.Finish()
 }
 
-// begun are the files of the shares of a step that has no journal.
+// begun returns the files of the shares of a step that has no journal.
 func (r *KillRound) begun(ctx context.Context, s killStep) []string {
 	if s.journal {
 		return nil

@@ -132,7 +132,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	return err
 }
 
-// as is the world that a user of the cluster sees.
+// as returns the world that a user of the cluster sees.
 func (l *Lab) as(user string) (*cluster.Env, error) {
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
 		switch name {
@@ -208,7 +208,7 @@ func (l *Lab) Refresh(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// environment is what the program sees.
+// environment returns what the program sees.
 func (l *Lab) environment(more ...string) []string {
 	drop := []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_USER_NAME", testcluster.EnvConf}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {

@@ -52,5 +52,5 @@ func ParseMix(text string) (Mix, error) {
 	return m, nil
 }
 
-// Kind is the kind of the round of a seed.
+// Kind returns the kind of the round of a seed.
 func (m Mix) Kind(seed uint64) string { return m[seed%uint64(len(m))] }

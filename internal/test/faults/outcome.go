@@ -34,7 +34,7 @@ type Outcome struct {
 // OK says that nothing that is promised was broken.
 func (o *Outcome) OK() bool { return len(o.Problems) == 0 && o.Broken == nil }
 
-// String is a line for a log.
+// String returns a line for a log.
 func (o *Outcome) String() string {
 	exits := make([]string, len(o.Exits))
 	for i, e := range o.Exits {

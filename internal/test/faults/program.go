@@ -146,7 +146,7 @@ func (p *process) wait(ctx context.Context) error {
 	return fmt.Errorf("the program's process %d cannot be killed", p.pid)
 }
 
-// lastError is what the program says last about why it failed; nothing of a run that went well.
+// lastError returns what the program says last about why it failed; nothing of a run that went well.
 func (p *process) lastError() string {
 	if p.exit == 0 {
 		return ""
@@ -250,7 +250,7 @@ func (r *round) journaled(event, name string) bool {
 	return false
 }
 
-// events are the events of the one journal below a state directory, in order.
+// events returns the events of the one journal below a state directory, in order.
 func events(state string) ([]string, error) {
 	names, err := filepath.Glob(filepath.Join(state, "*", "journal.jsonl"))
 	if err != nil || len(names) != 1 {
@@ -259,7 +259,7 @@ func events(state string) ([]string, error) {
 	return eventsOf(names[0])
 }
 
-// eventsOf are the events of a journal, in order.
+// eventsOf returns the events of a journal, in order.
 func eventsOf(name string) ([]string, error) {
 	b, err := os.ReadFile(name)
 	if err != nil {

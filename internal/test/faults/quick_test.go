@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/test/bench/data"
 )
 
-// someRows is a job that takes part in all that can go wrong: several regions, cells in the table
+// someRows returns a job that takes part in all that can go wrong: several regions, cells in the table
 // before, and a sort that spills.
 func someRows() Job {
 	return Job{Spec: data.Spec{Table: data.Opinion, Rows: 16_000, Seed: 11, Regions: 6}, Form: data.Dump, Memory: "24MiB", Verify: "full", Before: 6}
@@ -50,7 +50,7 @@ func TestQuickKilled(t *testing.T) {
 	}
 }
 
-// sameTime is a Pick with which the file that replaces an input has its time too.
+// sameTime returns a Pick with which the file that replaces an input has its time too.
 func sameTime(t *testing.T) uint64 {
 	for pick := range uint64(100) {
 		r := rand.New(rand.NewPCG(pick, inputStream))

@@ -76,7 +76,7 @@ func (l *Lab) Do(ctx context.Context, seed uint64, j Job, f Fault) *Outcome {
 	return o
 }
 
-// round is one that was not begun.
+// round returns one that was not begun.
 func (l *Lab) round(seed uint64, j Job, f Fault) *round {
 	if j.Spec.Table == "" {
 		j.Spec.Table = data.Check

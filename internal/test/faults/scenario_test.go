@@ -106,7 +106,7 @@ func held(t *testing.T, r *round) {
 	}
 }
 
-// stageFiles are the files of a round's directory on HDFS.
+// stageFiles returns the files of a round's directory on HDFS.
 func stageFiles(t *testing.T, r *round) []string {
 	t.Helper()
 	fsys, p, err := r.lab.env.Resolve("hdfs://" + r.stage)

@@ -18,7 +18,7 @@ const (
 	Recreate    = "recreate"     // the table is dropped and created again, or truncated
 )
 
-// Seams are the kinds that the program may refuse.
+// Seams returns the kinds that the program may refuse.
 func Seams() []string { return []string{InputChange, BitFlip, Recreate} }
 
 // mayRefuse reports whether it is right that a command refuses after the fault.

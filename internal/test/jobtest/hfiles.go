@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// ReadWhole is a file's bytes, on whatever file system it is.
+// ReadWhole returns a file's bytes, on whatever file system it is.
 func ReadWhole(t testing.TB, fsys hdfsio.FS, name string) []byte {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), name)
@@ -52,7 +52,7 @@ func SomeCells(rows int) []hfile.Cell {
 	return cells
 }
 
-// TreeFiles are the paths of all files below a directory.
+// TreeFiles returns the paths of all files below a directory.
 func TreeFiles(t testing.TB, fsys hdfsio.FS, dir string) []string {
 	t.Helper()
 	var names []string

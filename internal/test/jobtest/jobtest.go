@@ -28,7 +28,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// Env is a world without a cluster, closed with the test.
+// Env returns a world without a cluster, closed with the test.
 func Env(t testing.TB) *cluster.Env {
 	t.Helper()
 	conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
@@ -44,7 +44,7 @@ func Env(t testing.TB) *cluster.Env {
 	return env
 }
 
-// Spec is the example job file of a table: check or opinion.
+// Spec returns the example job file of a table: check or opinion.
 func Spec(t testing.TB, name string) spec.Spec {
 	t.Helper()
 	b, err := os.ReadFile(testcheck.Path(t, "examples", name+".yaml"))
@@ -61,7 +61,7 @@ func Spec(t testing.TB, name string) spec.Spec {
 // Family is the settings of f, as the test tables have them.
 var Family = spec.Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 
-// Absolute is a path that a job takes from anywhere.
+// Absolute returns a path that a job takes from anywhere.
 func Absolute(t testing.TB, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -90,7 +90,7 @@ func Hashes(t testing.TB, dir string) map[string]string {
 	return sums
 }
 
-// DigestLine is what the generator says of a loaded table, with a salt for each region of the examples: 10 for check, 50 for opinion.
+// DigestLine returns what the generator says of a loaded table, with a salt for each region of the examples: 10 for check, 50 for opinion.
 func DigestLine(t testing.TB, table, empty string) string {
 	t.Helper()
 	return SaltedDigestLine(t, table, empty, map[string]int{"check": 10, "opinion": 50}[table])
@@ -112,7 +112,7 @@ func SaltedDigestLine(t testing.TB, table, empty string, salts int) string {
 	return ""
 }
 
-// Export is the path of an export in testdata.
+// Export returns the path of an export in testdata.
 func Export(t testing.TB, name string) string {
 	t.Helper()
 	return testcheck.Path(t, "testdata", "exports", name)
@@ -140,7 +140,7 @@ func ManyRecords(t testing.TB, n int) string {
 	return name
 }
 
-// ClusterEnv is the environment of user tina, not of hbase, on the test cluster.
+// ClusterEnv returns the environment of user tina, not of hbase, on the test cluster.
 func ClusterEnv(t testing.TB, c *testcluster.Cluster) *cluster.Env {
 	t.Helper()
 	return ClusterEnvAs(t, c, "tina")
@@ -216,7 +216,7 @@ func MakeTable(t testing.TB, env *cluster.Env, c *loader.Cluster, spec loader.Ta
 	})
 }
 
-// UserFS is the file system as another user sees it.
+// UserFS returns the file system as another user sees it.
 func UserFS(t testing.TB, c *testcluster.Cluster, user string) hdfsio.FS {
 	t.Helper()
 	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(c.HDFS(), "hdfs://")}, User: user})
@@ -227,19 +227,19 @@ func UserFS(t testing.TB, c *testcluster.Cluster, user string) hdfsio.FS {
 	return h
 }
 
-// CSVSpec is a job of CSV files with a column id as the key.
+// CSVSpec returns a job of CSV files with a column id as the key.
 func CSVSpec(inputs ...string) spec.Spec {
 	return spec.Spec{Table: "t", Key: "id", Inputs: inputs, Timestamp: 1700000000000}
 }
 
-// TableSpec is the spec of an example for one file.
+// TableSpec returns the spec of an example for one file.
 func TableSpec(t *testing.T, table data.Table, input, format string) spec.Spec {
 	s := Spec(t, string(table))
 	s.Inputs, s.Format = []string{input}, format
 	return s
 }
 
-// Resolve is the job of a spec that is right, but for its key, which may be missing.
+// Resolve returns the job of a spec that is right, but for its key, which may be missing.
 func Resolve(t testing.TB, s spec.Spec) spec.Job {
 	t.Helper()
 	resolve := s.Resolve

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Program is the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter); it is static, as
+// Program returns the path of the program, which kills itself after a record of its journal when a test asks for it (tag stopafter); it is static, as
 // nodes of YARN need it.
 func Program(t testing.TB) string {
 	t.Helper()

@@ -28,7 +28,7 @@ func OwnMounts() *syscall.SysProcAttr {
 	}
 }
 
-// WideInput is a CSV file of so many rows. Each region of a table
+// WideInput returns a CSV file of so many rows. Each region of a table
 // with ten salts gets several megabytes for 100,000 of them.
 func WideInput(t testing.TB, rows int) string {
 	t.Helper()
@@ -56,7 +56,7 @@ func WideInput(t testing.TB, rows int) string {
 // MappedColumns are the columns of the records that WriteRecords writes.
 var MappedColumns = []string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}
 
-// PlainCells are the cells of records in the order of a table.
+// PlainCells returns the cells of records in the order of a table.
 func PlainCells(t testing.TB, s spec.Spec, columns []string, records [][]string) []hfile.Cell {
 	t.Helper()
 	cells := recordCells(t, s, columns, records)
@@ -64,7 +64,7 @@ func PlainCells(t testing.TB, s spec.Spec, columns []string, records [][]string)
 	return cells
 }
 
-// PlainWideCells are those of wide rows, or of rows whose records are versions; false if two of them clash.
+// PlainWideCells returns the plain wide cells of wide rows, or of rows whose records are versions; false if two of them clash.
 func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
 	t.Helper()
 	cells := recordCells(t, s, columns, records)
@@ -97,7 +97,7 @@ func PlainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]str
 	return kept, ok
 }
 
-// ClientDigest is what HBase's client finds in a table with just these cells.
+// ClientDigest returns what HBase's client finds in a table with just these cells.
 func ClientDigest(cells []hfile.Cell) string {
 	h := sha256.New()
 	rows := map[string]bool{}

@@ -66,7 +66,7 @@ nightly:
 serve: {enabled: true}
 `
 
-// plain is a pod without what the chart and the examples name each in their own way.
+// plain returns a pod without what the chart and the examples name each in their own way.
 func plain(p *core.PodSpec) core.PodSpec {
 	p = p.DeepCopy()
 	for i := range p.Containers {

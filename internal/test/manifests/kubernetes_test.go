@@ -31,7 +31,7 @@ func objects(t *testing.T, name string) (all []any) {
 	return decoded(t, name, b)
 }
 
-// decoded are the documents of a text.
+// decoded returns the documents of a text.
 func decoded(t *testing.T, name string, b []byte) (all []any) {
 	t.Helper()
 	for doc := range bytes.SplitSeq(append([]byte("\n"), b...), []byte("\n---\n")) {

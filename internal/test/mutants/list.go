@@ -17,7 +17,7 @@ type Mutant struct {
 	Cluster bool   // they need a cluster
 }
 
-// Name is how reports name a mutant.
+// Name returns how reports name a mutant.
 func (m Mutant) Name() string { return m.File + ": " + m.What }
 
 // Parse reads a list. Empty lines and those that begin with # are left out.

@@ -169,7 +169,7 @@ func (r *runner) goTest(ctx context.Context, m Mutant, overlay string) (string, 
 	return string(out), err
 }
 
-// failed is the test that failed first, by what go test has printed; "" if none did.
+// failed returns the test that failed first, by what go test has printed; "" if none did.
 func failed(out string) string {
 	test := regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 	if found := test.FindAllStringSubmatch(out, -1); len(found) > 0 {

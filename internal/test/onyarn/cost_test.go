@@ -175,7 +175,7 @@ func (s *site) measured(run func() string) (c cost) {
 // tick is the unit of times in /proc, which Linux has the same on all processors.
 const tick = 10 * time.Millisecond
 
-// reaped is the processor time of all processes that NodeManagers have waited for: those of containers, with what they in turn have waited for.
+// reaped returns the processor time of all processes that NodeManagers have waited for: those of containers, with what they in turn have waited for.
 func (s *site) reaped() (sum time.Duration) {
 	s.Helper()
 	for _, role := range s.cluster.Roles() {
@@ -199,7 +199,7 @@ func (s *site) reaped() (sum time.Duration) {
 	return sum
 }
 
-// resident is the memory of a process, 0 when it has ended.
+// resident returns the memory of a process, 0 when it has ended.
 func resident(pid int) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := strings.Fields(string(text))

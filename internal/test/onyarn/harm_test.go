@@ -97,7 +97,7 @@ func (s *site) harmed(input string, want []string) {
 
 var applicationName = regexp.MustCompile(`application_[0-9]+_[0-9]+`)
 
-// application is the last one that a command has spoken of.
+// application returns the last one that a command has spoken of.
 func (e ended) application() string {
 	all := applicationName.FindAllString(e.said, -1)
 	if len(all) == 0 {
@@ -106,7 +106,7 @@ func (e ended) application() string {
 	return all[len(all)-1]
 }
 
-// attempts are those of a command's job that did not succeed, as the history has them.
+// attempts returns the attempts of a command's job that did not succeed, as the history has them.
 func (s *site) attempts(e ended) (lost []yarn.Attempt) {
 	s.Helper()
 	c, id := s.asks(), e.application()

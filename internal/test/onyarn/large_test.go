@@ -122,7 +122,7 @@ func (s *site) weighed(args ...string) {
 	}
 }
 
-// highest is the most memory that a process has had resident, 0 when it has ended.
+// highest returns the most memory that a process has had resident, 0 when it has ended.
 func highest(pid int) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(text)) {

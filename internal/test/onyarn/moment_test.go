@@ -61,7 +61,7 @@ func (s *site) moment() *moment {
 
 var containerName = regexp.MustCompile(`^container_(?:e[0-9]+_)?([0-9]+_[0-9]+)_`)
 
-// job is what the ids of an application, its job and its containers have in common.
+// job returns what the ids of an application, its job and its containers have in common.
 func job(container string) string {
 	if m := containerName.FindStringSubmatch(container); m != nil {
 		return m[1]
@@ -97,7 +97,7 @@ func (m *moment) until(what string, ask func(all []testcluster.Process) bool) bo
 	}
 }
 
-// workers are the programs among processes.
+// workers returns the programs among processes.
 func workers(all []testcluster.Process) (found []worker) {
 	for _, p := range all {
 		if len(p.Command) != 3 || filepath.Base(p.Command[0]) != "bulkload" || p.Command[1] != "task" {
@@ -116,10 +116,10 @@ func workers(all []testcluster.Process) (found []worker) {
 // is reports whether the worker does a map task, or else a reduce task.
 func (w worker) is(kind string) bool { return w.Command[2] == kind }
 
-// task is the attempt without its number.
+// task returns the attempt without its number.
 func (w worker) task() string { return w.attempt[:strings.LastIndexByte(w.attempt, '_')] }
 
-// moved are the bytes that a process has read and written so far: files, pipes and connections.
+// moved returns the bytes that a process has read and written so far: files, pipes and connections.
 func moved(p testcluster.Process) (read, written int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.Pid()))
 	for line := range strings.Lines(string(text)) {

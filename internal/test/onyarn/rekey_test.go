@@ -110,7 +110,7 @@ func (s *site) drop(name string) {
 	_ = c.DeleteTable(ctx, table) // it may not be there
 }
 
-// rekeyed is what one process builds for a job that is done, of the same snapshot.
+// rekeyed returns what one process builds for a job that is done, of the same snapshot.
 func (s *site) rekeyed(state, table, snap string) []string {
 	s.Helper()
 	jobs, err := checkpoint.ReadAll(state)

@@ -61,7 +61,7 @@ func on(t *testing.T, o testcluster.Options) *site {
 	return s
 }
 
-// attached is the running cluster of the environment, nil if it is of another kind.
+// attached returns the running cluster of the environment, nil if it is of another kind.
 func attached(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	conf := os.Getenv(testcluster.EnvConf)
 	if conf == "" || o.Security != (testcluster.Security{}) {
@@ -78,28 +78,28 @@ func attached(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	return c
 }
 
-// as is the world of a user or a daemon of a cluster with Kerberos.
+// as returns the world of a user or a daemon of a cluster with Kerberos.
 func (s *site) as(name string) *cluster.Env {
 	env := jobtest.ClusterEnvAs(s.T, s.cluster, name)
 	env.Identity = cluster.Identity{Principal: testcluster.Principal(name), Keytab: s.cluster.Keytab(name)}
 	return env
 }
 
-// in is the site in a subtest.
+// in returns the site in a subtest.
 func (s *site) in(t *testing.T) *site {
 	own := *s
 	own.T = t
 	return &own
 }
 
-// with is the site with more in the environment of the program.
+// with returns the site with more in the environment of the program.
 func (s *site) with(environ ...string) *site {
 	own := *s
 	own.environ = append(slices.Clone(s.environ), environ...)
 	return &own
 }
 
-// asks is a client of the cluster's YARN.
+// asks returns a client of the cluster's YARN.
 func (s *site) asks() *yarn.Client {
 	s.Helper()
 	var conf hdfsio.Conf

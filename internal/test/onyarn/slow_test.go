@@ -17,7 +17,7 @@ const (
 	mapredFile = "mapred-site.xml"
 )
 
-// conf is the site with a configuration of Hadoop that has more in it. A value that begins with "final " no job changes.
+// conf returns the site with a configuration of Hadoop that has more in it. A value that begins with "final " no job changes.
 func (s *site) conf(more map[string]map[string]string) *site {
 	s.Helper()
 	dir := s.TempDir()
@@ -87,7 +87,7 @@ func (s *site) speculates(input string, want []string) {
 	}
 }
 
-// classPath is what containers of the cluster load.
+// classPath returns what containers of the cluster load.
 func (s *site) classPath() string {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join(s.cluster.ConfDir(), yarnFile))

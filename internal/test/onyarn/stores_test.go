@@ -88,7 +88,7 @@ func (s *site) stores() {
 	}
 }
 
-// left are the files below some directories of HDFS.
+// left returns the files below some directories of HDFS.
 func (s *site) left(roots ...string) map[string][]byte {
 	all := map[string][]byte{}
 	fsys, _, err := s.super.Resolve("hdfs:///")
@@ -118,7 +118,7 @@ func (s *site) left(roots ...string) map[string][]byte {
 	return all
 }
 
-// read is a file of HDFS, nil if it is gone.
+// read returns a file of HDFS, nil if it is gone.
 func (s *site) read(fsys hdfsio.FS, name string) []byte {
 	f, err := fsys.Open(s.Context(), name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -90,7 +90,7 @@ func (s *site) mayRead(table string) {
 	}
 }
 
-// ownSnapshots are those that jobs have taken of a table and not deleted.
+// ownSnapshots returns the own snapshots that jobs have taken of a table and not deleted.
 func (s *site) ownSnapshots(table loader.TableName) (own []string) {
 	s.Helper()
 	fsys, root, err := s.super.Resolve("hdfs:///hbase/.hbase-snapshot")

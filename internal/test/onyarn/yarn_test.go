@@ -15,7 +15,7 @@ import (
 
 const timestamp = "1700000000000"
 
-// splitsOf are the split points of a table of so many salts, as the command takes them.
+// splitsOf returns the split points of a table of so many salts, as the command takes them.
 func splitsOf(salts int) string {
 	var all []string
 	digits := len(fmt.Sprint(salts - 1))
@@ -29,7 +29,7 @@ func (s *site) job(table string) string {
 	return jobtest.Absolute(s.T, filepath.Join("../../../examples", table+".yaml"))
 }
 
-// loading are the arguments of a run into a table.
+// loading returns the arguments of a run into a table.
 func (s *site) loading(name, table, input string, more ...string) []string {
 	return append([]string{"run", "--job", s.job(name), "--table", table, "--input", input, "--timestamp", timestamp, "--engine", "yarn"}, more...)
 }
@@ -40,7 +40,7 @@ type sample struct {
 	salts      int
 }
 
-// samples are those of the quick part.
+// samples are the samples of the quick part.
 var samples = []sample{{"check", "check.csv", 10}, {"opinion", "opinion.csv", 50}}
 
 // TestQuick runs the example jobs to their end, as make test does.
@@ -156,7 +156,7 @@ func (s *site) badRecord() {
 	}
 }
 
-// badExport is an export of check whose third record has no key.
+// badExport returns an export of check whose third record has no key.
 func badExport(t *testing.T) string {
 	t.Helper()
 	columns := "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date,update_by,update_date,remarks,del_flag,trunc_no"

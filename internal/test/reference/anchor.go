@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Anchor is what a link to a heading has after the #, as GitHub makes it:
+// Anchor returns what a link to a heading has after the #, as GitHub makes it:
 // lower case, without punctuation, blanks as hyphens.
 func Anchor(heading string) string {
 	var b strings.Builder

@@ -46,7 +46,7 @@ func Commands(root *cobra.Command, exits []Exit) []byte {
 	return b.Bytes()
 }
 
-// path is a command without the program's name.
+// path returns a command without the program's name.
 func path(cmd *cobra.Command) string {
 	_, p, _ := strings.Cut(cmd.CommandPath(), " ")
 	return p

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-// JobFields is the part of docs/job-file.md between its markers: a table of the
+// JobFields returns the part of docs/job-file.md between its markers: a table of the
 // fields, and one for each field that has fields of its own.
 func JobFields(fields []spec.SpecField) []byte {
 	var b bytes.Buffer
@@ -36,7 +36,7 @@ func JobFields(fields []spec.SpecField) []byte {
 	return b.Bytes()
 }
 
-// meaning is what a field is for, and the texts that it takes if there are only some.
+// meaning returns what a field is for, and the texts that it takes if there are only some.
 func meaning(f spec.SpecField) string {
 	s := escape(f.Doc)
 	if len(f.Enum) > 0 {

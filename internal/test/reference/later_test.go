@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// refusals are the texts of errors that a command gives when it works: those of a kind other than Config, made by fail.Errorf or
+// refusals returns the texts of errors that a command gives when it works: those of a kind other than Config, made by fail.Errorf or
 // fail.With, and the reasons of undo.
 func refusals(t *testing.T, patterns ...string) []string {
 	t.Helper()

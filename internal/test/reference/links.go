@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Documents are all Markdown files below a directory, but for those in hidden
+// Documents returns all Markdown files below a directory, but for those in hidden
 // directories and in build.
 func Documents(root string) ([]string, error) {
 	var files []string
@@ -97,7 +97,7 @@ func follow(root, file, target string) string {
 	return ""
 }
 
-// anchors are the headings of a document as links name them; of headings that
+// anchors returns the headings of a document as links name them; of headings that
 // are the same the second has -1 after it.
 func anchors(document string) map[string]bool {
 	have, seen := map[string]bool{}, map[string]int{}

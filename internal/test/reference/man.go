@@ -33,7 +33,7 @@ func Man(root *cobra.Command, exits []Exit, dir string, o ManOptions) error {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is a page as the Markdown that go-md2man takes.
+// manPage returns a page as the Markdown that go-md2man takes.
 func manPage(cmd *cobra.Command, exits []Exit, o ManOptions) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%% %q \"1\" %q %q \"bulkload\"\n", strings.ToUpper(manName(cmd)), o.Date.UTC().Format(time.DateOnly), "bulkload "+o.Version)

@@ -58,7 +58,7 @@ var (
 	inQuotes = regexp.MustCompile(`"?(%%|` + verb.String() + `)"?`)
 )
 
-// Messages are those of the program below a directory, by file and in their order there, each once in a package.
+// Messages returns the messages of the program below a directory, by file and in their order there, each once in a package.
 func Messages(root string) ([]Message, error) {
 	names, err := settingNames(root)
 	if err != nil {
@@ -179,7 +179,7 @@ func (v *messageVisitor) add(format, class string, call *ast.CallExpr, at ast.No
 	v.found = append(v.found, m)
 }
 
-// readable is a format with placeholders instead of verbs, and with flags instead of settings.
+// readable returns a format with placeholders instead of verbs, and with flags instead of settings.
 func (v *messageVisitor) readable(format string, args []ast.Expr) string {
 	next := -1
 	return inQuotes.ReplaceAllStringFunc(format, func(with string) string {
@@ -202,7 +202,7 @@ func (v *messageVisitor) readable(format string, args []ast.Expr) string {
 	})
 }
 
-// calleeOf is the package or variable, and the name, of the function that a call calls.
+// calleeOf returns the package or variable, and the name, of the function that a call calls.
 func calleeOf(call *ast.CallExpr) (pkg, name string) {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
@@ -216,7 +216,7 @@ func calleeOf(call *ast.CallExpr) (pkg, name string) {
 	return "", ""
 }
 
-// exitOf is the exit code of a kind of failure, as "exit 3"; empty if the code decides on the kind when it runs.
+// exitOf returns the exit code of a kind of failure, as "exit 3"; empty if the code decides on the kind when it runs.
 func exitOf(e ast.Expr) string {
 	name := ""
 	switch e := e.(type) {
@@ -235,7 +235,7 @@ func exitOf(e ast.Expr) string {
 	return ""
 }
 
-// textOf is the text of a literal, or of a sum of them; what is not a literal in
+// textOf returns the text of a literal, or of a sum of them; what is not a literal in
 // a sum becomes a verb.
 func textOf(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
@@ -262,7 +262,7 @@ func textOf(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// settingNames are the constants of the package setting.
+// settingNames returns the constants of the package setting.
 func settingNames(root string) (map[string]setting.Name, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "pkg/setting/name.go"), nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -315,7 +315,7 @@ Placeholders: "…" a quoted value, … another value or the cause, N a number.
 	return b.Bytes(), nil
 }
 
-// synopsis is the first sentence of a package's comment.
+// synopsis returns the first sentence of a package's comment.
 func synopsis(dir string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// literals are all texts in the code that can be in a message: string literals,
+// literals returns all texts in the code that can be in a message: string literals,
 // those that + joins as one.
 func literals(t *testing.T, roots ...string) []string {
 	var all []string
@@ -56,7 +56,7 @@ func literals(t *testing.T, roots ...string) []string {
 	return all
 }
 
-// spoken are the formats among a call's arguments that name settings, with these as operators read them.
+// spoken returns the formats among a call's arguments that name settings, with these as operators read them.
 func spoken(call *ast.CallExpr, names map[string]setting.Name) []string {
 	var all []string
 	for i, arg := range call.Args {

@@ -94,7 +94,7 @@ func (f *pythonFields) class(b *bytes.Buffer, name, base, total string) {
 	b.WriteString(end)
 }
 
-// of is the type of a value; name is that of its class, if it is an object.
+// of returns the type of a value; name is that of its class, if it is an object.
 func (p *pythonTypes) of(s *jsonType, name string) string {
 	switch {
 	case s.Ref != "":
@@ -127,7 +127,7 @@ func refersTo(ref string) (place, name string) {
 	return place, name
 }
 
-// camel is a field's name as that of a class.
+// camel returns a field's name as that of a class.
 func camel(field string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(field, "_") {

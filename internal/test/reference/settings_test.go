@@ -61,7 +61,7 @@ func TestLibrariesKnowNoFlags(t *testing.T) {
 	}
 }
 
-// flagsNamed are the places of a file that name a flag; exempt are texts that may. A nil src is read from the file.
+// flagsNamed returns the places of a file that name a flag; exempt are texts that may. A nil src is read from the file.
 func flagsNamed(t *testing.T, file string, src any, exempt []string) []string {
 	t.Helper()
 	flag := regexp.MustCompile(`--[a-z][a-z-]*`)

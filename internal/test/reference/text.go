@@ -14,7 +14,7 @@ type Exit struct {
 	Next    string // what the caller of the program does then, in Markdown
 }
 
-// about is a command's long help as Markdown. Indented lines become a block of code.
+// about returns a command's long help as Markdown. Indented lines become a block of code.
 func about(cmd *cobra.Command) string {
 	text := cmd.Long
 	if text == "" {
@@ -59,7 +59,7 @@ func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_'
 }
 
-// value is what follows a flag in a list of flags: its type, as a word for people.
+// value returns what follows a flag in a list of flags: its type, as a word for people.
 func value(f *pflag.Flag) string {
 	switch t := f.Value.Type(); t {
 	case "bool":
@@ -75,7 +75,7 @@ func value(f *pflag.Flag) string {
 	}
 }
 
-// preset is a flag's default if its help does not name one.
+// preset returns a flag's default if its help does not name one.
 func preset(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "false", "[]", "0s":
@@ -87,7 +87,7 @@ func preset(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// shown are the commands that people see, a command before those below it.
+// shown returns the commands that people see, a command before those below it.
 func shown(cmd *cobra.Command) []*cobra.Command {
 	if cmd.Hidden || cmd.Name() == "help" {
 		return nil

@@ -27,7 +27,7 @@ type dictionary struct {
 	list []wording
 }
 
-// banned are the words that no text of the project has: neither messages, help
+// banned returns the words that no text of the project has: neither messages, help
 // texts and comments of the program and its tests, nor documents and examples.
 func banned() dictionary {
 	var d dictionary
@@ -73,7 +73,7 @@ func banned() dictionary {
 	return d
 }
 
-// offences are the places of a text where it has a word of the list. Its first
+// offences returns the places of a text where it has a word of the list. Its first
 // line is the given one of the file.
 func (d dictionary) offences(file string, line int, text string) []string {
 	if !d.any.MatchString(text) {
@@ -90,7 +90,7 @@ func (d dictionary) offences(file string, line int, text string) []string {
 	return all
 }
 
-// goOffences are those of string literals and comments. The name that a doc
+// goOffences returns the go offences of string literals and comments. The name that a doc
 // comment begins with is not a word.
 func (d dictionary) goOffences(t *testing.T, file string, src []byte) []string {
 	t.Helper()

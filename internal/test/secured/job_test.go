@@ -23,7 +23,7 @@ func read(t testing.TB, name string) string {
 	return string(b)
 }
 
-// exports are those of the checkout, in the full suite large ones too.
+// exports returns the exports of the checkout, in the full suite large ones too.
 func exports(t *testing.T) []export {
 	all := small(t)
 	if full() {

@@ -56,7 +56,7 @@ func build(t testing.TB, name string, args ...string) string {
 	return path
 }
 
-// program is the built program, which can be made to kill itself after a record of its journal.
+// program returns the built program, which can be made to kill itself after a record of its journal.
 func program(t testing.TB) string { return jobtest.Program(t) }
 
 // site is a cluster with a place for the program's files.
@@ -69,7 +69,7 @@ type site struct {
 	env     []string
 }
 
-// at is a site of the shared cluster of a kind. Tests that share a cluster have sites of their own.
+// at returns a site of the shared cluster of a kind. Tests that share a cluster have sites of their own.
 func at(t *testing.T, s testcluster.Security) *site {
 	t.Helper()
 	start := time.Now()
@@ -80,26 +80,26 @@ func at(t *testing.T, s testcluster.Security) *site {
 	return on(t, c)
 }
 
-// on is a site of a cluster.
+// on returns a site of a cluster.
 func on(t *testing.T, c *testcluster.Cluster) *site {
 	return &site{c: c, program: program(t), user: testcluster.Loader, dir: t.TempDir()}
 }
 
-// as is the site of another user.
+// as returns the site of another user.
 func (s *site) as(user string) *site {
 	other := *s
 	other.user = user
 	return &other
 }
 
-// with is the site with more in the environment, or with other values in it.
+// with returns the site with more in the environment, or with other values in it.
 func (s *site) with(env ...string) *site {
 	other := *s
 	other.env = append(slices.Clone(s.env), env...)
 	return &other
 }
 
-// environment is what the program sees.
+// environment returns what the program sees.
 func (s *site) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		for _, prefix := range []string{"HADOOP_", "HBASE_", "BULKLOAD_", "KRB5", "TMPDIR="} {
@@ -131,7 +131,7 @@ type ended struct {
 // mostTime bounds a command of the program.
 const mostTime = 8 * time.Minute
 
-// command is a command of the program that was not started.
+// command returns a command of the program that was not started.
 func (s *site) command(t testing.TB, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), s.program, args...)
 	cmd.Dir, cmd.Env = root, s.environment()
@@ -170,7 +170,7 @@ func (s *site) must(t testing.TB, args ...string) ended {
 	return r
 }
 
-// message is what the program says last, its error.
+// message returns what the program says last, its error.
 func (e ended) message() string {
 	text := "\n" + strings.TrimSpace(e.err)
 	if i := strings.LastIndex(text, "\nbulkload: "); i >= 0 {
@@ -223,7 +223,7 @@ func (s *site) dropAtEnd(t *testing.T, table string) {
 	})
 }
 
-// digest is what the user's own Java client, logged in by Kerberos, sees in a table.
+// digest returns what the user's own Java client, logged in by Kerberos, sees in a table.
 func (s *site) digest(t testing.TB, table string) string {
 	t.Helper()
 	a := s.c.AdminAsT(t, s.user)
@@ -234,7 +234,7 @@ func (s *site) digest(t testing.TB, table string) string {
 	return out
 }
 
-// boundaries are the split points of a table with a region for each of n salts.
+// boundaries returns the split points of a table with a region for each of n salts.
 func boundaries(n int) string {
 	var all []string
 	width := len(fmt.Sprint(n - 1))

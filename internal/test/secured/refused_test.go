@@ -79,7 +79,7 @@ func testKerberosRefused(t *testing.T, s *site) {
 	}
 }
 
-// confWith is the environment with a configuration that has more properties.
+// confWith returns the environment with a configuration that has more properties.
 func (s *site) confWith(t testing.TB, more map[string]map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -113,7 +113,7 @@ func refusedWith(t *testing.T, r ended, names ...string) {
 	}
 }
 
-// conf is the environment with a configuration in which one value is another in all files.
+// conf returns the environment with a configuration in which one value is another in all files.
 func (s *site) conf(t testing.TB, from, to string) []string {
 	t.Helper()
 	dir := t.TempDir()

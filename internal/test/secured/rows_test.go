@@ -30,7 +30,7 @@ type export struct {
 
 func (e export) job() string { return filepath.Join("examples", string(e.kind)+".yaml") }
 
-// small are the exports of the checkout: 3,000 rows, check as CSV and opinion as Parquet.
+// small returns the exports of the checkout: 3,000 rows, check as CSV and opinion as Parquet.
 func small(t testing.TB) []export {
 	t.Helper()
 	var all []export
@@ -78,7 +78,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// made is a generated export of rows; its file is kept in the checkout's build directory.
+// made returns a generated export of rows; its file is kept in the checkout's build directory.
 func made(t testing.TB, kind data.Table, form data.Form, salts int, rows int64) export {
 	t.Helper()
 	spec := data.Spec{Table: kind, Rows: rows, Seed: 16, Regions: salts}

@@ -23,7 +23,7 @@ type wire struct {
 	bytes []byte
 }
 
-// servers are the cluster's servers by port.
+// servers returns the cluster's servers by port.
 func (s *site) servers() map[int]string {
 	p := s.c.Ports()
 	all := map[int]string{p.KDC: "KDC", p.NameNode: "NameNode", p.ZooKeeper: "ZooKeeper", p.Master: "master"}
@@ -78,7 +78,7 @@ func secrets(t testing.TB, table, staging, input, key string) []secret {
 	}
 }
 
-// rowKey is the part of a row key that follows from a query key: no salt, no id.
+// rowKey returns the part of a row key that follows from a query key: no salt, no id.
 func rowKey(query string) string { return fmt.Sprintf("%x", md5.Sum([]byte(query))) }
 
 func (w wire) name() string {
@@ -194,7 +194,7 @@ func testFlipped(t *testing.T, s *site) {
 // noticed is what is said of a message that was changed on its way: by the program, and by the GSS-API and SASL of Java.
 var noticed = regexp.MustCompile(`(?i).*(checksum|integrity|GSSException|MAC check|was changed|SaslException|Unmatched MACs).*`)
 
-// port is that of the servers of a role.
+// port returns the port of the servers of a role.
 func (s *site) port(role testcluster.Role) int {
 	p := s.c.Ports()
 	switch role {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// spying is the program with a net package that writes down what it reads and writes; see testdata/spy/spy.go.txt. So
+// spying returns the program with a net package that writes down what it reads and writes; see testdata/spy/spy.go.txt. So
 // nothing that the program opens is missed, whichever library dials.
 func spying(t testing.TB) string {
 	t.Helper()

@@ -38,7 +38,7 @@ func (s *site) ls(t testing.TB, dir string) []stored {
 	return all
 }
 
-// storeFiles are the files of a table's stores by directory, temporary ones and what HBase keeps with them left out.
+// storeFiles returns the files of a table's stores by directory, temporary ones and what HBase keeps with them left out.
 func (s *site) storeFiles(t testing.TB, below, table string) map[string][]stored {
 	t.Helper()
 	all := map[string][]stored{}
@@ -74,7 +74,7 @@ func (s *site) loadedOnce(t testing.TB, table string) {
 	}
 }
 
-// audited are the lines of the NameNode's audit log of a user and a command, those that were refused included.
+// audited returns the lines of the NameNode's audit log of a user and a command, those that were refused included.
 func (s *site) audited(t testing.TB, user, command string) (lines []string) {
 	t.Helper()
 	for _, role := range s.c.Roles() {

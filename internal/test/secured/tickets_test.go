@@ -79,14 +79,14 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// at is the site with a state of its own.
+// at returns the site with a state of its own.
 func (s *site) at(t *testing.T) *site {
 	other := *s
 	other.dir = t.TempDir()
 	return &other
 }
 
-// cached is the site with a ticket cache instead of a keytab.
+// cached returns the site with a ticket cache instead of a keytab.
 func (s *site) cached(t *testing.T) *site {
 	return s.with("BULKLOAD_PRINCIPAL=", "BULKLOAD_KEYTAB=", "KRB5CCNAME=FILE:"+filepath.Join(s.dir, "ccache"))
 }

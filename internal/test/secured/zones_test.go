@@ -44,7 +44,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// zoneSite is a site whose HBase root, inputs and staging are in one encryption zone.
+// zoneSite returns a site whose HBase root, inputs and staging are in one encryption zone.
 func zoneSite(t *testing.T, security testcluster.Security) *site {
 	t.Helper()
 	s := on(t, testcluster.Own(t, testcluster.Options{Security: security, KMS: true, Zones: map[string]string{zone: testcluster.ZoneKey}}))

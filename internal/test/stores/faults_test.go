@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// lines is a CSV file of about n bytes.
+// lines returns a CSV file of about n bytes.
 func lines(r *rand.Rand, n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("id,text\n")

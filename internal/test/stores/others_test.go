@@ -94,7 +94,7 @@ func (o other) upload(t *testing.T, address, dir string, more ...string) {
 	}
 }
 
-// endpoint is the setting that has requests go to an address.
+// endpoint returns the setting that has requests go to an address.
 func (o other) endpoint(address string) string {
 	if o.kind == "gs" {
 		return "gs=" + address + "?credentials=none"

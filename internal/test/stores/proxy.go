@@ -33,12 +33,12 @@ type Proxy struct {
 	Before           func(*http.Request) // of each request; nil: nothing
 }
 
-// NewProxy is one in front of a handler.
+// NewProxy returns one in front of a handler.
 func NewProxy(next http.Handler, r *rand.Rand, harm Harm) *Proxy {
 	return &Proxy{harm: harm, next: next, rand: r}
 }
 
-// To is a handler that passes requests on to another server, which sees the host that the client meant.
+// To returns a handler that passes requests on to another server, which sees the host that the client meant.
 func To(address string) http.Handler {
 	u, _ := url.Parse(address)
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {

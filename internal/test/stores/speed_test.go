@@ -25,10 +25,10 @@ type speed struct {
 	wall, program, server time.Duration // the last two of processors
 }
 
-// alone is the time without the server's processor time, which it takes from the cores that the program has too: on another machine it would not.
+// alone returns the time without the server's processor time, which it takes from the cores that the program has too: on another machine it would not.
 func (s speed) alone() time.Duration { return s.wall - s.server/time.Duration(runtime.NumCPU()) }
 
-// median is that of one figure of some builds.
+// median returns the median of one figure of some builds.
 func median(list []speed, of func(speed) time.Duration) float64 {
 	var all []time.Duration
 	for _, s := range list {
@@ -38,7 +38,7 @@ func median(list []speed, of func(speed) time.Duration) float64 {
 	return all[len(all)/2].Seconds()
 }
 
-// own is the processor time of this process, in which the server is.
+// own returns the processor time of this process, in which the server is.
 func own(t *testing.T) time.Duration {
 	var u syscall.Rusage
 	testcheck.Must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

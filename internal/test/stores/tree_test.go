@@ -37,7 +37,7 @@ func resolver(t *testing.T, endpoints ...string) source.Resolve {
 	}
 }
 
-// read is all that a job sees of an input: files, splits, rows, what is left out. Paths are below a root.
+// read returns all that a job sees of an input: files, splits, rows, what is left out. Paths are below a root.
 func read(ctx context.Context, resolve source.Resolve, root string, inputs []string, o source.Options) (lines []string, err error) {
 	for i := range inputs {
 		inputs[i] = root + inputs[i]

@@ -46,7 +46,7 @@ func Serve(t testing.TB, serve func(net.Conn)) net.Listener {
 	return l
 }
 
-// ClosedAddress is an address of this host, with a port, at which nothing listens.
+// ClosedAddress returns an address of this host, with a port, at which nothing listens.
 func ClosedAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.97.3:0") // not at the usual host, where a closed port may be given to another process at once

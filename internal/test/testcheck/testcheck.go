@@ -54,7 +54,7 @@ func Eventually(t testing.TB, limit time.Duration, what string, look func() (ok 
 // EnvSeed names the seed of the tests' random numbers.
 const EnvSeed = "BULKLOAD_SEED"
 
-// Seed is the seed of a test's random numbers: the one that EnvSeed has, else one that depends on the name of the test alone, so that a
+// Seed returns the seed of a test's random numbers: the one that EnvSeed has, else one that depends on the name of the test alone, so that a
 // test is the same each time. A test that fails says it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
@@ -74,7 +74,7 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Rand is a source of random numbers from [Seed]. It is for one goroutine.
+// Rand returns a source of random numbers from [Seed]. It is for one goroutine.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 0))
@@ -91,7 +91,7 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
-// Name is a name that no other test and no other run of this test has: letters, digits and underscores, the first a letter. It is for
+// Name returns a name that no other test and no other run of this test has: letters, digits and underscores, the first a letter. It is for
 // tables, directories, jobs and users on a cluster that tests share.
 func Name(t testing.TB) string {
 	var b strings.Builder

@@ -19,7 +19,7 @@ import (
 // classes of a small job too, whose four JVMs take 8 seconds with it instead of 22. An archive serves each JVM whose class path begins with its jars, in their order;
 // any other JVM, such as one of another version, loads its classes as before.
 
-// classArchive is the file that is, or would be, the archive of a directory of jars.
+// classArchive returns the file that is, or would be, the archive of a directory of jars.
 func classArchive(lib string) (string, error) {
 	root, err := cacheRoot()
 	if err != nil {
@@ -29,7 +29,7 @@ func classArchive(lib string) (string, error) {
 	return filepath.Join(root, fmt.Sprintf("archive-%x", sum[:6]), "classes.jsa"), nil
 }
 
-// classData are the flags that have a JVM use the archive of lib, none if there is no archive. The class path has to begin with lib's jars.
+// classData returns the flags that have a JVM use the archive of lib, none if there is no archive. The class path has to begin with lib's jars.
 func classData(lib string) []string {
 	archive, err := classArchive(lib)
 	if err != nil {
@@ -42,12 +42,12 @@ func classData(lib string) []string {
 	return []string{"-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off", "-Xlog:class+path=off"}
 }
 
-// classList is the file in which a JVM lists the classes that it loads of a directory of jars.
+// classList returns the file in which a JVM lists the classes that it loads of a directory of jars.
 func classList(l layout, lib, jvm string) string {
 	return filepath.Join(l.logs(), filepath.Base(lib)+"-"+jvm+".classes")
 }
 
-// listClasses are the flags that have a daemon list the classes it loads, for [Cluster.archiveClasses], or use the archive if there is one.
+// listClasses returns the flags that have a daemon list the classes it loads, for [Cluster.archiveClasses], or use the archive if there is one.
 func listClasses(l layout, lib string, role Role) []string {
 	if flags := classData(lib); flags != nil {
 		return flags
@@ -132,6 +132,6 @@ func (c *Cluster) smallJob(ctx context.Context) error {
 	return nil
 }
 
-// jarPath is the class path of a directory of jars. Where a class path has more, it comes after them: the archive's class path has to be
+// jarPath returns the class path of a directory of jars. Where a class path has more, it comes after them: the archive's class path has to be
 // its beginning.
 func jarPath(lib string) string { return filepath.Join(lib, "*") }

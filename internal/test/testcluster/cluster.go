@@ -61,7 +61,7 @@ func Attach(ctx context.Context, confDir string) (*Cluster, error) {
 	return c, nil
 }
 
-// Daemon is the handle of one daemon, nil when the cluster has no such role.
+// Daemon returns the handle of one daemon, nil when the cluster has no such role.
 func (c *Cluster) Daemon(role Role) *Daemon {
 	if !slices.Contains(c.state.Roles, role) {
 		return nil
@@ -69,7 +69,7 @@ func (c *Cluster) Daemon(role Role) *Daemon {
 	return &Daemon{cluster: c, role: role}
 }
 
-// Roles are the cluster's roles in the order in which they need each other.
+// Roles returns the cluster's roles in the order in which they need each other.
 func (c *Cluster) Roles() []Role { return slices.Clone(c.state.Roles) }
 
 // Dir holds all the cluster's files.
@@ -88,10 +88,10 @@ func (c *Cluster) LibDir() string { return c.lib }
 // ZooKeeper is HBase's quorum as host:port.
 func (c *Cluster) ZooKeeper() string { return local(c.state.Ports.ZooKeeper) }
 
-// HDFS is the file system's URI, without a slash at the end.
+// HDFS returns the file system's URI, without a slash at the end.
 func (c *Cluster) HDFS() string { return hdfsURI(c.state.Ports, c.state.HA) }
 
-// Ports are all ports of the cluster.
+// Ports returns all ports of the cluster.
 func (c *Cluster) Ports() Ports { return c.state.Ports }
 
 // WaitReady waits until every daemon that has a running process serves; see [Daemon.WaitReady]. A daemon

@@ -48,7 +48,7 @@ func javaFlags(heapMB int) []string {
 // classPath joins directories and jars.
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
-// daemonCommand is the argument vector of one daemon, java itself first.
+// daemonCommand returns the argument vector of one daemon, java itself first.
 func daemonCommand(java, lib, classes string, l layout, ports Ports, role Role, o Options) []string {
 	argv := append([]string{java}, javaFlags(o.HeapMB[role.base()])...)
 	if o.Security.Kerberos {
@@ -118,7 +118,7 @@ func daemonArgs(l layout, ports Ports, role Role, o Options) []string {
 	return nil
 }
 
-// onHost are the settings of a region server that has an address of its own. It listens on all: probes call localhost.
+// onHost returns the settings of a region server that has an address of its own. It listens on all: probes call localhost.
 func (o Options) onHost(role Role) []string {
 	if !o.Hosts {
 		return nil
@@ -126,7 +126,7 @@ func (o Options) onHost(role Role) []string {
 	return []string{"-D", "hbase.regionserver.hostname=" + o.host(role), "-D", "hbase.regionserver.ipc.address=0.0.0.0"}
 }
 
-// host is that of a DataNode or region server.
+// host returns the host of a DataNode or region server.
 func (o Options) host(role Role) string {
 	if o.Hosts {
 		return fmt.Sprintf("127.0.0.%d", role.index()+1)
@@ -134,7 +134,7 @@ func (o Options) host(role Role) string {
 	return "localhost"
 }
 
-// dataDirs are the directories of a DataNode, below dir where they are several.
+// dataDirs returns the directories of a DataNode, below dir where they are several.
 func dataDirs(dir string, storages []string) string {
 	if len(storages) == 0 {
 		return "file://" + dir

@@ -16,7 +16,7 @@ type layout struct{ dir string }
 
 func (l layout) conf() string { return filepath.Join(l.dir, "conf") }
 
-// daemonConf is what the daemons read: what clients have and more.
+// daemonConf returns what the daemons read: what clients have and more.
 func (l layout) daemonConf() string { return filepath.Join(l.dir, "conf-daemons") }
 func (l layout) data() string       { return filepath.Join(l.dir, "data") }
 func (l layout) logs() string       { return filepath.Join(l.dir, "logs") }
@@ -184,7 +184,7 @@ func zooCfg(l layout, p Ports) string {
 		filepath.Join(l.data(), "zookeeper"), p.ZooKeeper)
 }
 
-// log4j is what daemons and clients log. The lines that HDFS has for each file, each block and each call are a fifth of what it does, and are
+// log4j returns what daemons and clients log. The lines that HDFS has for each file, each block and each call are a fifth of what it does, and are
 // read of clusters with security alone.
 func log4j(s Security) string {
 	if s != (Security{}) {

@@ -24,7 +24,7 @@ type Process struct {
 	Command []string
 }
 
-// Pid is the process, 0 when it has ended.
+// Pid returns the process, 0 when it has ended.
 func (p Process) Pid() int {
 	if p.id.alive() {
 		return p.id.Pid
@@ -35,10 +35,10 @@ func (p Process) Pid() int {
 // Signal sends a signal to exactly this process; os.ErrProcessDone when it has ended.
 func (p Process) Signal(sig syscall.Signal) error { return p.id.signal(sig) }
 
-// Containers are the processes of all containers that run, in no order. They outlive their NodeManager when that is killed.
+// Containers returns the processes of all containers that run, in no order. They outlive their NodeManager when that is killed.
 func (c *Cluster) Containers() ([]Process, error) { return containersBelow(c.layout.nodes()) }
 
-// NodeDir is the directory of a NodeManager, with local for what containers work with, and logs.
+// NodeDir returns the directory of a NodeManager, with local for what containers work with, and logs.
 func (c *Cluster) NodeDir(role Role) string { return c.layout.node(role) }
 
 // containersBelow finds the processes that work in a NodeManager's directory, or whose environment names it. Containers

@@ -22,13 +22,13 @@ type Daemon struct {
 	role    Role
 }
 
-// Role is the daemon's role.
+// Role returns the daemon's role.
 func (d *Daemon) Role() Role { return d.role }
 
-// LogPath is the file that gets the daemon's output, that of every process it has had.
+// LogPath returns the file that gets the daemon's output, that of every process it has had.
 func (d *Daemon) LogPath() string { return d.cluster.layout.log(d.role) }
 
-// Pid is the running process, 0 when there is none.
+// Pid returns the running process, 0 when there is none.
 func (d *Daemon) Pid() int {
 	if id := d.current(); id.alive() {
 		return id.Pid

@@ -99,7 +99,7 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	return lockFile(ctx, filepath.Join(dir, "lock"))
 }
 
-// Environment is what a shell needs to work with the cluster, as NAME=value.
+// Environment returns what a shell needs to work with the cluster, as NAME=value.
 func (c *Cluster) Environment() []string {
 	env := []string{
 		"HADOOP_CONF_DIR=" + c.ConfDir(),
@@ -129,7 +129,7 @@ func (c *Cluster) Unset() []string {
 	return nil
 }
 
-// AdmCommand is the shell command line that runs Adm, to be followed by its arguments.
+// AdmCommand returns the shell command line that runs Adm, to be followed by its arguments.
 func (c *Cluster) AdmCommand() string {
 	argv := []string{"java", "-Dbulkload.log=WARN", "-cp",
 		"'" + classPath(jarPath(c.lib), c.layout.conf(), c.classes) + "'"}

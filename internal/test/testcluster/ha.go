@@ -17,7 +17,7 @@ func hdfsURI(p Ports, ha bool) string {
 	return "hdfs://" + local(p.NameNode)
 }
 
-// nameNodeID is a NameNode's name within the nameservice.
+// nameNodeID returns a NameNode's name within the nameservice.
 func nameNodeID(role Role) string { return fmt.Sprintf("nn%d", role.index()+1) }
 
 // haSite makes two NameNodes that share their edit log by one JournalNode. Nothing but Failover changes which one is active.
@@ -42,7 +42,7 @@ func haSite(l layout, p Ports) map[string]string {
 	}
 }
 
-// nameNodes are the addresses of all NameNodes.
+// nameNodes returns the addresses of all NameNodes.
 func (c *Cluster) nameNodes() []string {
 	addresses := []string{local(c.state.Ports.NameNode)}
 	if c.state.HA {
@@ -58,7 +58,7 @@ func (c *Cluster) nameNodeHTTP(role Role) int {
 	return c.state.Ports.NameNodeHTTP
 }
 
-// ActiveNameNode is the role of the NameNode that serves clients: NameNode itself where there is one only.
+// ActiveNameNode returns the role of the NameNode that serves clients: NameNode itself where there is one only.
 func (c *Cluster) ActiveNameNode(ctx context.Context) (Role, error) {
 	if !c.state.HA {
 		return NameNode, nil

@@ -77,7 +77,7 @@ func cacheRoot() (string, error) {
 	return dir, nil
 }
 
-// Jars is the directory of the cluster's jars, fetched by Maven when it is not there. Processes that
+// Jars returns the directory of the cluster's jars, fetched by Maven when it is not there. Processes that
 // call it at the same time fetch once.
 func Jars(ctx context.Context) (string, error) {
 	src, err := sourceDir()
@@ -100,7 +100,7 @@ func Jars(ctx context.Context) (string, error) {
 	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
 }
 
-// classes is the directory of the compiled Java tools. Those of java3 need the clients of Hadoop 3.
+// classes returns the directory of the compiled Java tools. Those of java3 need the clients of Hadoop 3.
 func classes(ctx context.Context, lib string) (string, error) {
 	src, err := sourceDir()
 	if err != nil {

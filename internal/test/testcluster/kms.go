@@ -17,7 +17,7 @@ const (
 	DeniedKey = "k2"
 )
 
-// kmsJars is the directory of the jars of the KMS; see [Jars].
+// kmsJars returns the directory of the jars of the KMS; see [Jars].
 func kmsJars(ctx context.Context) (string, error) {
 	pom, root, sum, err := cachedPom("kms.xml")
 	if err != nil {
@@ -29,7 +29,7 @@ func kmsJars(ctx context.Context) (string, error) {
 
 func (l layout) kms() string { return filepath.Join(l.dir, "kms") }
 
-// keyProvider is the address of the KMS.
+// keyProvider returns the address of the KMS.
 func keyProvider(p Ports) string { return fmt.Sprintf("kms://http@localhost:%d/kms", p.KMS) }
 
 // writeKMS writes what the KMS reads.
@@ -73,7 +73,7 @@ func (l layout) writeKMS(o Options, p Ports) error {
 	return nil
 }
 
-// kmsCommand is the argument vector of the KMS.
+// kmsCommand returns the argument vector of the KMS.
 func kmsCommand(java, lib, kmsLib string, l layout, o Options) []string {
 	argv := append([]string{java}, javaFlags(o.HeapMB[KMS])...)
 	if o.Security.Kerberos {

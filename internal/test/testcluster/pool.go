@@ -21,7 +21,7 @@ import (
 // it starts. scripts/test sets it and stops what is in it. Without it [Own] starts a cluster for the test and stops it.
 const EnvPool = "BULKLOAD_CLUSTER_POOL"
 
-// Own is a cluster with the given options that no other test uses until this one ends: the test may end and pause its daemons. With
+// Own returns a cluster with the given options that no other test uses until this one ends: the test may end and pause its daemons. With
 // EnvPool it waits for the test that has it, and takes over the tables and files that others have left; daemons that do not run are
 // started again, and a cluster that does not serve after that is replaced.
 //
@@ -44,10 +44,10 @@ func Own(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// Harmed are the options of the cluster for tests that end region servers: two, so that one can stand in for the other.
+// Harmed returns the options of the cluster for tests that end region servers: two, so that one can stand in for the other.
 func Harmed() Options { return Options{RegionServers: 2} }
 
-// Guarded are the options of a cluster with what sites switch on in HBase: access control, with simple authentication and the user of the
+// Guarded returns the options of a cluster with what sites switch on in HBase: access control, with simple authentication and the user of the
 // tests as a superuser; space quotas, which servers look at each second; and replication of bulk loads.
 func Guarded() Options {
 	const access = "org.apache.hadoop.hbase.security.access.AccessController"
@@ -70,7 +70,7 @@ func Guarded() Options {
 	return Options{HBaseSite: site}
 }
 
-// Coded are the options of an HDFS for erasure coded files. A DataNode that has ended stays among the places of its blocks, which are not
+// Coded returns the options of an HDFS for erasure coded files. A DataNode that has ended stays among the places of its blocks, which are not
 // made again elsewhere.
 func Coded(dataNodes int) Options {
 	return Options{WithoutHBase: true, DataNodes: dataNodes, HeapMB: map[Role]int{DataNode: 80},
@@ -133,7 +133,7 @@ func kindName(o Options) (string, error) {
 	return fmt.Sprintf("%s-%x", strings.Join(append([]string{"cluster"}, words...), "-"), sum[:6]), nil
 }
 
-// takeOver is the cluster that runs in o.Dir, made whole again, or a new one. The caller holds the lock of its kind.
+// takeOver returns the cluster that runs in o.Dir, made whole again, or a new one. The caller holds the lock of its kind.
 func takeOver(ctx context.Context, o Options) (*Cluster, error) {
 	s, err := readState(o.Dir)
 	switch {

@@ -27,7 +27,7 @@ const (
 	HistoryServer   Role = "historyserver" // of MapReduce
 )
 
-// Nth is the role of the n-th daemon of r's kind, counted from 1.
+// Nth returns the role of the n-th daemon of r's kind, counted from 1.
 func (r Role) Nth(n int) Role {
 	if n <= 1 {
 		return r.base()
@@ -68,7 +68,7 @@ func (r Role) index() int {
 	return n - 1
 }
 
-// startOrder is the order in which the daemons need each other. Stop goes the other way.
+// startOrder returns the order in which the daemons need each other. Stop goes the other way.
 func startOrder(kdc, kms bool, nameNodes, dataNodes, regionServers, nodeManagers int) []Role {
 	var roles []Role
 	if kdc {

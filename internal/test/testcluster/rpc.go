@@ -79,7 +79,7 @@ func call(ctx context.Context, port int, service, method string, request, respon
 	return nil
 }
 
-// frame is the preamble, the connection header and one request, the form that HBase's
+// frame returns the preamble, the connection header and one request, the form that HBase's
 // ServerRpcConnection reads: "HBas", version 0, authentication 80 (none), then length-prefixed messages.
 func frame(service, method string, request proto.Message) ([]byte, error) {
 	hello, err := proto.Marshal(&pb.ConnectionHeader{

@@ -10,7 +10,7 @@ import (
 // without a KDC a failure.
 const EnvSecure = "BULKLOAD_SECURE"
 
-// Secured is the secured cluster that the tests of this process share: the one that EnvConf names, if it
+// Secured returns the secured cluster that the tests of this process share: the one that EnvConf names, if it
 // is of this kind, else one as [Own] has it. There is one at a time: a test that asks for another kind
 // ends the one before, so tests that want the same kind belong together, and none may run in parallel. It
 // ends with [Main], which the package's TestMain must call, and is another one than the cluster of [Shared].

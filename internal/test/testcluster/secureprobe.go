@@ -15,7 +15,7 @@ const secureProbeTimeout = time.Minute
 // secured says that nothing but a client with credentials can ask HBase.
 func (s Security) secured() bool { return s.Kerberos || s.TLS != "" }
 
-// pollEvery is the pause between two probes: those of a secured cluster are not cheap.
+// pollEvery returns the pause between two probes: those of a secured cluster are not cheap.
 func (s Security) pollEvery() time.Duration {
 	if s.secured() {
 		return 3 * pollEvery

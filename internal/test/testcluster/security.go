@@ -151,7 +151,7 @@ var (
 	yarnServices = []string{resourceManagerID, nodeManagerID, historyServerID}
 )
 
-// Security is what the cluster was started with.
+// Security returns what the cluster was started with.
 func (c *Cluster) Security() Security { return c.state.Security }
 
 // Grant gives the users their rights on tables: Loader reads, writes and creates, which is what a bulk load
@@ -171,13 +171,13 @@ func (c *Cluster) Grant(ctx context.Context, tables ...string) error {
 	return nil
 }
 
-// Principal is the full name of a user or of a daemon: loader@BULKLOAD.TEST.
+// Principal returns the full name of a user or of a daemon: loader@BULKLOAD.TEST.
 func Principal(name string) string { return name + "@" + Realm }
 
-// Keytab is the file with the keys of a user or of a daemon of a cluster with Kerberos.
+// Keytab returns the file with the keys of a user or of a daemon of a cluster with Kerberos.
 func (c *Cluster) Keytab(name string) string { return c.layout.keytab(name) }
 
-// Krb5Conf is the krb5.conf of a cluster with Kerberos, for KRB5_CONFIG.
+// Krb5Conf returns the krb5.conf of a cluster with Kerberos, for KRB5_CONFIG.
 func (c *Cluster) Krb5Conf() string { return c.layout.krb5Conf() }
 
 func (l layout) kdc() string      { return filepath.Join(l.dir, "kdc") }

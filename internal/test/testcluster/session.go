@@ -88,7 +88,7 @@ func lastAnswer(cons, session string) (time.Duration, error) {
 	return 0, fmt.Errorf("session %s has no connection to zookeeper", session)
 }
 
-// monotonic is the clock that System.nanoTime of a JVM on this machine reads.
+// monotonic returns the clock that System.nanoTime of a JVM on this machine reads.
 func monotonic() (time.Duration, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

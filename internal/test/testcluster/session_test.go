@@ -45,7 +45,7 @@ func testSilence(t *testing.T, c *Cluster) {
 	}
 }
 
-// serverNode is the ephemeral node of the region server that runs. That of one that was killed on its port stays until its session ends: the
+// serverNode returns the ephemeral node of the region server that runs. That of one that was killed on its port stays until its session ends: the
 // one with the latest start code, in which names end, is the other.
 func serverNode(t *testing.T, c *Cluster) string {
 	t.Helper()

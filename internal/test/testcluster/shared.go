@@ -25,7 +25,7 @@ var shared struct {
 	releaseSecured func() error
 }
 
-// Shared is the cluster that all tests of this process use: the one that EnvConf names, else one that is
+// Shared returns the cluster that all tests of this process use: the one that EnvConf names, else one that is
 // started by the first call. The package's TestMain must call [Main]. Tests that stop daemons take a
 // cluster for themselves by [Own].
 //

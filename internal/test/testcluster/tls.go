@@ -28,7 +28,7 @@ const (
 	PKCS12 StoreType = "PKCS12"
 )
 
-// StorePassword is that of every store; PEM has none.
+// StorePassword is the store password of every store; PEM has none.
 const StorePassword = "changeit"
 
 var storeSuffix = map[StoreType]string{PEM: ".pem", JKS: ".jks", PKCS12: ".p12"}
@@ -45,11 +45,11 @@ func (l layout) store(name string, form StoreType) string {
 	return filepath.Join(l.tls(), name+storeSuffix[form])
 }
 
-// TrustStore is the file with the authority that signed the keys of servers and clients, for a cluster
+// TrustStore returns the file with the authority that signed the keys of servers and clients, for a cluster
 // with TLS.
 func (c *Cluster) TrustStore(form StoreType) string { return c.layout.store(trustStore, form) }
 
-// ClientStore is the file with the key that clients show.
+// ClientStore returns the file with the key that clients show.
 func (c *Cluster) ClientStore(form StoreType) string { return c.layout.store(clientStore, form) }
 
 func (s StoreType) validate() error {

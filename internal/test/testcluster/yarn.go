@@ -87,7 +87,7 @@ func (l layout) httpSecret() string    { return filepath.Join(l.kdc(), "http-sec
 func (l layout) nodes() string         { return filepath.Join(l.data(), "nodes") }
 func (l layout) node(role Role) string { return filepath.Join(l.nodes(), string(role)) }
 
-// YARNJars is the directory of the jars of YARN and of Hadoop Streaming; see [Jars].
+// YARNJars returns the directory of the jars of YARN and of Hadoop Streaming; see [Jars].
 func YARNJars(ctx context.Context) (string, error) {
 	pom, root, sum, err := cachedPom("yarn.xml")
 	if err != nil {
@@ -97,7 +97,7 @@ func YARNJars(ctx context.Context) (string, error) {
 	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
 }
 
-// javaHome is the directory whose bin has this java.
+// javaHome returns the directory whose bin has this java.
 func javaHome(java string) string {
 	if real, err := filepath.EvalSymlinks(java); err == nil {
 		java = real
@@ -105,13 +105,13 @@ func javaHome(java string) string {
 	return filepath.Dir(filepath.Dir(java))
 }
 
-// YARNEnd is the address of the ResourceManager's web server, host:port.
+// YARNEnd returns the address of the ResourceManager's web server, host:port.
 func (c *Cluster) YARNEnd() string { return local(c.state.Ports.YARN.Web) }
 
-// HistoryEnd is the address of the history server's web server, host:port.
+// HistoryEnd returns the address of the history server's web server, host:port.
 func (c *Cluster) HistoryEnd() string { return local(c.state.Ports.YARN.HistoryWeb) }
 
-// HadoopHome is what HADOOP_HOME is on an edge node of a cluster with YARN: bin/hadoop and bin/mapred, and
+// HadoopHome returns what HADOOP_HOME is on an edge node of a cluster with YARN: bin/hadoop and bin/mapred, and
 // share/hadoop/tools/lib with the jar of Hadoop Streaming. Empty without YARN.
 func (c *Cluster) HadoopHome() string {
 	if !c.hasYARN() {

@@ -24,7 +24,7 @@ const (
 	yarnGroup  = "hadoop"
 )
 
-// yarnClassPath is what containers load: the clients' configuration and no keytab.
+// yarnClassPath returns what containers load: the clients' configuration and no keytab.
 func yarnClassPath(l layout, lib string) string {
 	return l.conf() + "," + l.yarnClasses() + "," + filepath.Join(lib, "*")
 }
@@ -144,12 +144,12 @@ func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
 	return site
 }
 
-// containerOptions are the settings of what Hadoop gives each JVM of a container.
+// containerOptions returns the settings of what Hadoop gives each JVM of a container.
 func containerOptions() []string {
 	return []string{"mapreduce.admin.map.child.java.opts", "mapreduce.admin.reduce.child.java.opts", "yarn.app.mapreduce.am.admin-command-opts"}
 }
 
-// containerJVM are the options of JVMs in containers. With Kerberos Java asks where the realm is before it looks at tokens. Without, the class path
+// containerJVM returns the options of JVMs in containers. With Kerberos Java asks where the realm is before it looks at tokens. Without, the class path
 // begins with the jars, as an archive of classes needs it: Hadoop's own begins with the container's directory.
 func containerJVM(l layout, lib string, s Security) string {
 	options := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
@@ -177,7 +177,7 @@ func capacityScheduler() map[string]string {
 	}
 }
 
-// nodeManagerSettings are those in which the NodeManagers differ.
+// nodeManagerSettings returns the node manager settings in which the NodeManagers differ.
 func nodeManagerSettings(l layout, p NodeManagerPort, role Role) [][2]string {
 	return [][2]string{
 		{"yarn.nodemanager.address", local(p.Containers)},

@@ -63,7 +63,7 @@ type Shape struct {
 // UsualShape is Hadoop's.
 var UsualShape = Shape{Kind: 2, Chunk: 512, Packet: 64 << 10}
 
-// Answer is what a DataNode sends of a block.
+// Answer returns what a DataNode sends of a block.
 func (s Shape) Answer(data []byte, req Read) []byte {
 	start := req.Start / s.Chunk * s.Chunk
 	end := min((req.End+s.Chunk-1)/s.Chunk*s.Chunk, int64(len(data)))
@@ -78,7 +78,7 @@ func (s Shape) Answer(data []byte, req Read) []byte {
 	return s.AppendPacket(a, nil, start, seqno, true)
 }
 
-// ReadResponse is a BlockOpResponseProto of a read, after its length: a ChecksumProto, and where the data begin.
+// ReadResponse returns a BlockOpResponseProto of a read, after its length: a ChecksumProto, and where the data begin.
 func ReadResponse(sum []byte, offset uint64) []byte {
 	info := frames.AppendNumber(frames.AppendBytes(nil, 1, sum), 2, offset)
 	return protowire.AppendBytes(nil, frames.AppendBytes(frames.AppendNumber(nil, 1, 0), 4, info))
@@ -119,12 +119,12 @@ func FlipByte(a []byte, at int) []byte {
 	return a
 }
 
-// Status is a BlockOpResponseProto of a status, after its length.
+// Status returns a BlockOpResponseProto of a status, after its length.
 func Status(status uint64) []byte {
 	return protowire.AppendBytes(nil, frames.AppendNumber(nil, 1, status))
 }
 
-// Acknowledge is a PipelineAckProto after its length.
+// Acknowledge returns a PipelineAckProto after its length.
 func Acknowledge(seqno int64, replies ...uint64) []byte {
 	m := frames.AppendNumber(nil, 1, protowire.EncodeZigZag(seqno))
 	for _, r := range replies {

@@ -47,7 +47,7 @@ func ReadFrame(r io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// Call is the method and the request of a frame that has a call; false for the context of a connection.
+// Call returns the method and the request of a frame that has a call; false for the context of a connection.
 func Call(frame []byte) (method string, messages [][]byte, ok bool) {
 	messages, _ = SplitFrame(frame)
 	if len(messages) != 3 {
@@ -57,7 +57,7 @@ func Call(frame []byte) (method string, messages [][]byte, ok bool) {
 	return string(name), messages, true
 }
 
-// Without is a message without one of its fields.
+// Without returns a message without one of its fields.
 func Without(message []byte, number protowire.Number) (rest []byte) {
 	frames.Fields(message, func(field protowire.Number, value uint64, data []byte) {
 		switch {
@@ -71,7 +71,7 @@ func Without(message []byte, number protowire.Number) (rest []byte) {
 	return rest
 }
 
-// change is a message with another field at the end of a path of fields.
+// change returns a message with another field at the end of a path of fields.
 func change(m []byte, path []protowire.Number, to func([]byte) []byte) (out []byte) {
 	if len(path) == 0 {
 		return to(m)

@@ -139,7 +139,7 @@ func (r *runner) alone(ctx context.Context, x run) error {
 	return r.test(ctx, x.pkg.dir, append(args, x.pkg.path), "", func(*result) {})
 }
 
-// test is one run of go test. done is called for each package, before the next one's events are read.
+// test returns one run of go test. done is called for each package, before the next one's events are read.
 func (r *runner) test(ctx context.Context, dir string, args []string, mode string, done func(*result)) error {
 	// make check vets all, and here that would be done twice: with the race detector and without.
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-vet=off", "-timeout", r.o.Timeout.String()}, args...)...)

@@ -42,7 +42,7 @@ func deletes(m, c *hfile.Cell) bool {
 		m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
 }
 
-// Compacted is what a compaction makes of the cells that it is given: the newest versions of what no marker hides, and the markers, which a
+// Compacted returns what a compaction makes of the cells that it is given: the newest versions of what no marker hides, and the markers, which a
 // compaction of all files leaves out.
 func Compacted(cells []hfile.Cell, versions int, markers bool) (kept []hfile.Cell) {
 	seen := Seen(cells, versions)

@@ -94,7 +94,7 @@ func New(t testing.TB, o Options) *Table {
 	return tb
 }
 
-// names are the namespace and the qualifier of the table.
+// names returns the namespace and the qualifier of the table.
 func (tb *Table) names() (namespace, qualifier string) {
 	namespace, qualifier, ok := strings.Cut(tb.Table, ":")
 	if !ok {
@@ -103,13 +103,13 @@ func (tb *Table) names() (namespace, qualifier string) {
 	return namespace, qualifier
 }
 
-// Encoded is the encoded name of the region that begins at a row, which is its directory's.
+// Encoded returns the encoded name of the region that begins at a row, which is its directory's.
 func (tb *Table) Encoded(start string) string {
 	sum := md5.Sum(fmt.Appendf(nil, "%s,%s,%d", tb.Table, start, regionID))
 	return hex.EncodeToString(sum[:])
 }
 
-// RegionOf is the number of the region that has a row.
+// RegionOf returns the number of the region that has a row.
 func (tb *Table) RegionOf(row []byte) int {
 	return slices.IndexFunc(tb.Regions, func(r Region) bool { return r.has(row) })
 }
@@ -157,7 +157,7 @@ func (tb *Table) Write(name string, b []byte) {
 	testcheck.Must(tb.t, out.Finish())
 }
 
-// HFile is an HFile of cells, which it puts in order; of equal ones the order stays.
+// HFile returns an HFile of cells, which it puts in order; of equal ones the order stays.
 func HFile(t testing.TB, o hfile.Options, cells ...hfile.Cell) []byte {
 	t.Helper()
 	cells = slices.Clone(cells)
@@ -173,7 +173,7 @@ func HFile(t testing.TB, o hfile.Options, cells ...hfile.Cell) []byte {
 	return b.Bytes()
 }
 
-// Put is a cell with a value.
+// Put returns a cell with a value.
 func Put(row, family, qualifier string, timestamp int64, value string) hfile.Cell {
 	return hfile.Cell{Row: []byte(row), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: timestamp, Type: hfile.Put, Value: []byte(value)}
 }

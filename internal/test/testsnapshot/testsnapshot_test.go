@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// scan is what a reader sees of a table's snapshot, cell by cell.
+// scan returns what a reader sees of a table's snapshot, cell by cell.
 func scan(t *testing.T, table *testsnapshot.Table) map[string]string {
 	t.Helper()
 	table.Save()

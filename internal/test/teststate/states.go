@@ -41,7 +41,7 @@ func (s States) Open(table, word string) *checkpoint.Job {
 	return job
 }
 
-// Done is a finished job.
+// Done returns a finished job.
 func (s States) Done(table, word string, rows int64, took time.Duration) string {
 	s.T.Helper()
 	job := s.Open(table, word)
@@ -62,7 +62,7 @@ func (s States) end(job *checkpoint.Job, e checkpoint.Ending) {
 	testcheck.Must(s.T, job.Close())
 }
 
-// Failed is a job whose last attempt ended with an error.
+// Failed returns a job whose last attempt ended with an error.
 func (s States) Failed(table, word, why string) string {
 	s.T.Helper()
 	job := s.Open(table, word)
@@ -71,7 +71,7 @@ func (s States) Failed(table, word, why string) string {
 	return job.Dir
 }
 
-// Running is a job that this process works on until the test ends.
+// Running returns a job that this process works on until the test ends.
 func (s States) Running(table, word string) *checkpoint.Job {
 	s.T.Helper()
 	job := s.Open(table, word)

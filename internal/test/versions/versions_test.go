@@ -65,7 +65,7 @@ type lab struct {
 	digest        string // of the loaded table
 }
 
-// wantedDigest is what a scan by HBase's client gives, made by the maker of the rows.
+// wantedDigest returns what a scan by HBase's client gives, made by the maker of the rows.
 func wantedDigest(t *testing.T, root string) string {
 	text, err := os.ReadFile(filepath.Join(root, "testdata", "exports", "check.digest"))
 	if err != nil {

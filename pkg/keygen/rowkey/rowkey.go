@@ -20,7 +20,7 @@ func Append(dst, key []byte) []byte {
 	return dst
 }
 
-// String is a key as [Append] prints it.
+// String returns a key as [Append] prints it.
 func String(key []byte) string { return string(Append(nil, key)) }
 
 // Parse reads what [Append] prints. It refuses a backslash that begins anything

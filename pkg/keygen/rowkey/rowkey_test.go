@@ -29,7 +29,7 @@ func hbase(t *testing.T, lines []string) []string {
 	return answers
 }
 
-// everyKey is each byte and each pair of bytes.
+// everyKey returns each byte and each pair of bytes.
 func everyKey() (keys [][]byte) {
 	for a := range 256 {
 		keys = append(keys, []byte{byte(a)})

@@ -113,7 +113,7 @@ func (a *arena) key(pos uint32) []byte {
 	return b[recordHeader : recordHeader+n]
 }
 
-// record is a row with its header. Of one whose payload is another's, it ends with the key, and shared is that payload.
+// record returns a row with its header. Of one whose payload is another's, it ends with the key, and shared is that payload.
 func (a *arena) record(e entry) (record, shared []byte) {
 	b := a.data[e.pos():]
 	size := int(binary.LittleEndian.Uint32(b[8:]))

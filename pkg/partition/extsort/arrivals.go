@@ -116,7 +116,7 @@ func (m *Merge) take(f Feed) error {
 	return nil
 }
 
-// Open is how many feeds the merge holds.
+// Open returns how many feeds the merge holds.
 func (m *Merge) Open() (n int) {
 	for i := range m.tree.cursors {
 		if !m.tree.cursors[i].ended {
@@ -126,7 +126,7 @@ func (m *Merge) Open() (n int) {
 	return n
 }
 
-// leaves is the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
+// leaves returns the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
 func (m *Merge) leaves(c *cursor) *cursor {
 	if m.policy == KeepLast {
 		return &m.current

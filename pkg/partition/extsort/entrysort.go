@@ -72,7 +72,7 @@ func partition(e []entry) int {
 	return n
 }
 
-// pivot is the place of a median of three, or of three of these.
+// pivot returns the place of a median of three, or of three of these.
 func pivot(e []entry) int {
 	n := len(e)
 	a, b, c := n/4, n/2, n/4*3

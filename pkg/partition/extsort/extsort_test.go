@@ -66,7 +66,7 @@ func drain(t testing.TB, s *Sorter, regions int) ([]testRow, int64) {
 	return out, dups
 }
 
-// plain is the reference: a stable sort and a walk.
+// plain returns the reference: a stable sort and a walk.
 func plain(rows []testRow, p Policy) (out []testRow, dups int64) {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b testRow) int {

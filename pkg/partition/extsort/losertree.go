@@ -41,7 +41,7 @@ func (t *loserTree) play() {
 	}
 }
 
-// min is the cursor that stands at the least row; it may have ended, and then all have.
+// min returns the cursor that stands at the least row; it may have ended, and then all have.
 func (t *loserTree) min() *cursor { return &t.cursors[t.losers[0]] }
 
 // replay restores the tree after the least cursor has moved.

@@ -245,22 +245,22 @@ func (m *Merge) advance() bool {
 	return m.err == nil
 }
 
-// Key is the current row's key, valid until the next call of Next.
+// Key returns the current row's key, valid until the next call of Next.
 func (m *Merge) Key() []byte { return m.current.key() }
 
-// Payload is the current row's payload, valid until the next call of Next.
+// Payload returns the current row's payload, valid until the next call of Next.
 func (m *Merge) Payload() []byte { return m.current.payload() }
 
-// Seq is the current row's sequence number.
+// Seq returns the current row's sequence number.
 func (m *Merge) Seq() uint64 { return m.current.seq() }
 
 // Duplicates counts the rows that were left out so far.
 func (m *Merge) Duplicates() int64 { return m.dups }
 
-// Err is the error that ended the merge, nil at its regular end.
+// Err returns the error that ended the merge, nil at its regular end.
 func (m *Merge) Err() error { return m.err }
 
-// Record is the current row with its header as it is in a run: u64 sequence number, u32 length of key and payload, and
+// Record returns the current row with its header as it is in a run: u64 sequence number, u32 length of key and payload, and
 // [Merge.Row]. Valid until the next call of Next.
 func (m *Merge) Record() []byte {
 	if m.current.shared == nil {
@@ -270,6 +270,6 @@ func (m *Merge) Record() []byte {
 	return m.whole
 }
 
-// Row is the current row without its sequence number: u16 length of the key,
+// Row returns the current row without its sequence number: u16 length of the key,
 // little-endian, the key and the payload. Valid until the next call of Next.
 func (m *Merge) Row() []byte { return m.Record()[recordHeader-2:] }

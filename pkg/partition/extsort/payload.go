@@ -12,7 +12,7 @@ import (
 // A row's values travel as one payload: for each column a LEB length plus
 // one, 0 for a column without a cell, and then the bytes of all values.
 
-// PayloadSize is the room that values take as a payload; a negative length
+// PayloadSize returns the room that values take as a payload; a negative length
 // stands for no cell.
 func PayloadSize(lengths []int) int {
 	n := len(lengths)

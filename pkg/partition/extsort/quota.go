@@ -51,7 +51,7 @@ func (q *quota) give(bytes int64) {
 	q.bytes -= bytes
 }
 
-// with is the number of bytes on disk while runs exist twice.
+// with returns the number of bytes on disk while runs exist twice.
 func (q *quota) with(runs []*run) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -88,7 +88,7 @@ func (r Range) cut(at bound) (before, rest Range) {
 	return before, rest
 }
 
-// Rows is how many rows a range has, duplicates included.
+// Rows returns how many rows a range has, duplicates included.
 func (r Range) Rows() (n int) {
 	for _, s := range r.spans {
 		n += len(s.entries)

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// maxFanIn is how many runs the budget lets every worker merge at a time.
+// maxFanIn returns how many runs the budget lets every worker merge at a time.
 func (s *Sorter) maxFanIn() int {
 	largest := runBlock
 	for _, r := range s.runs {
@@ -16,7 +16,7 @@ func (s *Sorter) maxFanIn() int {
 	return s.o.fanIn(largest)
 }
 
-// fanIn is how many cursors a worker's share holds, each with a stored block
+// fanIn returns how many cursors a worker's share holds, each with a stored block
 // and two raw ones.
 func (o Options) fanIn(block int) int {
 	return int(o.Memory / int64(o.Workers) / int64(3*block+block/4))

@@ -18,7 +18,7 @@ type SavedRun struct {
 	Size int64  `json:"bytes"` // of the file
 }
 
-// Saved are the runs of a sort with Keep, once it is finished; none if nothing
+// Saved returns the runs of a sort with Keep, once it is finished; none if nothing
 // was spilled, since memory does not outlive the process.
 func (s *Sorter) Saved() ([]SavedRun, error) {
 	if !s.done || !s.o.Keep {
@@ -35,7 +35,7 @@ func (s *Sorter) Saved() ([]SavedRun, error) {
 	return saved, nil
 }
 
-// Reopen is a finished sort of runs that another one has saved. Regions,
+// Reopen returns a finished sort of runs that another one has saved. Regions,
 // Shared, Duplicates and Policies are as they were there; workers and memory may differ.
 // An error that is [ErrCorrupt] says that a run is not what it was; blocks are
 // verified when they are merged.

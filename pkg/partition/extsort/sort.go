@@ -30,7 +30,7 @@ func (s *sorting) value(region int, key []byte) uint64 {
 	return uint64(region)<<(64-s.shift) | load(key)>>s.shift
 }
 
-// first is the least sort value of a region.
+// first returns the least sort value of a region.
 func (s *sorting) first(region int) uint64 {
 	if s.shift == 0 {
 		return 0

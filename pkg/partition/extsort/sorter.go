@@ -43,7 +43,7 @@ type DuplicateError struct {
 	First, Second uint64 // sequence numbers, the lower first
 }
 
-// Data is the key, for callers that may show it.
+// Data returns the key, for callers that may show it.
 func (e *DuplicateError) Data() []byte { return e.Key }
 
 func (e *DuplicateError) Error() string {
@@ -277,7 +277,7 @@ func (s *Sorter) Finish() error {
 	return s.reduceRuns()
 }
 
-// Regions is how many there are, those without rows included.
+// Regions returns how many there are, those without rows included.
 func (s *Sorter) Regions() int { return s.o.Regions }
 
 // Stats may be asked for after Finish.

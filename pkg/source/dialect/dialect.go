@@ -241,13 +241,13 @@ func (d Dialect) Equal(o Dialect) bool {
 	return reflect.DeepEqual(d, o)
 }
 
-// Records is the dialect of records alone, as they stand between the beginning and the end of a file.
+// Records returns the dialect of records alone, as they stand between the beginning and the end of a file.
 func (d Dialect) Records() Dialect {
 	d.Header, d.SkipLines, d.SkipEnd, d.Comment = HeaderNo, 0, 0, ""
 	return d
 }
 
-// String is all that decides on what comes out of a text, but for the name: settings that are not the zero value, as people
+// String returns all that decides on what comes out of a text, but for the name: settings that are not the zero value, as people
 // write them.
 func (d Dialect) String() string {
 	var b strings.Builder

@@ -15,10 +15,10 @@ const (
 	JQ         Map = "jq"          // n r t: @tsv
 )
 
-// Maps are all of them.
+// Maps returns all of them.
 func Maps() []Map { return []Map{Literal, MySQL, MySQLBatch, Postgres, HiveCRLF, JQ} }
 
-// letters are what the letters of a map stand for, as pairs.
+// letters returns what the letters of a map stand for, as pairs.
 func (m Map) letters() string {
 	switch m {
 	case MySQL:
@@ -43,7 +43,7 @@ type Unescaper struct {
 	means  [256]byte
 }
 
-// Unescaper is that of the dialect's escape, which it has.
+// Unescaper returns the unescaper of the dialect's escape, which it has.
 func (d Dialect) Unescaper() *Unescaper {
 	u := &Unescaper{escape: d.Escape[0], digits: d.Map == Postgres}
 	for i := range u.means {
@@ -69,7 +69,7 @@ func (u *Unescaper) Append(dst, value []byte) []byte {
 	}
 }
 
-// One is the byte that the bytes after an escape, one at least, stand for, and how many these are.
+// One returns the byte that the bytes after an escape, one at least, stand for, and how many these are.
 func (u *Unescaper) One(p []byte) (byte, int) {
 	if !u.digits {
 		return u.means[p[0]], 1
@@ -97,7 +97,7 @@ func (u *Unescaper) One(p []byte) (byte, int) {
 	return u.means[p[0]], 1
 }
 
-// hex is the value of a hex digit, -1 for another byte.
+// hex returns the value of a hex digit, -1 for another byte.
 func hex(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

@@ -26,7 +26,7 @@ const (
 // MostNumber is how many bytes such a number may have.
 const MostNumber = 32
 
-// String is a position as [ParsePosition] takes it.
+// String returns a position as [ParsePosition] takes it.
 func (p Position) String() string {
 	text := fmt.Sprintf("%s=%d", p.Name, p.From)
 	if p.To != p.From {
@@ -100,7 +100,7 @@ func (p *Position) setKind(text string) error {
 // Fixed says that columns stand at fixed positions of a record.
 func (d *Dialect) Fixed() bool { return d != nil && d.Name == Fixed }
 
-// Length is how many bytes a record of fixed columns has, without what follows it. least says that it may have more: its last column
+// Length returns how many bytes a record of fixed columns has, without what follows it. least says that it may have more: its last column
 // takes them.
 func (d *Dialect) Length() (n int, least bool) {
 	for _, p := range d.Positions {

@@ -26,17 +26,17 @@ const (
 	Pandas      = "pandas"       // DataFrame.to_csv: a CR alone needs no quotes
 )
 
-// Presets are the names of all.
+// Presets returns the names of all.
 func Presets() []string {
 	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText, Pandas, Fixed}
 }
 
-// Separated are the names of those whose columns are separated.
+// Separated returns the names of those whose columns are separated.
 func Separated() []string {
 	return slices.DeleteFunc(Presets(), func(name string) bool { return name == Fixed })
 }
 
-// Preset is the dialect of an exporter. That of fixed columns lacks their positions.
+// Preset returns the dialect of an exporter. That of fixed columns lacks their positions.
 func Preset(name string) (Dialect, error) {
 	text := func(sep string, escape Map, null ...string) Dialect {
 		d := Dialect{Name: name, FieldSep: sep, RecordSep: "\n", Header: HeaderNo, Null: null, Map: Literal, Trim: TrimNone}

@@ -46,7 +46,7 @@ func Parse(text string) (string, error) {
 	return b.String(), nil
 }
 
-// Text is the form that [Parse] reads, in printable ASCII.
+// Text returns the form that [Parse] reads, in printable ASCII.
 func Text(s string) string {
 	if s == `\` {
 		return s

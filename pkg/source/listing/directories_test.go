@@ -106,7 +106,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// expandAll are the files of an input, if any.
+// expandAll returns the files of an input, if any.
 func expandAll(t interface{ Context() context.Context }, input string) ([]*File, error) {
 	files, _, err := List(t.Context(), disk, []string{input}, &Options{AllowEmpty: true})
 	return files, err

@@ -179,7 +179,7 @@ func globBase(name string) (base, pattern string) {
 	return strings.Join(literals(elements), "/"), ""
 }
 
-// unescaped is an element without what is escaped in it.
+// unescaped returns an element without what is escaped in it.
 func unescaped(element string) string {
 	var b strings.Builder
 	for i := 0; i < len(element); i++ {

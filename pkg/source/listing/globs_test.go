@@ -185,7 +185,7 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// plainTree is a small tree for fuzzing.
+// plainTree returns a small tree for fuzzing.
 func plainTree(f *testing.F) string {
 	f.Helper()
 	dir := f.TempDir()

@@ -20,7 +20,7 @@ type Identity struct {
 	tag          string    // of an object of a store, its ETag or generation, which is part of file too
 }
 
-// IdentityOf is the identity of a file.
+// IdentityOf returns the identity of a file.
 func IdentityOf(info fs.FileInfo) Identity {
 	i := Identity{Size: info.Size(), Modified: info.ModTime()}
 	if f, ok := info.(interface{ FileID() (uint64, bool) }); ok {

@@ -78,7 +78,7 @@ func (o *Options) partitionsOff() bool {
 	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Described
 }
 
-// partitionNames are those that were given, nil if all are taken.
+// partitionNames returns the partition names that were given, nil if all are taken.
 func (o *Options) partitionNames() []string {
 	if len(o.Partitions) == 1 && (o.Partitions[0] == PartitionsAuto || o.Partitions[0] == PartitionsOff) {
 		return nil
@@ -98,7 +98,7 @@ func (o *Options) Check() error {
 	return err
 }
 
-// pathConstants are the columns that a file has by the directories of its name.
+// pathConstants returns the columns that a file has by the directories of its name.
 func pathConstants(name string, o *Options) ([]Partition, error) {
 	if o.partitionsOff() {
 		return nil, nil
@@ -124,7 +124,7 @@ func pathConstants(name string, o *Options) ([]Partition, error) {
 	return list, nil
 }
 
-// Names are those of the columns.
+// Names returns the names of the columns.
 func Names(list []Partition) []string {
 	names := make([]string, len(list))
 	for i, c := range list {
@@ -169,7 +169,7 @@ func partition(files []*File, o *Options, where []Condition) error {
 	return nil
 }
 
-// Texts are the names of the directories that give the columns, nil for none.
+// Texts returns the names of the directories that give the columns, nil for none.
 func Texts(list []Partition) []string {
 	var texts []string
 	for _, c := range list {

@@ -89,7 +89,7 @@ func FuzzPartition(f *testing.F) {
 	})
 }
 
-// escapePath is what Hive does (FileUtils.escapePathName).
+// escapePath returns what Hive does (FileUtils.escapePathName).
 func escapePath(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

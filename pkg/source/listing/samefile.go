@@ -47,7 +47,7 @@ func (n *names) add(f *File) error {
 	return nil
 }
 
-// systemKey is a file system as a key, nil if it cannot be one.
+// systemKey returns a file system as a key, nil if it cannot be one.
 func systemKey(fsys FS) any {
 	if t := reflect.TypeOf(fsys); t != nil && t.Comparable() {
 		return fsys

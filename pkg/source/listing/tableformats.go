@@ -27,7 +27,7 @@ func (k tableFormat) refuse(dir string) error {
 		dir, k.what, strings.ReplaceAll(k.from, "%s", dir))
 }
 
-// entryFormat is the table format that an entry of a directory shows.
+// entryFormat returns the table format that an entry of a directory shows.
 func entryFormat(dir string, entry fs.FileInfo) (tableFormat, bool) {
 	name := entry.Name()
 	switch {

@@ -9,13 +9,13 @@ import "math"
 // A Span is a value's place: Len bytes from Off on. The zero value is the empty value.
 type Span struct{ Off, Len uint32 }
 
-// Null is the place of no value at all, which is not the empty value.
+// Null returns the place of no value at all, which is not the empty value.
 func Null() Span { return Span{Off: math.MaxUint32} }
 
 // IsNull reports whether there is no value.
 func (s Span) IsNull() bool { return s.Off == math.MaxUint32 }
 
-// Of is the value in data, which is not copied. It is nil for [Null].
+// Of returns the value in data, which is not copied. It is nil for [Null].
 func (s Span) Of(data []byte) []byte {
 	if s.IsNull() {
 		return nil

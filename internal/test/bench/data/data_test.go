@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rowsOf are the rows of the generator itself.
+// rowsOf returns the rows of the generator itself.
 func rowsOf(t *testing.T, s Spec) [][]string {
 	t.Helper()
 	g, err := NewGenerator(s)

@@ -21,7 +21,7 @@ const (
 	TSV     Form = "tsv"     // the row key first, tabs between; what ImportTsv reads. Always flat
 )
 
-// Forms are all forms.
+// Forms returns all forms.
 func Forms() []Form { return []Form{Dump, CSV, Parquet, TSV} }
 
 // sink takes rows in one form.

@@ -36,7 +36,7 @@ func NewGenerator(s Spec) (*Generator, error) {
 	return g, nil
 }
 
-// Columns are the names of the fields.
+// Columns returns the names of the fields.
 func (g *Generator) Columns() []string { return g.table.columns }
 
 var kinds = []string{"01", "02", "03", "LOAN", "CARD"}
@@ -89,7 +89,7 @@ func (g *Generator) queryKey(dst []byte) ([]byte, string) {
 	}
 }
 
-// region is the salt of a query key.
+// region returns the salt of a query key.
 func (g *Generator) region(number []byte, kind string) int {
 	if g.spec.Table == Opinion {
 		number = append(number, kind...)

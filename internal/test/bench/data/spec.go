@@ -39,10 +39,10 @@ var layouts = map[Table]layout{
 	},
 }
 
-// Columns are the table's columns in the order of the dump, nil for an unknown table.
+// Columns returns the table's columns in the order of the dump, nil for an unknown table.
 func (t Table) Columns() []string { return slices.Clone(layouts[t].columns) }
 
-// Key is the recipe of the table's row key in the language of package keygen.
+// Key returns the recipe of the table's row key in the language of package keygen.
 func (t Table) Key() string { return layouts[t].key }
 
 // Spec says which rows to make.
@@ -102,7 +102,7 @@ func (s Spec) Validate() error {
 // version is part of the names of files: it changes with the rows that a Spec gives.
 const version = 1
 
-// FileName is the name of the spec's file in a form: all that decides its bytes is in it.
+// FileName returns the name of the spec's file in a form: all that decides its bytes is in it.
 func (s Spec) FileName(f Form) string {
 	s = s.withDefaults()
 	var b strings.Builder

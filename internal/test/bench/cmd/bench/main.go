@@ -129,7 +129,7 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// checkout is the directory of the nearest go.mod.
+// checkout returns the directory of the nearest go.mod.
 func checkout() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -118,7 +118,7 @@ func run(ctx context.Context) (err error) {
 	return os.RemoveAll(*dir)
 }
 
-// seedsOf are the seeds of the rounds: those of the list, or successive ones.
+// seedsOf returns the seeds of the rounds: those of the list, or successive ones.
 func seedsOf(list string, first uint64, rounds int) (all []uint64, err error) {
 	if list == "" {
 		for i := range uint64(max(1, rounds)) {

@@ -140,7 +140,7 @@ func newCommand() *cobra.Command {
 	return root
 }
 
-// absoluteDir is the given directory, or build/cluster next to the nearest go.mod.
+// absoluteDir returns the given directory, or build/cluster next to the nearest go.mod.
 func (o options) absoluteDir() (string, error) {
 	if o.dir != "" {
 		return filepath.Abs(o.dir)
@@ -198,7 +198,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-// zonesOf are the keys of directories.
+// zonesOf returns the keys of directories.
 func zonesOf(names []string) map[string]string {
 	usual := map[string]string{"root": "/hbase", "inputs": "/inputs", "staging": "/staging"}
 	zones := map[string]string{}
