@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -229,13 +230,21 @@ func (l *Lab) disturb(ctx context.Context, f Fault) (is bool, err error) {
 	return true, err
 }
 
-// freeze stops a daemon as it stands for a while.
+// freeze stops a daemon as it stands for a while. One that another fault of the round has killed, before or meanwhile, is left to that fault.
 func freeze(ctx context.Context, d *testcluster.Daemon, away time.Duration) error {
 	if err := d.Pause(); err != nil {
-		return err
+		return unlessEnded(err)
 	}
 	err := pause(ctx, away)
-	return errors.Join(err, d.Resume())
+	return errors.Join(err, unlessEnded(d.Resume()))
+}
+
+// unlessEnded returns the error of a signal, nil if there was no process to get it.
+func unlessEnded(err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
 }
 
 // change splits, merges or moves a region, or disables the table for a while.
