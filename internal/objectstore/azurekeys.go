@@ -28,7 +28,7 @@ type azureKeys struct {
 	tokens  azcore.TokenCredential
 }
 
-// azureConnection returns what AZURE_STORAGE_CONNECTION_STRING says.
+// azureConnection returns the fields of AZURE_STORAGE_CONNECTION_STRING.
 func azureConnection() map[string]string {
 	fields := map[string]string{}
 	for field := range strings.SplitSeq(os.Getenv("AZURE_STORAGE_CONNECTION_STRING"), ";") {
@@ -96,7 +96,7 @@ func (k *azureKeys) sign(ctx context.Context, h *http.Request) error {
 	return nil
 }
 
-// text returns what is signed with an account's key (Authorize with Shared Key, in the documents of Azure's storage).
+// text returns the text that is signed with an account's key (Authorize with Shared Key, in the documents of Azure's storage).
 func (k *azureKeys) text(h *http.Request) string {
 	lines := []string{h.Method}
 	for _, name := range []string{"Content-Encoding", "Content-Language", "Content-Length", "Content-MD5", "Content-Type", "Date", "If-Modified-Since", "If-Match", "If-None-Match", "If-Unmodified-Since", "Range"} {

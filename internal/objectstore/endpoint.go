@@ -71,7 +71,7 @@ func (e endpoint) open() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// regionOf returns what a host says of its region: s3.eu-west-1.amazonaws.com, oss-cn-hangzhou.aliyuncs.com, obs.cn-north-4.myhuaweicloud.com.
+// regionOf returns the region in the name of a host: s3.eu-west-1.amazonaws.com, oss-cn-hangzhou.aliyuncs.com, obs.cn-north-4.myhuaweicloud.com.
 func regionOf(host string) string {
 	labels := strings.Split(host, ".")
 	provider := strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn") || strings.HasSuffix(host, ".myhuaweicloud.com")

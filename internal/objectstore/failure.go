@@ -52,7 +52,7 @@ func badCertificate(err error) bool {
 // mostSkew is how far clocks may differ before signatures are refused.
 const mostSkew = 5 * time.Minute
 
-// explain says what a failure means, and what to do.
+// explain returns an error that explains a failure and says what to do.
 func (s *Store) explain(q *request, err error) error {
 	if _, ok := errors.AsType[*ChangedError](err); ok {
 		return err

@@ -21,7 +21,7 @@ const (
 	mostFlows  = 64            // places from which a file is read on, such as the columns of Parquet
 )
 
-// readAheadMemory is what reading a file holds, with what is asked for of the next part.
+// readAheadMemory is the memory that reading a file takes, with the requested ranges of the next part.
 const readAheadMemory = mostHeld + mostRange
 
 // file reads an object by ranges. One that is read on from where it was read before has the next ranges asked for while the last is used.

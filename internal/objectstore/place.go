@@ -24,7 +24,7 @@ const (
 // kinds are the protocols of schemes.
 var kinds = map[string]kind{"s3": kindS3, "s3a": kindS3, "oss": kindOSS, "obs": kindOBS, "gs": kindGCS, "abfs": kindAzure, "abfss": kindAzure}
 
-// Place is what a name such as s3://bucket/a/b says.
+// Place is a parsed name such as s3://bucket/a/b.
 type Place struct {
 	kind    kind
 	Bucket  string // of Azure the container

@@ -54,7 +54,7 @@ type request struct {
 	from   int64  // of the object's bytes
 }
 
-// answer is what a server says that is no success.
+// answer is a server's response that reports a failure.
 type answer struct {
 	status  int
 	code    string        // of the provider, such as SlowDown

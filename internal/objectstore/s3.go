@@ -107,7 +107,7 @@ func (p *s3) get(o object) *request {
 
 func (p *s3) describe(resp *http.Response) (object, error) { return described(resp) }
 
-// described returns what the headers of an answer say of an object.
+// described returns the object that the headers of a response describe.
 func described(resp *http.Response) (object, error) {
 	o := object{size: resp.ContentLength, tag: unquoted(resp.Header.Get("ETag"))}
 	var err error

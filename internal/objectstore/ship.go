@@ -25,7 +25,7 @@ func CanShip(name string) bool {
 	return err == nil && p.kind != kindGCS && p.kind != kindAzure
 }
 
-// Ship says what another process needs to read the buckets of some names, as [Stores.Take] reads it. It has the keys: it is a secret. Keys of a role are good
+// Ship returns the settings with which another process can read the buckets of some names, for [Stores.Take]. They contain the keys and are a secret. Keys of a role are good
 // until they expire.
 func (s *Stores) Ship(ctx context.Context, names []string) ([]byte, error) {
 	all := map[string]shipped{}

@@ -59,7 +59,7 @@ type protocol interface {
 	redirect(region string) bool
 }
 
-// object is what a store says of one.
+// object is a store's description of an object.
 type object struct {
 	key      string
 	size     int64
@@ -297,7 +297,7 @@ func (s *Store) Open(ctx context.Context, name string) (fs.File, error) {
 	return newFile(ctx, s, o), nil
 }
 
-// ReadAheadMemory returns what reading a file of the store holds.
+// ReadAheadMemory returns the bytes of memory that reading a file of the store takes.
 func (s *Store) ReadAheadMemory() int64 { return readAheadMemory }
 
 // Rest gives back idle connections.

@@ -56,7 +56,7 @@ func Archive(dir string, files []File, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// sumLine returns what sha256sum prints of a file.
+// sumLine returns the line that sha256sum prints for a file.
 func sumLine(name string, data []byte) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name)
 }

@@ -86,7 +86,7 @@ func ownLicence(root string) (string, error) {
 	return m.licence, err
 }
 
-// legalName is what files with licences are named.
+// legalName matches the names of files with licences.
 var legalName = regexp.MustCompile(`(?i)^(licen[cs]e|unlicense|copying|notice|patents|authors)([-.].*)?$`)
 
 // patentGrant is licensecheck's name of a grant that comes with a licence and has no name in SPDX.

@@ -13,7 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// A project is what pyproject.toml says of a Python package, by the fields of PyPA's specification. All of it must be static.
+// A project has the metadata of a Python package in pyproject.toml, by the fields of PyPA's specification. All of it must be static.
 type project struct {
 	Name           string
 	Description    string

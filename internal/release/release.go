@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options say what is made, and from what sources.
+// Options configures the files of a release and their sources.
 type Options struct {
 	Root      string    // the checkout
 	Out       string    // where the files go; files of the same names there are replaced

@@ -60,7 +60,7 @@ func (m *maker) pureWheels(ctx context.Context) error {
 	return nil
 }
 
-// separators are what names of packages may have between words.
+// separators matches the characters between words of a package's name.
 var separators = regexp.MustCompile(`[-_.]+`)
 
 // wheel makes the wheel of a package: the files that git knows below src, a program to be put on PATH, metadata with more files, and

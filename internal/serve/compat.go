@@ -103,7 +103,7 @@ func compatValues(u *url.URL, columns []string) ([]string, bool) {
 	return values, true
 }
 
-// compatCaller returns what the old service's callers say of themselves: branch, teller, date, time, serial number, system.
+// compatCaller returns the fields by which callers of the old service identify themselves: branch, teller, date, time, serial number, system.
 func compatCaller(u *url.URL) map[string]string {
 	var about map[string]string
 	given := u.Query()

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// searchPage is what the page shows.
+// searchPage is the data of the page.
 type searchPage struct {
 	At      string // which page it is
 	Jobs    []string

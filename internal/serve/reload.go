@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// loaded is what the files say, all of one loading.
+// loaded is the content of the files, all read at one time.
 type loaded struct {
 	jobs   *resources
 	access *access            // nil: anybody may ask

@@ -130,7 +130,7 @@ func (s *Server) asked(res *resource, q query.Query) query.Query {
 	return q
 }
 
-// ready says what is known to keep a table from being read. Before the first rows of a job its salts are decided and held to rows.
+// ready returns an error if a table is known not to be readable. Before the first rows of a job its salts are decided and held to rows.
 func (s *Server) ready(ctx context.Context, res *resource) error {
 	if st := res.state.Load(); st != nil && st.problem != nil && (st.problem.is(noTable) || st.problem.is(tableDisabled) || st.problem.is(tableUnfit)) {
 		return st.problem

@@ -35,7 +35,7 @@ func IsAddress(s string) bool {
 // String returns the address without user, password and query.
 func (t Target) String() string { return t.address }
 
-// Query returns what stood after the question mark.
+// Query returns the text after the question mark.
 func (t Target) Query() string { return t.query }
 
 // User returns the user and password; ok is false if there are none.

@@ -81,7 +81,7 @@ func statusOf(code int, r *result.Result) string {
 	return "failed"
 }
 
-// stopped is what results have in place of a kind when a signal stopped the command.
+// stopped stands for the kind in results when a signal stopped the command.
 const stopped = "stopped"
 
 // kindOfCode returns the word for what an exit code stands for, empty if that is not a failure.

@@ -27,7 +27,7 @@ type Outcome struct {
 	Object   *Object // of [Outcome.Describe]
 }
 
-// Object is what run, build, merge and load say at their end with --output json. docs/result.schema.json is its schema,
+// Object is the object that run, build, merge and load print at their end with --output json. docs/result.schema.json is its schema,
 // docs/result.md says what its fields mean. Fields may be added; none goes or changes its meaning within a schema.
 type Object struct {
 	Schema    int       `json:"schema"`
@@ -76,7 +76,7 @@ type rates struct {
 	HFiles float64 `json:"hfile_bytes_per_second"`
 }
 
-// Failure is what a command without a result of a job says when it failed.
+// Failure is the object of a failed command that has no result of a job.
 type Failure struct {
 	Schema    int    `json:"schema"`
 	Command   string `json:"command"`

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Print says what the job came to: of one that failed what became of its parts and clusters, else in one line what was done.
+// Print prints the result of the job: the parts and clusters of a failed one, otherwise one line.
 func (o *Outcome) Print(w io.Writer) error {
 	if o.Result == nil {
 		return nil
@@ -136,7 +136,7 @@ func expectedText(findings []expectation.Finding) string {
 	return text
 }
 
-// replaceText returns what the summary of a run with --replace says of the rows that are gone.
+// replaceText returns the part of the summary about the rows that --replace has deleted.
 func replaceText(r *result.Replace) string {
 	if r == nil {
 		return ""
@@ -167,7 +167,7 @@ func inFiles(r *result.Result, first string, of func(result.Part) string) string
 	return ", in " + r.Parts.Files(first, of)
 }
 
-// printParts says what became of the parts that this run had to do with.
+// printParts prints the results of the parts that this run worked on.
 func printParts(w io.Writer, parts result.Parts) {
 	for _, p := range parts {
 		switch p.Status {
@@ -181,7 +181,7 @@ func printParts(w io.Writer, parts result.Parts) {
 	fmt.Fprintln(w, parts.Text())
 }
 
-// printClusters says what became of the load into each cluster.
+// printClusters prints the result of the load into each cluster.
 func printClusters(w io.Writer, clusters []result.Cluster) {
 	for _, c := range clusters {
 		name := cmp.Or(c.Conf, "the command's own")

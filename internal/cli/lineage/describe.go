@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// describeRun returns what all events of a run have. A name is the job's, empty for one of its subject; begin and end are the time that the
+// describeRun returns the part that all events of a run share. A name is the job's, empty for one of its subject; begin and end are the time that the
 // run is for; zero: not known.
 func describeRun(log *slog.Logger, p producer, w Subject, name string, begin, end time.Time, env func(string) string) Event {
 	e := Event{Producer: p.URI(), Schema: schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}

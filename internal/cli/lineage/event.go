@@ -35,7 +35,7 @@ type run struct {
 	Facets runFacets `json:"facets"`
 }
 
-// job is what runs are of. Its name is the same night after night.
+// job is the job of a run. Its name is the same every night.
 type job struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
@@ -51,7 +51,7 @@ type dataset struct {
 	OutputFacets *outputFacets `json:"outputFacets,omitempty"`
 }
 
-// Facet is what all facets begin with.
+// Facet has the fields with which all facets begin.
 type Facet struct {
 	Producer string `json:"_producer"`
 	Schema   string `json:"_schemaURL"`
@@ -117,7 +117,7 @@ type jobFacets struct {
 	Documentation *documentationFacet `json:"documentation,omitempty"`
 }
 
-// typeFacet is what kind of job it is.
+// typeFacet has the kind of the job.
 type typeFacet struct {
 	Facet
 	Processing  string `json:"processingType"`

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Subject is what a command works on, as far as it is known before it begins.
+// Subject has the inputs and outputs of a command, as far as they are known before it begins.
 type Subject struct {
 	Command string    // run, build (and merge, which ends one) or load
 	Spec    spec.Spec // of load: the table, and the directory as the only input

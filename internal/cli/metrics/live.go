@@ -57,7 +57,7 @@ func (l Live) Collector() prometheus.Collector {
 
 func (l Live) paused() bool { return l.Paused != nil && l.Paused() }
 
-// done returns what is done of a phase, all its turns together.
+// done returns the work done in a phase, in all its turns together.
 func (m moment) done(phase string) progress.Amount {
 	var sum progress.Amount
 	for _, p := range m.Phases {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// ServeOptions say what a [Server] shows.
+// ServeOptions configures a [Server].
 type ServeOptions struct {
 	Live    Live
 	Labels  Labels
@@ -84,7 +84,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// Health is what /healthz says.
+// Health is the answer of /healthz.
 type Health struct {
 	Status string `json:"status"` // ok, paused or stalled
 	Phase  string `json:"phase"`  // empty between phases

@@ -133,7 +133,7 @@ func (w *Reporter) addParts(r *document, parts result.Parts) {
 	}
 }
 
-// addCounts says what was read and written, of a run that failed as far as it came.
+// addCounts adds the counts of what was read and written; for a failed run, up to the failure.
 func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	var m *manifest.Manifest
 	if o.Result != nil {
@@ -190,7 +190,7 @@ func (w *Reporter) addCounts(r *document, o ending.Outcome) {
 	}
 }
 
-// verified says what was verified; empty if that is not known.
+// verified describes the verification; it is empty if that is not known.
 func verified(v *result.Verification) string {
 	if text := v.Text(); text != "" || v == nil {
 		return text
@@ -225,7 +225,7 @@ func regionList(regions map[int]region, n int, splits [][]byte, files []manifest
 	return list
 }
 
-// addState says what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
+// addState adds data from the state directory: servers, earlier attempts, and the files of a job that was done before.
 func (w *Reporter) addState(r *document, o ending.Outcome) {
 	if r.Job == "" {
 		return
@@ -305,7 +305,7 @@ func settingsOf(cmd *cobra.Command) []settingValue {
 	return list
 }
 
-// advice says what to do about a failure. A job with state resumes.
+// advice returns a text that says what to do about a failure. A job with state resumes.
 func advice(code int, state bool) string {
 	again := "run the same command again"
 	if state {

@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Options say what a report is about and where it goes, besides the state directory of the job.
+// Options has the subject and destination of a report, apart from the state directory of the job.
 type Options struct {
 	Cmd     *cobra.Command
 	Spec    spec.Spec
@@ -120,7 +120,7 @@ func (w *Reporter) mark() {
 	}
 }
 
-// Events returns what it learns of the job.
+// Events returns the events by which the report follows the job.
 func (w *Reporter) Events() progress.Events {
 	return progress.Events{
 		OnStart: func(s progress.Start) {

@@ -15,7 +15,7 @@ var pageText string
 //go:embed report.css
 var style string
 
-// pageHead is what the heads of all pages draw.
+// pageHead is the data of the head of every page.
 type pageHead struct {
 	Title     string
 	Style     template.CSS

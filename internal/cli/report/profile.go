@@ -37,7 +37,7 @@ type profileView struct {
 	List []columnView
 }
 
-// columnView is what is drawn of a column.
+// columnView is the data of a column's drawing.
 type columnView struct {
 	*profile.Column
 	N         int

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// document is what a job did. Empty parts are left out of the file.
+// document is the data of a job's report. Empty parts are left out of the file.
 type document struct {
 	Command  string // run, build or load
 	Status   string // done, already, failed or stopped
@@ -91,7 +91,7 @@ type counts struct {
 	DuplicatesFile string // likewise
 }
 
-// expected is what was expected of the records, and what was found.
+// expected is one expectation with its finding.
 type expected struct {
 	Column string // empty: of the records
 	Name   string
@@ -173,7 +173,7 @@ type task struct {
 	Straggler bool
 }
 
-// loadCounts is what HBase took.
+// loadCounts counts the files, bytes and calls of the load into HBase.
 type loadCounts struct {
 	Regions int
 	Files   int
@@ -221,7 +221,7 @@ func (r *document) Write(w io.Writer) error {
 		Took: r.Ended.Sub(r.Began), Timeline: newTimeline(r), Charts: newCharts(r), Spread: newSpread(r.Regions)})
 }
 
-// view is what the template draws.
+// view is the data of the template.
 type view struct {
 	*document
 	pageHead

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// jobAttrs are what every line says of the job: job, table, attempt and phase, as soon as they are known.
+// jobAttrs has the attributes of the job in every line: job, table, attempt and phase, as soon as they are known.
 type jobAttrs struct {
 	start atomic.Pointer[progress.Start]
 	phase atomic.Pointer[string]

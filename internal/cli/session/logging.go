@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags say what the log is like.
+// logFlags are the flags that configure the log.
 type logFlags struct {
 	level  string
 	format string

@@ -13,7 +13,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// atEnd is what is reported at the end alone.
+// atEnd has the metrics that are reported only at the end.
 type atEnd func(context.Context, ending.Outcome) error
 
 func (atEnd) Events() progress.Events { return progress.Events{} }

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is what every command says, and how: its log, its results, and how it ended.
+// Program is the output of every command: its log, its results, and its end.
 type Program struct {
 	Console  *ui.Console  // never nil where something is said
 	Args     []string     // of the program
@@ -200,7 +200,7 @@ func asksJSON(args []string) bool {
 	return *output == "json"
 }
 
-// resultFile returns what --result-file names, and whether the command is one that has it: run, build, merge, load and rekey.
+// resultFile returns the value of --result-file, and whether the command has that flag: run, build, merge, load and rekey.
 func resultFile(cmd *cobra.Command) (string, bool) {
 	if cmd == nil {
 		return "", false

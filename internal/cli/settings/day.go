@@ -95,7 +95,7 @@ func (d day) AddMonths(n int, layout ...string) (any, error) {
 	return d.in(layout)
 }
 
-// templateData is what texts with {{ }} may use.
+// templateData is the data for texts with {{ }}.
 type templateData struct{ day day }
 
 // Date returns the day of the command, in a layout if one is given.

@@ -119,7 +119,7 @@ func add(f *pflag.FlagSet, e Entry, p any) {
 	}
 }
 
-// check says what is wrong with the value of a flag.
+// check returns an error if the value of a flag is invalid.
 func (e Entry) check(f *pflag.Flag) error {
 	v := f.Value.String()
 	least, most, bounded := strings.Cut(e.Range, "..")
@@ -158,7 +158,7 @@ func checkValues(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// Completion returns what a shell offers after a flag. files says that words are the endings of files, or if there are none, that
+// Completion returns the words that a shell offers after a flag. files says that words are the endings of files, or if there are none, that
 // any file may follow; dirs that any directory may.
 func Completion(f *pflag.Flag) (words []string, files, dirs bool) {
 	e := entryOf(f)

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Setting is what one setting of a command came to, and why.
+// A Setting is the value of one setting of a command, with its origin.
 type Setting struct {
 	Name   string `json:"name"`   // as in files: a field of the job file, or a flag with underscores
 	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none
@@ -140,7 +140,7 @@ func ofTicketCache(v Setting, name, keytab string) Setting {
 	return v
 }
 
-// fromDefault returns what a setting means that is not given; user is what --user
+// fromDefault returns the meaning of a setting that is not given; user is what --user
 // says, keytab what --keytab does.
 func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user, keytab string) Setting {
 	hadoopValue := func(key, value string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Name returns what a flag is called in files and, in capitals, in the environment.
+// Name returns the name of a flag in files and, in capitals, in the environment.
 func Name(f *pflag.Flag) string {
 	if at := f.Annotations[entryFlag]; at != nil {
 		return at[1]

@@ -152,7 +152,7 @@ func (s *Settled) warn(r Rename, text string) {
 	}
 }
 
-// A renameWarning is what a log says of an old name.
+// A renameWarning is the warning about an old name in the log.
 type renameWarning struct{ old, text string }
 
 // NameNow returns the setting that has a flag as its old name.

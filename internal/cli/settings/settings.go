@@ -29,7 +29,7 @@ func (s *Flags) Add(f *pflag.FlagSet) {
 	Bind(f, To{"config": &s.config, "date": &s.date, "time-zone": &s.timeZone})
 }
 
-// Settled is what the sources of settings came to for one command.
+// Settled has the settings of one command, merged from all sources.
 type Settled struct {
 	Origins    map[string]string // by flag; a flag without one has its default
 	jobFile    string            // as it was given; empty: none
@@ -45,7 +45,7 @@ type Settled struct {
 
 type settledKey struct{}
 
-// Of returns what settle found, empty for a command that it has not seen.
+// Of returns the result of settle, empty for a command that it has not seen.
 func Of(cmd *cobra.Command) *Settled {
 	if ctx := cmd.Context(); ctx != nil {
 		if s, ok := ctx.Value(settledKey{}).(*Settled); ok {
@@ -195,7 +195,7 @@ func valueError(where, value string, err error) error {
 	return fmt.Errorf("%s%q: %w", where, value, err)
 }
 
-// cause returns what is wrong with a value, without the flag that was not given.
+// cause returns the error of a value, without the flag that was not given.
 func cause(err error) error {
 	if n, ok := errors.AsType[*strconv.NumError](err); ok {
 		switch n.Func {

@@ -16,7 +16,7 @@ const (
 	barWidth      = 30 // at most
 )
 
-// frame is what a live view shows at one moment: a row for each phase, and one for the job.
+// frame is the content of a live view at one moment: a row for each phase, and one for the job.
 type frame struct {
 	progress progress.Progress
 	width    int // of rows, at most

@@ -17,7 +17,7 @@ type Error struct {
 	Record int64
 	// Field is the path of the field at fault, as in addr.city, if it is one.
 	Field string
-	// Reason says what is wrong.
+	// Reason describes the error.
 	Reason string
 	// Err is the cause behind Reason, if there is one.
 	Err error

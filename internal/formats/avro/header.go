@@ -18,7 +18,7 @@ const (
 // ErrFormat is within the error of a file that is no Avro object container.
 var ErrFormat = errors.New("the file does not begin as an Avro object container file")
 
-// Header is what a file says of itself. It does not change, and may be used by several goroutines at once.
+// Header is the parsed header of a file. It does not change, and may be used by several goroutines at once.
 type Header struct {
 	// Size is the file's, in bytes.
 	Size int64

@@ -28,7 +28,7 @@ type Plan struct {
 	text  int // bytes that a record may append
 }
 
-// A part is what is wanted of a field.
+// A part is the wanted part of a field.
 type part struct {
 	name  string
 	node  *node // of what is not null, for a union of null and one other

@@ -11,7 +11,7 @@ const (
 	highBits = 0x8080808080808080
 	// chunk is how many bytes are decoded before dst is looked at again.
 	chunk = 2 << 10
-	// slack is what may be written after three bytes for each byte of a
+	// slack is the room for writes beyond three bytes for each byte of a
 	// chunk: the rest of a character of four, and a word.
 	slack = 24
 )

@@ -12,12 +12,12 @@ type Guess struct {
 	Charset string
 	// Certain says that no other set that was looked for fits.
 	Certain bool
-	// Reason is what speaks for it, or against it, in words.
+	// Reason is a text with the evidence for the set, or against it.
 	Reason string
 }
 
 const (
-	// latin is what is offered where nothing else fits: it always does.
+	// latin is proposed if no other set fits: it always does.
 	latin = "cp1252"
 	// commonShare is the share of common pairs, in percent, from which on bytes
 	// are taken for Chinese. TestDetectShares has what it is between.
@@ -27,7 +27,7 @@ const (
 	enoughUTF8 = 32
 )
 
-// Detect says what the start of a text may be in, the likelier set first. last
+// Detect returns the sets that the start of a text may be in, the most likely first. last
 // says that head is all of the text; otherwise a character may be cut off at
 // its end. It looks for marks, UTF-8, UTF-16 without a mark (which is never
 // certain), and GB18030 against Latin-1 (nor are these, as Korean and Japanese

@@ -9,7 +9,7 @@ import (
 // eucThree is the byte before the two bytes of JIS X 0212 in EUC-JP.
 const eucThree = 0x8f
 
-// An entry says what a byte, or a pair of bytes, begins with: up to three bytes
+// An entry is the decoded text of a byte, or of a pair of bytes: up to three bytes
 // of UTF-8, the first in the lowest byte; their number in bits 24 and 25; how
 // many bytes of source they are of in bits 28 and 29; and rare.
 type entry uint32
@@ -56,8 +56,8 @@ func entryOf(s string, size int) entry {
 	return e
 }
 
-// tables are what a set is decoded by. They are made of what x/text decodes
-// each byte, each pair of bytes and, where there are more, each of these to.
+// tables decode a set. They are made from the characters to which x/text decodes
+// each byte, each pair of bytes and, if there are longer ones, each of these.
 type tables struct {
 	// one is for a byte with nothing after it, and of a single set for any.
 	one [256]entry
@@ -84,7 +84,7 @@ type speller struct {
 	buf     [16]byte
 }
 
-// spell returns what x/text decodes src to. It is valid until the next call. There
+// spell returns the text to which x/text decodes src. It is valid until the next call. There
 // is no error: what is no character is U+FFFD.
 func (s *speller) spell(src ...byte) string {
 	n, _, _ := s.decoder.Transform(s.buf[:], src, true)

@@ -36,7 +36,7 @@ func fours(s *speller) []uint16 {
 	return all
 }
 
-// three returns what p, which begins with 8F, begins with: a character of three bytes,
+// three decodes the beginning of p, which is 8F: a character of three bytes,
 // or U+FFFD for as many as x/text passes over.
 func (t *tables) three(p []byte) (rune, int) {
 	switch {

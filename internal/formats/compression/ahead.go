@@ -8,7 +8,7 @@ import (
 const (
 	readAheadBlock  = 256 << 10
 	readAheadBlocks = 3
-	// AheadMemory is what reading a packed file ahead takes, the unpacker's window included.
+	// AheadMemory is the memory that reading ahead of a packed file takes, including the unpacker's window.
 	AheadMemory = readAheadBlock*readAheadBlocks + 8<<20
 )
 

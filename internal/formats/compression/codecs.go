@@ -21,7 +21,7 @@ type Codec struct {
 	endings []string // of names, in lower case
 	// magic says that a file begins as its own do; nil: its files begin in no way of their own.
 	magic func(head []byte) bool
-	// Holds is what an unpacker has to keep beyond what [AheadMemory] allows for, as messages call it, and Need how many
+	// Holds is the name, in messages, of what an unpacker has to keep in addition to [AheadMemory], and Need how many
 	// bytes that is of the file's first part; both are of few compressions.
 	Holds string
 	Need  func(raw io.ReaderAt, size int64) (int64, error)

@@ -56,7 +56,7 @@ func openHadoop(decode decodeBlock) func(io.Reader, Limits) (io.Reader, func(), 
 	}
 }
 
-// hadoopBlock returns what an unpacker holds of the first block, taken as one chunk.
+// hadoopBlock returns the memory that an unpacker needs for the first block, if it is one chunk.
 func hadoopBlock(ratio int64) func(io.ReaderAt, int64) (int64, error) {
 	return func(raw io.ReaderAt, size int64) (int64, error) {
 		head := make([]byte, 8)

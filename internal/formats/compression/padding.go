@@ -125,7 +125,7 @@ func (l *lastBytes) ReadByte() (byte, error) {
 	return c, err
 }
 
-// bzipEnd is what the last 80 bits of a stream begin with, before its checksum. Up to seven bits fill the last byte.
+// bzipEnd begins the last 80 bits of a stream; its checksum follows. Up to seven bits fill the last byte.
 const bzipEnd = 0x177245385090
 
 // endsStream reports whether the last byte is NUL and stands behind the end of a stream.

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Limits are what an unpacker has to know of a file, and may hold of it.
+// Limits has the facts of a file that an unpacker needs, and the memory that it may use.
 type Limits struct {
 	Size   int64  // of the file
 	Window uint64 // bytes of a window, a dictionary, or a block with its text
@@ -22,7 +22,7 @@ type Limits struct {
 // Mebibytes prints a size, rounded up.
 func Mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }
 
-// MostWindow returns what any frame may ask for, where the first asks for a window and a reader has so much memory. What frames after the first take beyond its
+// MostWindow returns the largest window that a frame may need, given the window of the first frame and the memory of a reader. What frames after the first take beyond its
 // window is not accounted for.
 func MostWindow(first, memory int64) uint64 {
 	return uint64(max(first, min(memory/8, zstd.MaxWindowSize), zstd.MinWindowSize))

@@ -172,7 +172,7 @@ func (g *xzGuard) chunk() error {
 	return nil
 }
 
-// blockEnd returns what follows a block's last chunk.
+// blockEnd checks the bytes after a block's last chunk.
 func (g *xzGuard) blockEnd() error {
 	g.begin()
 	g.skip = -g.seen&3 + g.check

@@ -8,7 +8,7 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// A Block is what is known of a piece of text for each of the cases that it begins outside [0] and inside [1] of quotes.
+// A Block describes a piece of text for both cases: it begins outside [0] or inside [1] of quotes.
 type Block struct {
 	Inside [2]bool // it ends inside of quotes
 	Start  [2]int  // where in the text the first record begins that begins in it; -1: none does

@@ -54,7 +54,7 @@ type Scanner struct {
 	undecoded *Fault // the first value of the current record that could not be decoded
 }
 
-// field is what is known of the current field.
+// field is the state of the current field.
 type field struct {
 	from      int
 	quoted    bool // a quote opened it

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/source/span"
 )
 
-// escapeState is what a block leaves to the next one.
+// escapeState is the state that a block passes to the next one.
 type escapeState struct {
 	escaped uint64 // 1: the next byte is escaped
 	open    uint64 // 1: the field that is not ended has an escape

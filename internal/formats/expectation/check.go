@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A Kind is what an expectation is about.
+// A Kind is the kind of an expectation.
 type Kind string
 
 // The kinds, by their fields in a job file.

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/formats/celltype"
 )
 
-// Counts are what was counted of the records of an input, or of a part of it, with what was found.
+// Counts has the counts of an input's records, or of a part of them, with the findings.
 type Counts struct {
 	Records  int64     `json:"records"` // neither rejected nor filtered
 	ReadAt   time.Time `json:"read_at"` // when reading began, with which dates are compared

@@ -136,7 +136,7 @@ func replace(dst []byte, args [][]byte) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// blank is what trim of keys removes: the space and what is below it.
+// blank reports whether trim of keys removes a character: the space and the characters below it.
 func blank(r rune) bool { return r <= ' ' }
 
 // substr takes what there is of the characters asked for; a count below 0 takes all.

@@ -83,7 +83,7 @@ func (p *Program) fail(err error) error {
 	return &keygen.FieldError{Column: f.Column, Err: fmt.Errorf("%w (in %s)", f.Err, p.about)}
 }
 
-// value is what a node gives of a record; which of its members it has follows from the node's kind.
+// value is the result of a node for a record; the node's kind determines which of its members are set.
 type value struct {
 	null, truth bool
 	text        []byte

@@ -29,7 +29,7 @@ func New(d *dialect.Dialect, set *charset.Charset) *Records {
 	return t
 }
 
-// End returns what ends a record of a dialect whose records have separators.
+// End returns the separator of a dialect's records.
 func End(d *dialect.Dialect) []byte { return []byte(cmp.Or(d.RecordSep, "\n")) }
 
 // Next returns where the record after the one that begins at a byte of text begins; beyond text if that does not have it whole.

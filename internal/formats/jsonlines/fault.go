@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 // Unwrap is [ErrWholeFile], or nil.
 func (e *Error) Unwrap() error { return e.err }
 
-// A fault is what is wrong at a place. The zero value is none.
+// A fault is a kind of error at a place. The zero value means no error.
 type fault uint8
 
 const (

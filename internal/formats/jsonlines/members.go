@@ -16,7 +16,7 @@ const (
 	maxLearnedBytes = 64 << 10
 )
 
-// An object is what a parser knows of an object that paths lead into: its members, wanted and met, and in which order they
+// An object is a parser's record of an object that paths lead into: its members, wanted and found, and the order in which they
 // came. Lines of one writer have the same names in the same order mostly, so the member after the last one is
 // compared first, and found without a search.
 type object struct {

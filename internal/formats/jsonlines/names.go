@@ -2,7 +2,7 @@ package jsonlines
 
 import "fmt"
 
-// Kind is what kind of value a member has.
+// Kind is the kind of a member's value.
 type Kind uint8
 
 // Kinds of values.

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/formats/valuetext"
 )
 
-// A File is what is kept of a file's tail. Once it is planned, any number of goroutines may use it.
+// A File is a file's parsed tail. Once it is planned, any number of goroutines may use it.
 type File struct {
 	codec    codec
 	block    int

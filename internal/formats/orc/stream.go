@@ -37,7 +37,7 @@ func (c codec) String() string {
 	return fmt.Sprintf("number %d", int32(c))
 }
 
-// mostChunk is what a chunk's header can say.
+// mostChunk is the greatest size that a chunk's header can have.
 const mostChunk = 1<<23 - 1
 
 // window is how much of a file that is not packed a stream holds.

@@ -28,7 +28,7 @@ type Limit struct {
 // mostFooter bounds a footer where the memory does not.
 const mostFooter = 1 << 30
 
-// A File is what is kept of a file's footer. Once it is planned, any number of goroutines may use it.
+// A File is a file's parsed footer. Once it is planned, any number of goroutines may use it.
 type File struct {
 	size   int64
 	groups []int64     // rows of each row group
@@ -105,7 +105,7 @@ func (m *File) Sum() uint32 {
 // castagnoli returns the polynomial of checksums: CRC32C has an instruction on every machine that this runs on.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // the table is made once
 
-// usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
+// usualPage is the size of a page of common writers: they begin a new page, and abandon a dictionary, at 1 MiB.
 const usualPage = 1<<20 + 64<<10
 
 // Open reads the footer of a file.

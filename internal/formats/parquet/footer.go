@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// footer is what is needed of a FileMetaData of parquet.thrift. It is read here because Arrow's library panics on logical
+// footer has the required fields of a FileMetaData of parquet.thrift. It is read here because Arrow's library panics on logical
 // types and converted types that it does not know.
 type footer struct {
 	elements []schemaElement // depth first, the root before all

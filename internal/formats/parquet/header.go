@@ -29,7 +29,7 @@ const (
 	pageDataV2     = 3
 )
 
-// pageHeader is what is needed of a PageHeader of parquet.thrift.
+// pageHeader has the required fields of a PageHeader of parquet.thrift.
 type pageHeader struct {
 	kind             int32
 	unpacked, packed int // bytes

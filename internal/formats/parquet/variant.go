@@ -171,7 +171,7 @@ func parseItems(b []byte, idWidth, width int, large bool) (m variantItems, err e
 	return m, nil
 }
 
-// value returns what a value begins with.
+// value returns the bytes from the beginning of a value on.
 func (m *variantItems) value(i uint64) ([]byte, error) {
 	at := littleEndian(m.offsets[i*uint64(m.width):], m.width)
 	if at >= uint64(len(m.values)) {

@@ -49,7 +49,7 @@ func (p *Profile) Expect(now time.Time) []expectation.Asked {
 	return list
 }
 
-// expect returns what is expected of a column: of its form, and of its values, which may change and so only warn.
+// expect returns the expectations of a column: of its form, and of its values, which may change and so only warn.
 func (p *Profile) expect(c *Column, severity string, now time.Time) (list []expectation.Asked) {
 	form := expectation.Asked{Column: c.Name, Severity: severity}
 	values := expectation.Asked{Column: c.Name, Severity: expectation.Warn}

@@ -12,7 +12,7 @@ const (
 	allKinds         = firstDate<<6 - 1
 )
 
-// Kind is what all values of a column are.
+// Kind is the common type of a column's values.
 type Kind string
 
 // The kinds.

@@ -12,7 +12,7 @@ import (
 // mostFrequent is how many values of a column a profile names.
 const mostFrequent = 10
 
-// Profile is what was found. Its JSON is a machine's form of it: fields may be added.
+// Profile is the profile of an input. Its JSON form is for programs: fields may be added.
 type Profile struct {
 	Records  int64    `json:"records"`  // that were counted
 	Rejected int64    `json:"rejected"` // bad ones
@@ -81,7 +81,7 @@ func (p *Profile) Share(n int64) float64 {
 // Whole reports whether all of the input was read.
 func (p *Profile) Whole() bool { return p.Parts == p.OfParts }
 
-// Profile returns what was counted of columns with these names.
+// Profile returns the counts of columns with these names.
 func (t *Tally) Profile(names []string) *Profile {
 	p := &Profile{Records: t.records, Columns: []Column{}}
 	for i := range t.columns {

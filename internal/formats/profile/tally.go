@@ -79,7 +79,7 @@ func (t *Tally) Merge(o *Tally) {
 	}
 }
 
-// A column is what was counted of one. Values are those that are neither NULL nor empty.
+// A column has the counts of a column. Values are neither NULL nor empty.
 type column struct {
 	nulls, empty int64
 	kinds        kinds // that fit all values

@@ -40,7 +40,7 @@ func (f *Form) sameColumns(o *Form) bool {
 	return f.SameText(o) && slices.Equal(f.Columns, o.Columns) && slices.EqualFunc(f.Partitions, o.Partitions, samePartition)
 }
 
-// Null is what NULL is in a line that stands for a record of Parquet or Avro. A text of these two characters is in quotes.
+// Null is the text of NULL in a line that stands for a record of Parquet or Avro. A value with these two characters is in quotes.
 const Null = `\N`
 
 // ValuesDialect returns the values dialect of such lines.

@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/formats/swar"
 )
 
-// Block is what is known of a block for each of the cases that it begins outside [0] and inside [1] of quotes.
+// Block describes a block of text for both cases: it begins outside [0] or inside [1] of quotes.
 type Block struct {
 	Quotes int
 	Start  [2]int64 // where the first record begins, 0 when none does

@@ -50,7 +50,7 @@ var foreigns = []Foreign{
 	{"packed with lz4's legacy frame", nil, headMagic(compression.LZ4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
 }
 
-// statements is what a file of SQL is whose content does not name its writer.
+// statements is the format of an SQL file whose content does not name its writer.
 var statements = Foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
 
 func headMagic(magics ...string) func(head []byte) bool {
@@ -71,7 +71,7 @@ func tarMagic(head []byte) bool {
 	return len(head) >= 512 && (string(head[257:263]) == "ustar\x00" || string(head[257:265]) == "ustar  \x00")
 }
 
-// Text says what a file of this name is, and what makes of it one that can be read.
+// Text describes the format of a file of this name, and how to convert it.
 func (k *Foreign) Text(name string) string {
 	return fmt.Sprintf("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
 }

@@ -14,7 +14,7 @@ const (
 	pieces    = 3
 )
 
-// CopyOptions say what is done in addition to copying. The zero value does nothing.
+// CopyOptions configures work in addition to copying. The zero value does none.
 type CopyOptions struct {
 	// Allow is asked before so many more bytes are written; its error ends the copy. Default: all are allowed.
 	Allow func(n int64) error

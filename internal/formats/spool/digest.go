@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Digest is what a stream is known by: how long it was, and its checksum (CRC32C).
+// Digest identifies the content of a stream: its length and its checksum (CRC32C).
 type Digest struct {
 	Bytes  int64 `json:"bytes"`
 	CRC32C Sum   `json:"crc32c"`

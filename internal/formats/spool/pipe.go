@@ -35,7 +35,7 @@ func OpenPipe(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// StdinKind is what standard input is. How it is read depends on it.
+// StdinKind is the type of file that standard input is. It determines how it is read.
 type StdinKind int
 
 // The kinds of standard input.
@@ -46,7 +46,7 @@ const (
 	StdinStream                    // a pipe, a socket, or what is left of a file
 )
 
-// KindOf says what a file that a process was started with is.
+// KindOf returns the type of a file that a process was started with.
 func KindOf(f *os.File) (StdinKind, fs.FileInfo) {
 	info, err := f.Stat()
 	if err != nil {

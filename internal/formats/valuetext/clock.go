@@ -44,7 +44,7 @@ func FloorDiv(a, b int64) int64 {
 	return q
 }
 
-// FloorMod returns what [FloorDiv] leaves.
+// FloorMod returns the remainder of [FloorDiv].
 func FloorMod(a, b int64) int64 {
 	m := a % b
 	if m < 0 {

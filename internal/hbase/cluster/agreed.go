@@ -22,7 +22,7 @@ const keyNameNode = "dfs.namenode.kerberos.principal"
 // askTimeout bounds a look at one server.
 const askTimeout = 20 * time.Second
 
-// NameNode is what a NameNode wants of clients, and what was agreed upon.
+// NameNode has the security settings that a NameNode offers, and those that were negotiated.
 type NameNode struct {
 	Methods       []string         // to log in by; none: no authentication
 	RPC           kerberos.Quality // agreed upon; 0 without a login

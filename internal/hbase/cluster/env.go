@@ -127,7 +127,7 @@ func (e *Env) stores() *objectstore.Stores {
 	return e.objects
 }
 
-// ShipStores returns what another process needs to read those of the inputs that are in object stores, nil if none is: it is a secret.
+// ShipStores returns the settings with which another process can read the inputs in object stores, nil if there are none. They are a secret.
 func (e *Env) ShipStores(ctx context.Context, inputs []string) ([]byte, error) {
 	inputs = slices.DeleteFunc(slices.Clone(inputs), func(name string) bool { return !objectstore.IsName(name) })
 	if len(inputs) == 0 {

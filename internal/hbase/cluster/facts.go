@@ -45,7 +45,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	return c, Failure(err)
 }
 
-// Failure returns what the cluster answered that a job asked about its table; one that did not answer may do so later.
+// Failure returns the error for a cluster's answer to a question about a table; a cluster that did not answer may do so later.
 func Failure(err error) error {
 	if loader.Unavailable(err) {
 		return fail.With(fail.Load, err)
@@ -53,7 +53,7 @@ func Failure(err error) error {
 	return fail.With(fail.Check, err)
 }
 
-// Facts are what a table says of itself, as far as a job asks.
+// Facts has the properties of a table that a job needs.
 type Facts struct {
 	Name     loader.TableName
 	Table    *loader.Table
@@ -144,7 +144,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
-// FamilyOf returns what the table says of a family that the job may not write.
+// FamilyOf returns the table's settings of a family that the job may not write.
 func (f *Facts) FamilyOf(name string) spec.Family {
 	for _, own := range f.Families {
 		if own.Name == name {
@@ -176,7 +176,7 @@ func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Famil
 	return all, nil
 }
 
-// regionMap is what a table's regions came to.
+// regionMap is the result of reading a table's regions.
 type regionMap struct {
 	list []loader.Region
 	err  error

@@ -115,7 +115,7 @@ func origin(conf *hdfsio.Conf, key string) string {
 	return p.File
 }
 
-// String says what is asked, for logs.
+// String returns the registry's addresses for logs.
 func (r Registry) String() string {
 	if len(r.Servers) > 0 {
 		return fmt.Sprintf("RPC registry of %s (%s)", strings.Join(r.Servers, ","), r.Key)

@@ -91,7 +91,7 @@ func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
 	return end, err
 }
 
-// localName returns what servers call the user of a principal, by the rules of the configuration, which is theirs as a rule: its first part
+// localName returns the servers' name for the user of a principal, by the rules of the configuration, which servers usually share: its first part
 // where there are none, and where none applies. A server with other rules refuses later, since files are another's then.
 func (e *Env) localName(principal, realm string) (string, error) {
 	const key = "hadoop.security.auth_to_local"

@@ -10,7 +10,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// Family is what a column family's descriptor says of the cells that a Scan
+// Family has the settings of a column family that determine the cells that a Scan
 // gives.
 type Family struct {
 	Name        string

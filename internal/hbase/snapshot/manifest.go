@@ -33,7 +33,7 @@ var ErrDamaged = errors.New("damaged snapshot")
 // Scan would.
 var ErrUnsupported = errors.New("not supported")
 
-// A Snapshot is what the manifest of one says. Its fields are read only.
+// A Snapshot is the parsed manifest of a snapshot. Its fields are read only.
 type Snapshot struct {
 	Name    string
 	Table   string    // as HBase prints it: the namespace and a colon in front, unless it is default

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// View says what of the cells a scan gives. The zero value gives all versions
+// View selects the cells that a scan returns. The zero value returns all versions
 // that the families keep.
 type View struct {
 	// Versions of a column, at most what its family keeps; 0: as many. A raw
@@ -68,7 +68,7 @@ type Scan struct {
 	err    error
 }
 
-// Stats are what a scan has seen.
+// Stats counts what a scan has read.
 type Stats struct {
 	Files int
 	Read  int64 // cells in the files
@@ -247,7 +247,7 @@ func (s *Snapshot) place(r *Region) string {
 	return fmt.Sprintf("snapshot %s, region %s", s.Name, r.Encoded)
 }
 
-// Stats returns what was seen so far.
+// Stats returns the counts so far.
 func (sc *Scan) Stats() Stats { return sc.stats }
 
 // Position is about how many bytes of the region's files were read.

@@ -35,7 +35,7 @@ type fileCells struct {
 	done   bool
 }
 
-// sequences are what a file says of its age. Of cells that are equal in all
+// sequences determine the age of a file. Of cells that are equal in all
 // else the one with the higher id is the newer, and if the ids are equal too,
 // the one of the file that comes later in [compareAge].
 type sequences struct {

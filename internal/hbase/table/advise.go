@@ -22,7 +22,7 @@ const (
 	AccessThroughput Access = "throughput" // as many reads and writes as the servers can do
 )
 
-// AdviceOptions is what a number of regions follows from.
+// AdviceOptions has the facts from which a number of regions is computed.
 type AdviceOptions struct {
 	Bytes       int64       // of the table's HFiles now
 	Growth      int64       // bytes a day

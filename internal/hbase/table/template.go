@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Template is what a table can be made like.
+// Template is a description from which a table can be created.
 type Template struct {
 	Families                  []loader.Family
 	Attributes, Configuration map[string]string
@@ -39,7 +39,7 @@ func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Templat
 	return like, nil
 }
 
-// Like returns what a table can be made like that has this descriptor, without split points.
+// Like returns the template of a table with this descriptor, without split points.
 func Like(t *loader.Table) *Template {
 	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
 	// IS_META is the server's own; a copy of a read-only table is to be loaded.

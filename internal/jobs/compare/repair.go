@@ -262,7 +262,7 @@ func (p *repair) load(ctx context.Context) error {
 	return p.st.End(ctx, r, p.dir, false, p.o.Events)
 }
 
-// hidden says what to do where B's delete markers hide what was loaded. A family that keeps deleted cells keeps its markers too, whatever compacts it.
+// hidden returns advice for loaded cells that B's delete markers hide. A family that keeps deleted cells keeps its markers too, whatever compacts it.
 func (r Request) hidden(ctx context.Context) setting.Text {
 	keeps := ""
 	if c, err := r.B.Env.Dial(ctx); err == nil { // without an answer the advice is that for most tables

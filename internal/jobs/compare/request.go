@@ -49,7 +49,7 @@ func (s Side) isTable() bool { return s.Table != (loader.TableName{}) }
 // onHBase reports whether the side is in HBase's files, or read by its servers.
 func (s Side) onHBase() bool { return s.isTable() || s.Snapshot != "" }
 
-// A Request says what is compared.
+// A Request selects what is compared.
 type Request struct {
 	A, B Side
 	// Choice is which cells of both are compared. Default: all.

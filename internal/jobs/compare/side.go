@@ -22,7 +22,7 @@ type opened struct {
 	close func(context.Context) error // nil: nothing is to be closed
 }
 
-// result returns what a comparison says of the side before it is read.
+// result returns the description of the side before it is read.
 func (o *opened) result() result.ComparedSide {
 	return result.ComparedSide{Name: o.name(), As: o.as, Time: o.at.UTC(), Conf: o.Conf}
 }

@@ -40,7 +40,7 @@ type column struct {
 // cell reports whether the column is a cell of the table.
 func (c *column) cell() bool { return c.family != "" }
 
-// standIn is what is written where there is no byte to write.
+// standIn is the text that stands for an empty one.
 type standIn uint8
 
 const (

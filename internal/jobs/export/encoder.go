@@ -58,7 +58,7 @@ type buffer struct {
 	most int
 }
 
-// bufferSize is what is written at a time.
+// bufferSize is the number of bytes that are written at a time.
 const bufferSize = 256 << 10
 
 func newBuffer(w io.Writer, most int) buffer { return buffer{w: w, most: min(most, bufferSize)} }

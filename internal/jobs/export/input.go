@@ -54,7 +54,7 @@ func (w *writing) each(ctx context.Context) error {
 	return w.in.snap.Each(ctx, w.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error { return w.region(ctx, i, sc) })
 }
 
-// name returns what the input is called in errors.
+// name returns the name of the input in errors.
 func (in *Input) name(region int) string {
 	if in.Snapshot == "" {
 		return "table " + in.Table

@@ -25,7 +25,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// A Request says what is exported, and where to.
+// A Request selects what is exported, and where to.
 type Request struct {
 	From   tablesource.Ref
 	ReadBy tablesource.ReadBy // of a table; default: the files of a snapshot that is taken for the export
@@ -229,7 +229,7 @@ func (j *run) write(ctx context.Context) (err error) {
 	return tablesource.ByScans(err)
 }
 
-// input returns what is read, a snapshot's files or a table.
+// input returns the source of the rows: the files of a snapshot, or a table.
 func (j *run) input() Input {
 	s := j.source.Scanned
 	if s == nil {

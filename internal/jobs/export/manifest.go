@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// A Manifest says what an export wrote. It is the last file of its directory.
+// A Manifest describes the files of an export. It is the last file of its directory.
 type Manifest struct {
 	Schema   int            `json:"schema"` // version of this form: 1
 	Table    string         `json:"table"`

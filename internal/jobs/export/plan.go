@@ -31,7 +31,7 @@ const (
 // Formats returns all of them.
 func Formats() []string { return []string{string(CSV), string(Dump), string(Parquet), string(JSONL)} }
 
-// Options say what is written. Format must be given, and without a job Columns
+// Options configures what is written. Format must be given, and without a job Columns
 // too, but for JSONL.
 type Options struct {
 	Format Format

@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Attempt is what an export may have of an earlier attempt, and how it reports to the next one. The zero value is a first attempt.
+// Attempt has the results of an earlier attempt of an export, and reports to the next one. The zero value is a first attempt.
 type Attempt struct {
 	Now  time.Time                       // by which cells have expired; default: the plan's
 	Done map[int]manifest.ExportedRegion // regions, by number, that have all their rows in the directory
@@ -77,7 +77,7 @@ func (w *writing) stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// kindOf returns what a failure that says nothing else is about.
+// kindOf returns the kind of a failure that has none.
 func kindOf(err error) fail.Kind {
 	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
 		return fail.Input

@@ -120,7 +120,7 @@ func (t *text) prepare() error {
 	return nil
 }
 
-// sub is what DOS ends texts with. A reader takes it for no data at the end of a text, unless it is in quotes or escaped.
+// sub is the end mark of DOS texts. At the end of a text a reader ignores it, unless it is in quotes or escaped.
 const sub = 0x1a
 
 // hasNull says that the dialect writes NULL in a way of its own.

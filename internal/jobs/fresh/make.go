@@ -222,7 +222,7 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 	return st.Record(checkpoint.EventFresh, gone)
 }
 
-// Result returns what a run says of the old table of its job.
+// Result returns the part of a run's result about the old table.
 func Result(r *checkpoint.FreshRecord, t *loader.Table) *result.Fresh {
 	f := &result.Fresh{From: r.From, Before: r.Compared}
 	for key, value := range t.Attributes {

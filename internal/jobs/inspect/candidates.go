@@ -90,7 +90,7 @@ func parting(c rune) bool {
 		!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z')
 }
 
-// recordEnds returns what may follow records.
+// recordEnds returns the possible record separators.
 func (j *judge) recordEnds(given string) []string {
 	switch given {
 	case "":

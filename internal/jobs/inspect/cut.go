@@ -159,7 +159,7 @@ func (c *cutter) blank() bool {
 	return c.cr && len(c.fields) == 1 && !c.fields[0].quoted && c.fields[0].from == c.fields[0].to
 }
 
-// value returns what a field means, valid until the next call.
+// value returns the decoded value of a field, valid until the next call.
 func (c *cutter) value(text []byte, f field) []byte {
 	raw := text[f.from:f.to]
 	if !f.rewritten {

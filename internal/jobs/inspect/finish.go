@@ -49,7 +49,7 @@ func (r *Report) finish() {
 	}
 }
 
-// noteText says what the sample of text leaves open for what was not sampled, and what was taken for what.
+// noteText adds notes about what the sample of text leaves open, and about assumptions.
 func (r *Report) noteText() {
 	d, s := &r.reading.d, r.reading.s
 	if !r.Sample.Whole {

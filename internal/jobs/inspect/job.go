@@ -63,7 +63,7 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 	line("# query: [%s]   # columns that a reader gives to get rows; default: the first of the key", comment(scalar(r.Keys[0].Columns[0])))
 }
 
-// reasons say what a setting of text means.
+// reasons explains the settings of text.
 var reasons = map[string]string{
 	"field_sep": "between columns", "record_sep": "after each record", "quote": "around values", "quotes": "a quote within a value is not escaped",
 	"escape": "before a byte that is taken literally", "escape_map": "what letters after the escape stand for", "null_value": "what stands for NULL",
@@ -165,7 +165,7 @@ func (r *Report) jobCells(line func(string, ...any)) {
 	line("  - rest: true   # all other columns, as text")
 }
 
-// about returns what a job file says of a column.
+// about returns the comment on a column in a job file.
 func (c *Column) about() string {
 	switch {
 	case c.Partition:

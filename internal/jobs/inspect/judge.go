@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source/dialect"
 )
 
-// verdict is what became of text: one reading, or several between which the sample does not decide.
+// verdict is the result for a text: one reading, or several that the sample cannot distinguish.
 type verdict struct {
 	read   *reading   // nil: nothing distinguishes one
 	others []*reading // of each group of readings that give the same values one, if there are several
@@ -23,7 +23,7 @@ type verdict struct {
 // mostPreamble is how many lines before a header are looked through.
 const mostPreamble = 20
 
-// footer is what psql writes after the rows.
+// footer is the line that psql writes after the rows.
 var footer = regexp.MustCompile(`\n\([0-9]+ rows?\)\n*$`)
 
 // judge finds how the texts were written.

@@ -2,7 +2,7 @@ package inspect
 
 import profiles "bulkload/internal/formats/profile"
 
-// Report is what was found. Its JSON is a machine's form of it: fields may be added, and none changes within a schema.
+// Report is the result of an inspection. Its JSON form is for programs: fields may be added, and none changes within a schema.
 type Report struct {
 	Schema  int       `json:"schema"`            // 1
 	Inputs  []string  `json:"inputs"`            // as they were given
@@ -45,20 +45,20 @@ type File struct {
 	Lacks       []string          `json:"lacks,omitempty"` // columns that other files have
 }
 
-// Refusal is what cannot be read, and why.
+// Refusal names an input that cannot be read, with the reason.
 type Refusal struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// LeftOut is what is there and is not data.
+// LeftOut counts files that are ignored since they are not data.
 type LeftOut struct {
 	Kind    string `json:"kind"`
 	Count   int64  `json:"count"`
 	Example string `json:"example"`
 }
 
-// Sample is what was read.
+// Sample describes the part of the input that was read.
 type Sample struct {
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"` // unpacked
@@ -95,7 +95,7 @@ type Key struct {
 	Nulls    int64    `json:"nulls"` // rows without a value of one of them
 }
 
-// Doubt is what the sample does not decide: a job is not to be run before a person has.
+// Doubt is a question that the sample does not decide. The user must decide it before a job runs.
 type Doubt struct {
 	About    []string  `json:"about"` // fields of a job file
 	Text     string    `json:"text"`

@@ -38,7 +38,7 @@ func tokenOf(raw []byte, more []string) int {
 	return -1
 }
 
-// stat is what the values of one column are like.
+// stat describes the values of one column.
 type stat struct {
 	typ            Type
 	typed          int // values that are not among tokens
@@ -86,7 +86,7 @@ func (s *stat) merge(o *stat) {
 	}
 }
 
-// fileScan is what one file is like in a reading.
+// fileScan describes one file in a reading.
 type fileScan struct {
 	first      [][]byte // values of the first record
 	firstField []field
@@ -99,7 +99,7 @@ type fileScan struct {
 	mark       *Place // a byte order mark stands before another record than the first
 }
 
-// scan is what texts are like, cut as a writer would have it.
+// scan describes texts, cut as one writer would have written them.
 type scan struct {
 	w     *writer
 	d     dialect.Dialect

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Type is what the values of a column look like, in the words of job files where these have the type.
+// Type is the apparent type of a column's values, named as in job files if these have the type.
 type Type string
 
 // Types.
@@ -38,7 +38,7 @@ func (t Type) class() int {
 	return 0
 }
 
-// typeOf returns what one value looks like. Digits after a leading zero are text: codes are written so.
+// typeOf returns the apparent type of one value. Digits after a leading zero are text, since codes look like that.
 func typeOf(v []byte) Type {
 	if len(v) == 0 || len(v) > 40 {
 		return longType(v)
@@ -77,7 +77,7 @@ func shaped(v []byte, form string) bool {
 	return true
 }
 
-// tailOfTime is what may follow hours and minutes: seconds, a fraction and a zone.
+// tailOfTime matches the text after hours and minutes: seconds, a fraction and a zone.
 func tailOfTime(v []byte) bool {
 	for _, c := range v {
 		if (c < '0' || c > '9') && c != ':' && c != '.' && c != '+' && c != '-' && c != 'Z' && c != ' ' {

@@ -35,7 +35,7 @@ func (s submissions) Ended(m mapreduce.Submission, how string) error {
 	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
 }
 
-// OnYARN is what a job has of YARN, whatever it builds there.
+// OnYARN has a job's settings and state of YARN, whatever it builds there.
 type OnYARN struct {
 	Env     *cluster.Env
 	Journal *checkpoint.Job
@@ -98,7 +98,7 @@ func (y OnYARN) Drop(ctx context.Context, s *mapreduce.Submission) {
 
 func (j *run) yarn() OnYARN { return OnYARN{j.env, j.st, j.o.Events} }
 
-// onYARN returns what a result says of a job there.
+// onYARN returns the part of a result about the job on YARN.
 func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
 	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
 	if s != nil {

@@ -30,7 +30,7 @@ func (d *dirLoad) removeCuts(ctx context.Context) error {
 	return nil
 }
 
-// fenced is what a load that resolves a lost answer adds to the name of a file.
+// fenced is the suffix of a file that a load has renamed to resolve a lost answer.
 var fenced = regexp.MustCompile(`\.r[0-9]+$`)
 
 // onlyKnown refuses files that came into the directory since its load began: what of them is loaded would not be known.

@@ -139,7 +139,7 @@ func (d *dirLoad) upload(ctx context.Context, staged hdfsio.Location) (err error
 	return err
 }
 
-// plan returns what is to be recorded before anything is done, with the staging directory of local files or of delete markers: that of
+// plan returns the record that is written before any other step, with the staging directory of local files or of delete markers: that of
 // an earlier attempt if there is one.
 func (d *dirLoad) plan(ctx context.Context) (p *checkpoint.PlanRecord, staged hdfsio.Location, err error) {
 	p = &checkpoint.PlanRecord{Job: d.st.ID, Table: d.facts.Name.String(), Timestamp: d.all.Timestamp, Family: d.facts.Family, Families: d.facts.Families, Columns: []string{}, Splits: append([]rowkey.Key{}, rowkey.Keys(d.facts.Splits)...),

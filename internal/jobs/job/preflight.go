@@ -88,7 +88,7 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 	return j.build(ctx)
 }
 
-// earlierWork is what the attempts before this one have left for it.
+// earlierWork has the files of earlier attempts that this one can use.
 type earlierWork struct {
 	files bool // complete, in the staging directory
 	runs  bool // all rows, sorted

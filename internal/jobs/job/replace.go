@@ -188,7 +188,7 @@ func (j *run) exported(m *manifest.Manifest) *replace.Export {
 	return e
 }
 
-// refusedHint says what to do about a table that is not replaced.
+// refusedHint returns advice for a table that is not replaced.
 func (j *run) refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
 	switch {
 	case (s.Newer > 0 || s.Foreign > 0) && j.work == nil: // the files are built already

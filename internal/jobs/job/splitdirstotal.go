@@ -44,7 +44,7 @@ func (p *parts) total() {
 	}
 }
 
-// tableTotal is what the parts have done to one table.
+// tableTotal sums up the parts' results for one table.
 type tableTotal struct{ result.Table }
 
 // add adds what one part has done. What it gives stays as it is.

@@ -6,7 +6,7 @@ import (
 	"bulkload/internal/model/progress"
 )
 
-// start returns what is known when an attempt begins.
+// start describes an attempt, as far as it is known at its start.
 func (j *run) start() progress.Start {
 	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key(), Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,

@@ -159,7 +159,7 @@ func (j *run) buildTables() []build.Table {
 	return list
 }
 
-// madeOf returns what the plan says of a table as it was.
+// madeOf returns the plan's record of a table.
 func (j *run) madeOf(t *target) *checkpoint.TableRecord {
 	p := j.st.History.Plan
 	switch {

@@ -39,7 +39,7 @@ const HideAll = "all"
 // sampleSplit is the size of text's parts where some of them are read.
 const sampleSplit = 1 << 20
 
-// Result is what was found.
+// Result is the profile of an input.
 type Result struct {
 	Profile *profile.Profile
 	Files   []source.FileInfo

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Estimate says what [Run] would come to: rows and bytes of the new table's regions, by a sample of a snapshot's rows or, of a small table and
+// Estimate predicts the result of [Run]: rows and bytes of the new table's regions, by a sample of a snapshot's rows or, of a small table and
 // if w is exact, by all. The regions are the new table's, else those that it would be made with; or so many as w suggests. A snapshot that it takes is deleted
 // again, and nothing else is changed. What a run would refuse of the tables it refuses too. Splits of w are not used.
 func Estimate(ctx context.Context, env *cluster.Env, request Request, w estimate.Options) (_ *estimate.Estimate, err error) {

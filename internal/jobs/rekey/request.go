@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A Request is what a run does.
+// A Request configures a run.
 type Request struct {
 	From, To   loader.TableName
 	Snapshot   string // of From, that is there already; empty: one is taken, and deleted at the end

@@ -121,7 +121,7 @@ func (j *run) begin(context.Context) (err error) {
 	return err
 }
 
-// record says what the job reads, before anything is done, or takes what an
+// record writes the job's source into the journal, before any other step, or reads what an
 // earlier attempt said.
 func (j *run) record(context.Context) error {
 	q, k := j.req, j.st.Rekey
@@ -156,7 +156,7 @@ func (j *run) now() time.Time {
 	return time.UnixMilli(j.st.Rekey.Now)
 }
 
-// input returns what the job reads, for people.
+// input returns the name of the job's source in messages.
 func (j *run) input() string {
 	if j.req.Snapshot != "" {
 		return tablesource.Ref{Snapshot: j.req.Snapshot}.String()

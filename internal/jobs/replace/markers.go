@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// part is what one file of markers is for.
+// part is the region and family of one file of markers.
 type part struct {
 	region, family int
 	rows           int64

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// Prediction is what a run would take away from its table.
+// Prediction counts the rows that a run would delete from its table.
 type Prediction struct {
 	Rows    int64  `json:"rows"`        // of the table, with visible cells
 	Deleted int64  `json:"deleted"`     // of them that are not in the export

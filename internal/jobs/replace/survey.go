@@ -38,7 +38,7 @@ func (o Options) whole(snap *snapshot.Snapshot) []bool {
 // export's timestamp.
 const seen = 2
 
-// Survey is what a table has besides an export.
+// Survey counts the rows and cells of a table that an export lacks.
 type Survey struct {
 	Rows    int64 `json:"rows"`          // of the table, with visible cells
 	Deleted int64 `json:"deleted"`       // of them that the export does not have

@@ -187,7 +187,7 @@ func loads(s *checkpoint.State, table string) bool {
 	return s.Table == table || slices.ContainsFunc(s.Tables, func(t checkpoint.TableState) bool { return t.Table == table })
 }
 
-// predict says what is seen again and what is lost, by a snapshot of the table as it is, and refuses what others would lose.
+// predict counts the cells that become visible again and the cells that are lost, by a snapshot of the current table, and refuses losses of others.
 func (r *restore) predict(ctx context.Context) error {
 	if err := r.suits(ctx); err != nil {
 		return err

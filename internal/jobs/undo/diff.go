@@ -21,7 +21,7 @@ type DiffOptions struct {
 	Events  progress.Events
 }
 
-// Diff says what the load of a finished job has changed, by a snapshot that is
+// Diff reports what the load of a finished job has changed, by a snapshot that is
 // taken for it. dir is the directory of the job's state, which may run meanwhile.
 // What a compaction has dropped is not seen: see [result.SurveyFamily].
 func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *result.Survey, err error) {

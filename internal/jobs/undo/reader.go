@@ -33,7 +33,7 @@ type reader struct {
 	hash  []byte
 }
 
-// rowReading is what was seen of the row.
+// rowReading is the state of the current row.
 type rowReading struct {
 	any                       bool
 	seen, left, older, marked bool // a cell is seen, with and without the load; was seen before it; T is deleted already

@@ -71,7 +71,7 @@ func uncompacted(s *result.Survey) *result.Survey {
 	return &as
 }
 
-// lossOf says what others lose by a restore, none: nothing.
+// lossOf describes the losses of others by a restore; there may be none.
 func (l *load) lossOf(r *result.Restore) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	switch {

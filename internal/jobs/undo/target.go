@@ -40,7 +40,7 @@ func (u *undo) target(loads []*load, dir string) {
 // resultsOf returns the results of all tables, in the order of loading.
 func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
 
-// own returns what the undo has of the table.
+// own returns the undo's state of the table.
 func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
 
 // snapshotOf opens the one that the undo has of the table, and takes it if it is not there.

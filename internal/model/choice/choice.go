@@ -66,7 +66,7 @@ func (c Choice) Families() (names []string) {
 	return names
 }
 
-// InFamily returns what a choice has of one of its families.
+// InFamily returns the part of a choice for one of its families.
 func (c Choice) InFamily(name string) Choice {
 	if len(c.Columns) == 0 {
 		c.Columns = []Column{{Family: name}}
@@ -89,7 +89,7 @@ func (c Choice) Has(family, qualifier []byte) bool {
 	return false
 }
 
-// Of returns what is read of some families: those that are read as a whole, and single columns of others.
+// Of returns the part of some families that is read: whole families, and single columns of others.
 func (c Choice) Of(families []string) (whole []string, single []Column) {
 	if len(c.Columns) == 0 {
 		return families, nil

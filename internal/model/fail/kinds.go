@@ -2,7 +2,7 @@ package fail
 
 import "strings"
 
-// byKind has what callers of the program see of each kind of failure. Texts have settings in backquotes; of advice, {again} is how
+// byKind has the exit code, name and texts of each kind of failure. Texts have settings in backquotes; of advice, {again} is how
 // the job is resumed.
 var byKind = [...]struct {
 	word    string
@@ -51,10 +51,10 @@ func (k Kind) ExitCode() int { return byKind[k].code }
 // Retry reports whether the same command may succeed later, with nothing else done.
 func (k Kind) Retry() bool { return byKind[k].retry }
 
-// Meaning returns what the kind's exit code means, and what its caller does then.
+// Meaning returns a text that explains the kind's exit code and what its caller should do.
 func (k Kind) Meaning() (meaning, next string) { return byKind[k].meaning, byKind[k].next }
 
-// Advice says what a person does about a failure; again is how the job is resumed.
+// Advice returns a text that says what to do about a failure; again is the command that resumes the job.
 func (k Kind) Advice(again string) string {
 	return strings.ReplaceAll(byKind[k].advice, "{again}", again)
 }

@@ -9,7 +9,7 @@ type ExportedFile struct {
 	SHA256 string `json:"sha256"` // of the whole file
 }
 
-// ExportedRegion is what an export has written of a region.
+// ExportedRegion describes the files that an export has written for a region.
 type ExportedRegion struct {
 	File     *ExportedFile `json:"file,omitempty"`           // nil: it has no rows
 	NoCells  int64         `json:"no_cells,omitempty"`       // rows left out because they have none of the columns

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Manifest is what a build made. It is next to the files as _bulkload.json.
+// Manifest describes the output of a build. It is stored next to the files as _bulkload.json.
 type Manifest struct {
 	Schema         int             `json:"schema"` // version of this form: 1
 	Table          string          `json:"table,omitempty"`

@@ -34,5 +34,5 @@ func (s RowSum) String() string {
 	return fmt.Sprintf("%s, %s, digest %s", setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"), s.Sum())
 }
 
-// Digest returns what manifests have of it.
+// Digest returns the form of the sum that manifests store.
 func (s RowSum) Digest() Digest { return Digest{Rows: s.Rows, Cells: s.Cells, Sum: s.Low} }

@@ -89,7 +89,7 @@ func (p Progress) left() (l Left) {
 	return p.partsLeft(l)
 }
 
-// phaseLeft returns what is left of the phase under way. The speed of its last third counts as much as that of all of it, so
+// phaseLeft returns the time left in the current phase. The speed of its last third counts as much as that of all of it, so
 // that a change shows soon and a hiccup does not show much.
 func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration, bool) {
 	took := p.At.Sub(current.Began).Seconds()
@@ -127,7 +127,7 @@ func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	return f, ok
 }
 
-// readUnit returns what reading all of the input takes, or takes as it looks; 0 when nothing is known. Writing says how fast the
+// readUnit returns the time to read the whole input, measured or predicted; 0 if it is unknown. Writing says how fast the
 // machine is too, within bounds: it may have waited for a slow link.
 func (p Progress) readUnit() (unit float64) {
 	whole := func(phase *PhaseProgress) float64 {
@@ -152,7 +152,7 @@ func (p Progress) readUnit() (unit float64) {
 	return unit
 }
 
-// foretold returns what a phase takes that has not begun, in seconds; unit is what reading takes.
+// foretold predicts the seconds of a phase that has not begun; unit is the time that reading takes.
 func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	if s, ok := p.asEarlier(name, unit); ok {
 		return s, true
@@ -193,7 +193,7 @@ func (p Progress) toCheck() float64 {
 	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
-// asEarlier returns what a phase takes by what it took an earlier job of the table; false if that does not say. What this
+// asEarlier predicts the time of a phase from an earlier job of the table; false if that is not possible. What this
 // one's reading takes compared with that one's counts by its root: it says something of the machine, and nothing of
 // HDFS and HBase.
 func (p Progress) asEarlier(name string, unit float64) (float64, bool) {

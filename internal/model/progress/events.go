@@ -26,7 +26,7 @@ type Events struct {
 	OnWarn    func(msg string, kv ...any)      // something that a person should look at
 }
 
-// Start is what is known of an attempt when it begins.
+// Start describes an attempt, as far as it is known at its start.
 type Start struct {
 	Job       string    `json:"job,omitempty"`    // directory of its state; empty: none is kept
 	JobID     string    `json:"job_id,omitempty"` // the caller's own word

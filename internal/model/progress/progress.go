@@ -31,7 +31,7 @@ type PhaseProgress struct {
 	Recent Span      `json:"recent,omitzero"` // the last third of a phase that is under way, or the last second
 }
 
-// Span is what was done in a time.
+// Span is an amount of work with the time that it took.
 type Span struct {
 	Took time.Duration `json:"took_ns"`
 	Done Amount        `json:"done"`

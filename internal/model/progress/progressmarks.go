@@ -34,7 +34,7 @@ func (m *marks) add(now time.Time, done Amount) {
 	m.all = append(m.all, mark{now, done})
 }
 
-// recent returns what was done in about the last third of a phase: zero before there is a second to report.
+// recent returns the work of about the last third of a phase: zero before the phase has lasted a second.
 func (m *marks) recent(p PhaseProgress, now time.Time) Span {
 	since := now.Add(-max(leastSpan, now.Sub(p.Began)/3))
 	for i := len(m.all) - 1; i >= 0; i-- {

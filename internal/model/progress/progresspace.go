@@ -2,7 +2,7 @@ package progress
 
 import "time"
 
-// Pace is what an earlier job of the same table took, from which one that is under way is predicted.
+// Pace has the speed of an earlier job of the same table, from which the time of a running job is predicted.
 type Pace struct {
 	Records int64         `json:"records"`
 	Regions int           `json:"regions"` // that took files

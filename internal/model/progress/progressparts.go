@@ -52,7 +52,7 @@ type PartsWork struct {
 	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of parts that are done
 }
 
-// of returns what other parts take, by what these have taken.
+// of predicts the time of other parts from the time of these.
 func (w PartsWork) of(parts int, bytes int64) time.Duration {
 	if w.Parts == 0 || w.Bytes == 0 {
 		return 0
@@ -69,7 +69,7 @@ func (w *PartsWork) Add(bytes int64, took time.Duration) {
 	w.Took += max(took, 0)
 }
 
-// partSeconds is what a part costs whatever it holds: its table, checks,
+// partSeconds is the time that a part takes whatever its size: its table, checks,
 // journal and verification.
 const partSeconds = 0.4
 

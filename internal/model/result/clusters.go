@@ -2,7 +2,7 @@ package result
 
 import "time"
 
-// Cluster is what became of one of the clusters that get the files of a job.
+// Cluster is the result of the load into one of several clusters.
 type Cluster struct {
 	Conf    string        `json:"conf"` // directory of its configuration; empty: the command's own
 	Status  PartStatus    `json:"status"`

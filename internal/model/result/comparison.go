@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Comparison is what a comparison of two tables has found.
+// Comparison is the result of comparing two tables.
 type Comparison struct {
 	Schema int          `json:"schema"` // version of this form: 1
 	A      ComparedSide `json:"a"`
@@ -64,12 +64,12 @@ func (d *Differences) Add(o Differences) {
 	d.Times += o.Times
 }
 
-// String is for people.
+// String returns a summary in one line.
 func (d Differences) String() string {
 	return fmt.Sprintf("%s only in A, %d only in B, %d changed", setting.Count(d.OnlyA, "row"), d.OnlyB, d.Changed)
 }
 
-// ComparedRange is what was found in a range of rows.
+// ComparedRange is the result of comparing a range of rows.
 type ComparedRange struct {
 	RowsA  int64 `json:"rows_a"`
 	RowsB  int64 `json:"rows_b"`

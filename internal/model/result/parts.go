@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Part is what became of one directory of a job that was split.
+// Part is the result of one directory of a job that is split by directories.
 type Part struct {
 	Input          string        `json:"input"`
 	Status         PartStatus    `json:"status"`

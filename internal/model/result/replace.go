@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Replace is what a run takes away from its table, so that the table holds
+// Replace counts the rows that a run deletes from its table, so that the table holds
 // exactly the export, as a snapshot from before the load says.
 type Replace struct {
 	Rows    int64  `json:"rows"`        // of the table before
@@ -17,7 +17,7 @@ type Replace struct {
 	Bytes   int64  `json:"bytes"`       // of those
 }
 
-// String is for people: what becomes of the rows before.
+// String returns the counts of the rows from before the load, as text.
 func (r *Replace) String() string {
 	return fmt.Sprintf("%d of the %d rows before are deleted, %d have lost columns", r.Deleted, r.Rows, r.Changed)
 }
@@ -29,7 +29,7 @@ type Fresh struct {
 	Before       *Before  `json:"before,omitempty"`       // what the old one has that the export lacks; nil: it was not compared
 }
 
-// String is for people: which table it is, and what it has that the export lacks.
+// String returns the table's name and its rows that the export lacks, as text.
 func (f *Fresh) String() string {
 	if f.Before == nil {
 		return fmt.Sprintf("table %s, not compared with it", f.From)
@@ -37,7 +37,7 @@ func (f *Fresh) String() string {
 	return fmt.Sprintf("table %s: %s", f.From, f.Before)
 }
 
-// Before is what a table has that an export lacks, as a snapshot from before the
+// Before counts the rows of a table that an export lacks, by a snapshot from before the
 // load says.
 type Before struct {
 	Rows    int64  `json:"rows"`        // of the table
@@ -46,7 +46,7 @@ type Before struct {
 	Limit   string `json:"max_deletes"` // how many may be missing: a number, or a percentage of the rows
 }
 
-// String is for people.
+// String returns the counts as text.
 func (b *Before) String() string {
 	return fmt.Sprintf("%d of the %d rows before are not in the export, %d have lost columns", b.Missing, b.Rows, b.Changed)
 }

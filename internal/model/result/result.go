@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/model/manifest"
 )
 
-// Result is what a run or a load came to.
+// Result summarizes a run or a load.
 type Result struct {
 	Schema   int                 `json:"schema"` // version of this form: 1
 	Table    string              `json:"table"`
@@ -78,7 +78,7 @@ func (r *Result) Summary() *Result {
 	return &s
 }
 
-// Share is what was done of a build by several processes.
+// Share is the result of one process of a build by several.
 type Share struct {
 	Share        int    `json:"share"` // from 1
 	Of           int    `json:"of"`

@@ -7,7 +7,7 @@ import (
 	"bulkload/internal/model/spec"
 )
 
-// Table is what a job of several tables came to in one that is not its first.
+// Table is the result of a job of several tables for one that is not its first.
 type Table struct {
 	Table      string             `json:"table"`
 	Index      string             `json:"index,omitempty"` // its name, if it is one

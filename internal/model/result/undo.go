@@ -64,7 +64,7 @@ func (r *Restore) Add(o *Restore) {
 	}
 }
 
-// Survey is what a snapshot of a table says of one load: the cells of its
+// Survey counts the cells of one load in a snapshot of a table: the cells of its
 // timestamp and what is next to them. A reader is one that asks for the newest
 // version of a column.
 type Survey struct {
@@ -106,7 +106,7 @@ type SurveyFamily struct {
 	Deletes   int64 `json:"deletes"`   // rows of the load in which markers delete single other timestamps
 }
 
-// SurveyRegion is what a region has of the load.
+// SurveyRegion counts the cells of the load in a region.
 type SurveyRegion struct {
 	Region      string  `json:"region"` // encoded name
 	Rows        int64   `json:"rows"`

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Verification is what was found in the table after a load.
+// Verification is the result of comparing the table with a load.
 type Verification struct {
 	Mode    string          `json:"mode"`
 	Want    manifest.Digest `json:"want"`
@@ -21,7 +21,7 @@ type Verification struct {
 	Files   *StoreFiles     `json:"files,omitempty"` // in mode files
 }
 
-// StoreFiles is what a verification has found of the files that were loaded.
+// StoreFiles counts the loaded files that a verification has found in the stores.
 type StoreFiles struct {
 	Files     int   `json:"files"`     // of the load, with the bytes that were written
 	Bytes     int64 `json:"bytes"`     // of these
@@ -85,7 +85,7 @@ func (m Masked) Warn(e progress.Events, mode string) {
 	}
 }
 
-// Text says for people what was verified; empty if nothing was.
+// Text describes what was verified; it is empty if nothing was.
 func (v *Verification) Text() string {
 	switch {
 	case v == nil:
@@ -100,7 +100,7 @@ func (v *Verification) Text() string {
 	return ""
 }
 
-// filesText says what the stores have of the files that were loaded.
+// filesText describes which of the loaded files the stores have.
 func (v *Verification) filesText() string {
 	f := v.Files
 	if f == nil {
@@ -118,7 +118,7 @@ func (v *Verification) filesText() string {
 	return there + "; " + compacted + ": " + rows
 }
 
-// Text says what the table has and readers do not see; empty where there is nothing such.
+// Text describes the cells of the table that readers do not see; it is empty if there are none.
 func (m Masked) Text() string {
 	if m.Rows == 0 {
 		return ""

@@ -22,7 +22,7 @@ func OneDocument(data []byte) error {
 	return err
 }
 
-// oneDocument returns what a file holds, nil if it holds nothing. After it, not even an empty document may follow: the parser drops what
+// oneDocument returns the only document of a file, nil if it is empty. After it, not even an empty document may follow: the parser drops what
 // comes after that.
 func oneDocument(f *ast.File) (body ast.Node, err error) {
 	for _, doc := range f.Docs {

@@ -22,7 +22,7 @@ type Family struct {
 	Versions    int         `json:",omitempty"` // of a cell that are loaded; 0 where a job writes one, or no table says how many it keeps
 }
 
-// DefaultFamily returns what a family is taken for where no table says.
+// DefaultFamily returns the settings of a family where there is no table to ask.
 func DefaultFamily(name string) Family {
 	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// FieldType is what a field of a job file takes.
+// FieldType is the type of a field of a job file.
 type FieldType string
 
 // The types of fields, named as people read them.
@@ -41,7 +41,7 @@ type SpecField struct {
 	Such     []string // values that a shell offers, where others are taken too
 }
 
-// A Part is what of a job a field says. A command has the flags of the parts that it works with.
+// A Part is the part of a job that a field configures. A command has the flags of the parts that it works with.
 type Part int
 
 // The parts.

@@ -167,7 +167,7 @@ func (c CellSpec) ColumnNames() []string {
 	return c.Columns
 }
 
-// Label returns what messages call the i-th cell of a list.
+// Label returns the name of the i-th cell of a list in messages.
 func (c CellSpec) Label(i int) string {
 	what := ""
 	switch {
@@ -243,7 +243,7 @@ func (c CellSpec) validate() []error {
 	return errs
 }
 
-// validateEmpty says what is wrong with what a cell says of values without a byte.
+// validateEmpty returns an error if a cell's settings for empty values are invalid.
 func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
 	for _, v := range [][2]string{{"empty", c.Empty}, {"nulls", c.Nulls}} {
 		switch {

@@ -60,7 +60,7 @@ func (j Job) RowKey() keygen.Expr { return j.rowKey }
 // RowFilter returns the parsed Filter, nil if there is none.
 func (j Job) RowFilter() keygen.Expr { return j.rowFilter }
 
-// Checks returns what the records are held to, of the parsed Expectations.
+// Checks returns the parsed Expectations that the records must meet.
 func (j Job) Checks() []*expectation.Check { return j.checks }
 
 // KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
@@ -74,7 +74,7 @@ func (j Job) KeyParser() (*keygen.KeyParser, error) {
 // Choice is which cells of input tables are read, the parsed Choice.
 func (j Job) Choice() choice.Choice { return j.chosen }
 
-// Duplicates returns what becomes of rows of one key, as text.
+// Duplicates returns the policy for rows with the same key, as text.
 func (j Job) Duplicates() string { return j.asked.Duplicates }
 
 // Policy returns the parsed Duplicates.

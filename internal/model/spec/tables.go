@@ -191,7 +191,7 @@ func (t TableSpec) label(i int) string {
 	return fmt.Sprintf("table %d", i+1)
 }
 
-// validate says what is wrong with a table's own fields.
+// validate returns an error if a table's own fields are invalid.
 func (t TableSpec) validate() (errs []error) {
 	if t.Index == "" && len(t.Covers) > 0 {
 		errs = append(errs, errors.New("covers are of an index: name it with index, or say columns"))

@@ -27,7 +27,7 @@ func (o Options) counter(in *source.Input, now time.Time) (*expectation.Counter,
 	return c, fail.With(fail.Config, err)
 }
 
-// Checks returns what the records are held to.
+// Checks returns the expectations that the records must meet.
 func (k *Input) Checks() []*expectation.Check { return k.checks }
 
 // Counted returns the value of a column as expectations take it. An empty text is NULL where the file cannot say NULL ([source.Batch.Nulls]).

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// WarnKey says what is wrong with a plan's keys before a row is read: how
+// WarnKey warns of flaws in a plan's keys before a row is read: how
 // they would be in the regions, and how long they are.
 func (p *Plan) WarnKey(e progress.Events) {
 	r, err := keygen.Check(p.Key, keygen.CheckOptions{Regions: p.Modulus, Splits: p.Ranges.Splits()})
@@ -25,7 +25,7 @@ func (p *Plan) WarnKey(e progress.Events) {
 	}
 }
 
-// KeyOptions are what keys are explained with.
+// KeyOptions configures the explanation of keys.
 type KeyOptions struct {
 	Splits [][]byte // of the table; default: one region for each salt, if the spec's salt takes its modulus from the job
 	Unique string   // column whose values all differ, for what is said of collisions; empty: nothing is said
@@ -110,7 +110,7 @@ type ExplainedKey struct {
 	Region *RegionOfKeys `json:"region,omitempty"` // nil if the regions are not known
 }
 
-// KeyPart is what one part of a spec gave.
+// KeyPart is one part of a key with its bytes.
 type KeyPart struct {
 	Part  string `json:"part"`
 	Value string `json:"value"`

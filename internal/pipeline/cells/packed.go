@@ -25,7 +25,7 @@ type RowDecoder interface {
 	// Row calls add for each cell of a row, in the order of cells, with the number of its family in the plan. The cell needs neither
 	// row nor family, and is add's until add returns.
 	Row(payload []byte, add func(family int, c *hfile.Cell) error) error
-	// Total returns what all rows came to; times are nil if there were none.
+	// Total returns the counts of all rows; times are nil if there were none.
 	Total() (sum manifest.RowSum, times *manifest.CellTimes)
 }
 
@@ -39,7 +39,7 @@ func NewPackedPlan(table string, key keygen.Expr, families []spec.Family, ranges
 	return p
 }
 
-// Decoder returns what unpacks the rows of a region, nil of rows that are not packed.
+// Decoder returns the decoder of a region's rows, nil if they are not packed.
 func (p *Plan) Decoder(notes string) func() RowDecoder {
 	if p.Packed == nil {
 		return nil

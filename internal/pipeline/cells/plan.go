@@ -150,7 +150,7 @@ func (p *Plan) Timed() bool   { return p.timing.stamp >= 0 || p.timing.ttl >= 0 
 func (p *Plan) Stamped() bool { return p.timing.stamp >= 0 }
 func (p *Plan) Expires() bool { return p.timing.ttl >= 0 }
 
-// RowPolicy returns what becomes of rows of one key when they are merged.
+// RowPolicy returns how rows with the same key are merged.
 func (p *Plan) RowPolicy() extsort.Policy {
 	if p.Joins() {
 		return extsort.KeepAll // it is about cells

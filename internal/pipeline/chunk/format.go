@@ -40,7 +40,7 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// Counts are what a run holds of a region.
+// Counts has the number of rows and bytes of a run in a region.
 type Counts struct {
 	Chunks int64 `json:"chunks"`
 	Rows   int64 `json:"rows"`
@@ -58,7 +58,7 @@ func (c *Counts) Add(o Counts) {
 	c.Sum += o.Sum
 }
 
-// header is what stands before the blocks of a value.
+// header precedes the blocks of a value.
 type header struct {
 	sum          uint32
 	run, ordinal uint32

@@ -25,7 +25,7 @@ type RegionOptions struct {
 	Duplicates extsort.Policy
 	// LeftOut is called with each row that is left out as a duplicate, as [extsort.Merge.Row] gives it. Default: not called.
 	LeftOut func(row []byte)
-	// Expect is what each run has of the region. Default: it is not known, and a run that is missing as a whole is not seen.
+	// Expect has the expected counts of each run in the region. Default: unknown; then a missing run is not detected.
 	Expect map[uint32]Counts
 }
 
@@ -102,10 +102,10 @@ type Merged struct {
 	arrivals *arrivals
 }
 
-// Counts returns what was merged so far, duplicates included.
+// Counts returns the counts of the rows merged so far, duplicates included.
 func (m *Merged) Counts() Counts { return m.arrivals.total }
 
-// runState is what was seen of a run in one region.
+// runState counts the rows read of a run in one region.
 type runState struct {
 	counts Counts
 	newest *openChunk // nil before the first

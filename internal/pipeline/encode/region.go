@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Region is what one region adds to the job's totals.
+// Region has the counts that one region adds to the job's totals.
 type Region struct {
 	Digest  manifest.Digest
 	Sum     manifest.RowSum         // of packed rows

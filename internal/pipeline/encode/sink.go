@@ -108,11 +108,11 @@ func WriteError(err error) error {
 	return fail.With(fail.HDFS, err)
 }
 
-// writerRoom is what a worker of pass 2 needs besides the sort: an HFile's
+// writerRoom is the memory that a worker of pass 2 needs in addition to the sort: an HFile's
 // blocks, index, bloom chunk and output buffers.
 const writerRoom = 5 << 20
 
-// WriterRoom returns what a worker of pass 2, who writes one region at a time, needs for the families of any of the plans.
+// WriterRoom returns the memory that a worker of pass 2, which writes one region at a time, needs for the families of any of the plans.
 func WriterRoom(plans ...*cells.Plan) (most int64) {
 	for _, p := range plans {
 		room := int64(len(p.Families)) * writerRoom

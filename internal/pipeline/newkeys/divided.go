@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/pipeline/tablesource"
 )
 
-// Divided is what processes have in common that read a part of a snapshot's rows each.
+// Divided has the facts that processes share if each reads a part of a snapshot's rows.
 type Divided struct {
 	Parts   []tablesource.Part // of the snapshot, in the order of rows: regions, or cut out of them
 	Columns string             // that have numbers, see [Columns]

@@ -29,7 +29,7 @@ type Plan struct {
 	Duplicates extsort.Policy
 	Near       cells.Near // where the files are to be
 
-	// Divided says what processes that read a part of the rows each have in common; nil: one reads all.
+	// Divided has the facts that processes share if each reads a part of the rows; nil: one process reads all.
 	Divided *Divided
 }
 

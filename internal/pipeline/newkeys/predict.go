@@ -24,7 +24,7 @@ const (
 	mostPlaces = 256
 )
 
-// Prediction is what a plan says by a snapshot.
+// Prediction is the prediction of a plan from a snapshot.
 type Prediction struct {
 	snap   *snapshot.Snapshot
 	o      Options
@@ -86,7 +86,7 @@ func Predict(ctx context.Context, env *cluster.Env, s *snapshot.Snapshot, in []k
 	return d, err
 }
 
-// Estimate says what a build for the plan comes to. If regions are to be found, it gives as many to the plan.
+// Estimate predicts the result of a build for the plan. If regions are to be found, it gives as many to the plan.
 func (d *Prediction) Estimate(ctx context.Context, p *Plan, regions int, maxRegion int64) (*estimate.Estimate, error) {
 	if err := d.look(ctx, p, regions); err != nil {
 		return nil, err

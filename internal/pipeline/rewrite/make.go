@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Content is what [Rewriter.MakeAll] makes a file of.
+// Content is the source of a file for [Rewriter.MakeAll].
 type Content struct {
 	Family, Name string
 	Region       int    // its number, for the events

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Needed is what a job needs its streams for.
+// Needed is the purpose for which a job needs its streams.
 type Needed struct {
 	// Bound: an earlier attempt has made a plan for these streams, so what comes must be the same.
 	Bound bool
@@ -82,7 +82,7 @@ type keeper struct {
 	used int64
 }
 
-// earlier returns what earlier attempts say of a stream.
+// earlier returns the records of earlier attempts about a stream.
 func (k *keeper) earlier(one *stream) State {
 	if k.job == nil {
 		return State{}

@@ -9,7 +9,7 @@ import (
 	"bulkload/internal/formats/spool"
 )
 
-// Record is what became of the copy of a stream on local disk.
+// Record is the state of the copy of a stream on local disk.
 type Record struct {
 	Input string        `json:"input"`           // as it was given
 	Place string        `json:"place"`           // by which it is known, see [Places]
@@ -18,7 +18,7 @@ type Record struct {
 	Whole bool          `json:"whole,omitempty"` // that was all of the stream
 }
 
-// State is what earlier attempts say of a stream.
+// State has the records of earlier attempts about a stream.
 type State struct {
 	Input  string
 	Copy   string        // the file, empty if there is none

@@ -88,7 +88,7 @@ func (f *foundFile) holds(row []byte) bool {
 	return bytes.Compare(row, f.file.First) >= 0 && bytes.Compare(row, f.file.Last) <= 0
 }
 
-// report returns what the result has of the files.
+// report returns the part of the result about the files.
 func (s *survey) report() *result.StoreFiles {
 	r := &result.StoreFiles{Others: s.others}
 	for _, f := range s.files {

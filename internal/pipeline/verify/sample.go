@@ -85,7 +85,7 @@ const (
 	sampleReads = 16
 	// sampleRoom bounds the bytes of the rows that are read at a time.
 	sampleRoom = 64 << 20
-	// sampleChunk is what the server sends of a row at once.
+	// sampleChunk is the size of the pieces of a row that the server sends.
 	sampleChunk = 1 << 20
 	// sampleVersions is for a cell and all delete markers of its timestamp, which count in addition to it.
 	sampleVersions = 16

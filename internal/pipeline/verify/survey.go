@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fileState is what was found of a file.
+// fileState is the state of a file in the stores.
 type fileState int
 
 const (
@@ -45,7 +45,7 @@ type storedFile struct {
 	served               bool
 }
 
-// survey is what the stores of a table have, at one look.
+// survey lists the files in the stores of a table at one moment.
 type survey struct {
 	regions []loader.Region
 	stored  map[uint64]storedFile
@@ -158,7 +158,7 @@ func (v *survey) find(ctx context.Context, s *Stores, data, archive string) erro
 	return nil
 }
 
-// inRegion returns what a file in the directory of a region of the table is.
+// inRegion returns the state of a file in the directory of a region of the table.
 func (v *survey) inRegion(f loader.HFile, at storedFile) fileState {
 	i := slices.IndexFunc(v.regions, func(r loader.Region) bool { return r.Encoded == at.region })
 	switch r := v.regions[i]; {
@@ -185,7 +185,7 @@ func (v *survey) referred(f loader.HFile, at storedFile) bool {
 	return some
 }
 
-// all returns what is in the directories of all regions below a root, of the families of some files.
+// all lists the directories of all regions below a root, for the families of some files.
 func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uint64]storedFile, error) {
 	dirs, err := s.FS.ReadDir(ctx, root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +217,7 @@ func (s *Stores) all(ctx context.Context, root string, of []*foundFile) (map[uin
 	return found, nil
 }
 
-// list returns what is in the directory of one family of a region.
+// list returns the files in the directory of one family of a region.
 func (s *Stores) list(ctx context.Context, root, region, family string) ([]storedFile, error) {
 	dir := path.Join(root, region, family)
 	infos, err := s.FS.ReadDir(ctx, dir)
@@ -236,7 +236,7 @@ func (s *Stores) list(ctx context.Context, root, region, family string) ([]store
 	return list, nil
 }
 
-// denied says what to do where HBase's directory may not be read.
+// denied adds advice to the error of a user who may not read HBase's directory.
 func (s *Stores) denied(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -25,7 +25,7 @@ import (
 const (
 	// leastScans and mostScans bound how many regions are read at a time: two of each region server between them.
 	leastScans, mostScans = 4, 16
-	// scanBytes is what the servers send at once to all of these scans together, a third of what they take in memory.
+	// scanBytes is the total size of the chunks that servers send to all of these scans at a time, a third of the memory that they take.
 	scanBytes = (leastScans * 4) << 20
 )
 

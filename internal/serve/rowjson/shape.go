@@ -73,7 +73,7 @@ func New(s spec.Spec) *Shape {
 	return shape.index()
 }
 
-// Name returns what a column is called in a job whose own family is given.
+// Name returns the name of a column in a job whose own family is given.
 func Name(own, family, qualifier string) string {
 	if family == own {
 		return qualifier
