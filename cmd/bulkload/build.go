@@ -216,7 +216,7 @@ func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	}
 }
 
-// below returns what is at a name in a directory, local or a URI.
+// below returns the path of a name in a directory, local or a URI.
 func below(dir, name string) string {
 	if scheme, path, ok := strings.Cut(dir, "://"); ok {
 		return scheme + "://" + below(path, name)

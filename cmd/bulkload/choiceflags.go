@@ -19,7 +19,7 @@ func (o *choiceFlags) add(f *pflag.FlagSet) {
 		"since": &a.Since, "until": &a.Until, "only": &o.only})
 }
 
-// choice returns what the flags ask for.
+// choice returns the selection that the flags request.
 func (o *choiceFlags) choice() choice.Asked {
 	a := o.asked
 	if o.only != "" {

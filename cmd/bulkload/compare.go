@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exportSide is what an argument of compare is that stands for the job's inputs.
+// exportSide is the argument of compare that stands for the job's inputs.
 const exportSide = "export"
 
 type compareOptions struct {

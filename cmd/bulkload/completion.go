@@ -49,7 +49,7 @@ values of flags. Release archives have the scripts in completions/.`,
 	}
 }
 
-// addCompletions says what the shells complete: what may follow the flags of a
+// addCompletions registers the completions of shells: the words that may follow the flags of a
 // command and of those below it. Where nothing is known of a flag or an
 // argument nothing is offered: a list of files would mislead.
 func addCompletions(cmd *cobra.Command) {

@@ -64,7 +64,7 @@ type plannedOnYARN struct {
 	YARN *mapreduce.Prediction `json:"yarn,omitempty"`
 }
 
-// predicted returns what a job on YARN would take, nil when none is asked for.
+// predicted returns the prediction of a job on YARN, nil if the job does not use it.
 func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Prediction {
 	if y == nil || e.Rows == 0 {
 		return nil

@@ -195,7 +195,7 @@ func quoteIfNeeded(s string) string {
 	return s
 }
 
-// freshLine returns what status says of the old table.
+// freshLine returns the line of status about the old table.
 func freshLine(s *checkpoint.State, at string) string {
 	f := s.Fresh
 	text := fmt.Sprintf("in place of table %s", f.From)

@@ -25,7 +25,7 @@ var planSVG string
 // svgLines is how many bars a picture has; more regions are put together.
 const svgLines = 60
 
-// svgPicture is what the template draws: a chart of each table, one below the other. Lengths are in pixels.
+// svgPicture is the data of the template: a chart of each table, one below the other. Lengths are in pixels.
 type svgPicture struct {
 	Title, About  string
 	Width, Height int

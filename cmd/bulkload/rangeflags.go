@@ -27,7 +27,7 @@ func (o *rangeFlags) add(f *pflag.FlagSet) {
 // byKey reports whether a flag bounds the original keys.
 func (o *rangeFlags) byKey() bool { return o.from+o.to+o.prefix != "" }
 
-// query returns what the flags ask for.
+// query returns the query that the flags request.
 func (o *rangeFlags) query(cmd *cobra.Command) (query.Query, error) {
 	var q query.Query
 	var errs []error

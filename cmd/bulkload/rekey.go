@@ -260,7 +260,7 @@ its earlier key when its key columns have changed. Table %[1]s is as it was.
 	}
 }
 
-// choiceText returns what of a choice holds for a further pass too, as flags.
+// choiceText returns the part of a selection that a further pass needs, too, as flags.
 func choiceText(a choice.Asked) (flags string) {
 	for _, f := range []struct{ flag, text string }{{"from-key", a.FromKey}, {"to-key", a.ToKey}, {"key-prefix", a.KeyPrefix}, {"start-row", a.StartRow}, {"stop-row", a.StopRow}, {"row-prefix", a.RowPrefix},
 		{"only", strings.Join(a.Only, ",")}} {

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// replacePlan is what plan says of a job with --replace.
+// replacePlan is the part of a plan about --replace.
 type replacePlan struct {
 	Known      string `json:"known"`       // when the number of deleted rows is
 	MaxDeletes string `json:"max_deletes"` // that are allowed

@@ -131,7 +131,7 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 	return object(members)
 }
 
-// flagSchema returns what a file may give a flag.
+// flagSchema returns the schema of a flag's values in a file.
 func flagSchema(f *pflag.Flag) *schema {
 	text, _, _ := strings.Cut(f.Usage, "\n")
 	if def := f.DefValue; def != "" && def != "false" && def != "0" && def != "[]" && def != "0s" {

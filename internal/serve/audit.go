@@ -35,7 +35,7 @@ func (k AuditKeys) Validate() error {
 	return fmt.Errorf("audit keys %q: they are hash, clear or none", string(k))
 }
 
-// auditLine is what the audit log has of a request: who read how much of what, never values of rows.
+// auditLine is the entry of a request in the audit log: the client, the table and the amount read, never values of rows.
 type auditLine struct {
 	Time      time.Time         `json:"time"` // when the request came
 	Request   string            `json:"request"`

@@ -17,7 +17,7 @@ type caller struct {
 	control   []console.Action
 }
 
-// key returns what limits count the caller by.
+// key returns the key by which limits count the caller.
 func (c *caller) key() string {
 	if c.name != "" {
 		return "client " + c.name

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// batch is what a batch asks for.
+// batch is the request of a batch.
 type batch struct {
 	keys    [][]string // values of the query columns
 	columns []string   // nil: all

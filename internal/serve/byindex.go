@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// source is what a page is read from: a table, or an index of it.
+// source is the source of a page: a table, or an index of it.
 type source interface {
 	Read(ctx context.Context, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error)
 }

@@ -243,7 +243,7 @@ func (c *consolePages) form(w http.ResponseWriter, r *http.Request) (map[string]
 	return pairs(string(body), []string{"token", "confirm"})
 }
 
-// token returns what a form about a job must send back: nobody else's page has it.
+// token returns the token that a form about a job must send back: only a page of the console has it.
 func (c *consolePages) token(r *http.Request, job string) string {
 	h := hmac.New(sha256.New, c.key)
 	_, _ = h.Write([]byte(note(r).caller.key() + "\x00" + job)) // a hash returns no error

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// consolePage is what both pages have.
+// consolePage has the data that both pages share.
 type consolePage struct {
 	Title string
 	Live  bool // it renews itself
@@ -248,7 +248,7 @@ func (c *consolePages) newJobPage(r *http.Request, s *checkpoint.State, v consol
 	return p
 }
 
-// factsOf returns what became of the job, in the words of status.
+// factsOf returns the state of the job, in the words of status.
 func factsOf(s *checkpoint.State) []pageField {
 	var facts []pageField
 	add := func(name, text string) {
@@ -294,7 +294,7 @@ func factsOf(s *checkpoint.State) []pageField {
 	return facts
 }
 
-// planOf returns what the job was going to do when it began.
+// planOf returns the plan that the job recorded at its start.
 func planOf(s *checkpoint.State) []pageField {
 	var plan []pageField
 	add := func(name, text string) {

@@ -83,7 +83,7 @@ func values(raw json.RawMessage) string {
 	return text
 }
 
-// openAPIPart is what the page shows of the description.
+// openAPIPart is the part of the description that the page shows.
 type openAPIPart struct {
 	Info struct {
 		Version     string

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tableState is what the last probe of a table found; no problem: a row was read, or there is none.
+// tableState is the result of the last probe of a table; no problem means that a row was read, or that the table is empty.
 type tableState struct {
 	problem *Problem
 }

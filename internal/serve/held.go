@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Cluster is what the service reads: a *[loader.Cluster].
+// Cluster is the cluster that the service reads; a *[loader.Cluster] implements it.
 type Cluster interface {
 	query.IndexCluster
 	Close() error

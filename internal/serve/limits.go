@@ -76,7 +76,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Validate says what does not go together, of limits with their defaults.
+// Validate returns an error if limits, with their defaults, contradict each other.
 func (l Limits) Validate() error {
 	var errs []error
 	for _, n := range []struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// noted is what is known of a request when it ends, for its lines in the logs and for metrics.
+// noted describes an ended request, for its lines in the logs and for metrics.
 type noted struct {
 	id      string
 	route   string // the pattern, never the path or the query

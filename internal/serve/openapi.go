@@ -151,7 +151,7 @@ func (s *Server) ways() []string {
 	return ways
 }
 
-// howToAuthenticate says what callers may send.
+// howToAuthenticate describes the credentials that callers may send.
 func howToAuthenticate(ways []string) string {
 	how := []string{}
 	for _, way := range ways {

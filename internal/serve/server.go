@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/kerberos"
 )
 
-// Options say what is served.
+// Options configures a server.
 type Options struct {
 	// Jobs is the directory of the job files. Required, unless there is a Console.
 	Jobs string

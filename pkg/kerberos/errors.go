@@ -52,7 +52,7 @@ func find(err error) *mistake {
 	return nil
 }
 
-// loginError says what a failed login means.
+// loginError explains a failed login.
 func loginError(principal string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {

@@ -58,7 +58,7 @@ func (u Uniqueness) String() string {
 	return [...]string{"not asked", "unique", "unique but for collisions of a digest", "may collide"}[u]
 }
 
-// Check says what is known of a spec before a record is read. The error,
+// Check reports the properties of a spec that are known before a record is read. The error,
 // which wraps [ErrUnknownColumn], names every column that the records lack. The report is the caller's.
 func Check(e Expr, o CheckOptions) (*Report, error) {
 	if err := checkColumns(e, o.Columns); err != nil {

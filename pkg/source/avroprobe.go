@@ -26,7 +26,7 @@ func (avroFormat) probe(ctx context.Context, f *inputFile, _ []byte, o *Options)
 	return a, a.probe(ctx, o)
 }
 
-// avroFile is what is kept of an Avro file's header.
+// avroFile is an Avro file with its parsed header.
 type avroFile struct {
 	f      *inputFile
 	header *avro.Header
@@ -53,7 +53,7 @@ func (a *avroFile) leads(path string) bool {
 	return err == nil
 }
 
-// avroShare is what part of a reader's memory a block may take, packed and unpacked each: in addition, there is the text that
+// avroShare is the part of a reader's memory that a block may take, packed and unpacked each: in addition, there is the text that
 // is made of its values, and, while a buffer grows, a second one.
 const avroShare = 4
 

@@ -37,7 +37,7 @@ func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int6
 	})
 }
 
-// quotedBlock is what is known of a part of a file, for each of the cases that it begins outside [0] and inside [1] of quotes.
+// quotedBlock describes a part of a file for both cases: it begins outside [0] or inside [1] of quotes.
 type quotedBlock struct {
 	inside [2]int   // it ends inside: 1
 	start  [2]int64 // where the first record begins, 0 when none does

@@ -277,7 +277,7 @@ func (f *inputFile) decodeAs(name string) error {
 	return nil
 }
 
-// decoder returns what decodes values, nil where they are text in UTF-8 or taken as they are.
+// decoder returns the decoder of values, nil where they are text in UTF-8 or used unchanged.
 func (f *inputFile) decoder() delimited.Charset {
 	if f.charset == nil || f.transcoded {
 		return nil

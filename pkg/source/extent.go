@@ -34,7 +34,7 @@ func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// plainExtent returns what files say that need no unpacking, and the others.
+// plainExtent returns the extent of the files that are not packed, and the packed ones.
 func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 	e.Exact = true
 	for _, f := range in.files {

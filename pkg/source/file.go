@@ -171,13 +171,13 @@ func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err er
 	return compression.Behind(raw, f.Info.Size())
 }
 
-// howToRead says what a file can be that has no separator of records.
+// howToRead lists the possible formats of a file without a record separator.
 func howToRead() setting.Text {
 	return setting.Textf(`text of Hive has line feeds there (%s '\n'), other exports have bytes of their own (%s); a dump of one record without its end is read with %s dump`,
 		setting.RecordSep, setting.RecordSep, setting.Format)
 }
 
-// sepSeen is what was seen of a separator.
+// sepSeen records whether a separator was found.
 type sepSeen int
 
 const (

@@ -15,11 +15,11 @@ type format interface {
 	check(o *Options) error
 	// probe finds the columns of a file and where its records begin. head is the beginning of its text; nil where that is not read.
 	probe(ctx context.Context, f *inputFile, head []byte, o *Options) (content, error)
-	// reader returns what reads splits of such files for a [Reader]. Its buffers stay from split to split.
+	// reader returns the reader of such files' splits for a [Reader]. It keeps its buffers from split to split.
 	reader(r *Reader) splitReader
 }
 
-// content is what a format has found in a file.
+// content is the result of a format's probe of a file.
 type content interface {
 	// offer sees which columns the file can have, where some are wanted. first names where these are from.
 	offer(wanted []string, first string, o *Options) error
@@ -42,7 +42,7 @@ type registered struct {
 	format
 }
 
-// facts are what is true of all files of a format.
+// facts has the properties of all files of a format.
 type facts struct {
 	Traits
 	help    string   // what it is, for lists of formats; empty: its name
@@ -62,7 +62,7 @@ type facts struct {
 	loose   bool // a split begins anywhere, and its first record after the next separator
 }
 
-// Traits are what other packages have to know of a format.
+// Traits has the properties of a format that other packages need.
 type Traits struct {
 	// Dialect is the preset of the dialect in which the format is, if it is text in one.
 	Dialect string

@@ -10,11 +10,11 @@ import (
 
 // What package listing has of files and their paths.
 type (
-	// FS is what is needed of a file system; those of hdfsio are such.
+	// FS is the file system of inputs; those of hdfsio implement it.
 	FS = listing.FS
 	// Resolve finds the file system of an input, and its absolute name there.
 	Resolve = listing.Resolve
-	// LeftOut is what was found and is no data.
+	// LeftOut counts files of one kind that are ignored since they are not data.
 	LeftOut = listing.LeftOut
 	// Partition is a column that a file has by its path.
 	Partition = listing.Partition
@@ -94,7 +94,7 @@ func (in *Input) Recheck(ctx context.Context) error {
 	return listing.Recheck(ctx, in.resolve, in.inputs, *in.opts.listing(), had)
 }
 
-// LeftOut says what the inputs' directories and patterns have led to that is not read, by kind. The slice is shared: do not
+// LeftOut lists the files of the inputs' directories and patterns that are ignored, by kind. The slice is shared: do not
 // change it.
 func (in *Input) LeftOut() []LeftOut { return in.left }
 

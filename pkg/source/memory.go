@@ -32,7 +32,7 @@ func (o *Options) memory() int64 {
 	return o.Memory
 }
 
-// textMemory returns what a reader of text needs besides a window: the chunk, its spans, values that were unquoted, and text
+// textMemory returns the memory that a reader of text needs in addition to a window: the chunk, its spans, unquoted values, and text
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + compression.AheadMemory }
 

@@ -69,16 +69,16 @@ type Options struct {
 	Named []string
 	// IfEmpty are the columns where no file names any, as none has a record. Default: none.
 	IfEmpty []string
-	// Extra is what becomes of columns of a file that are not among Columns, or those of the first file. Default: they are an
+	// Extra determines how columns are handled that are not among Columns, or those of the first file. Default: they are an
 	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that were not asked
 	// for are never an error: ExtraFail is refused.
 	Extra Extra
-	// Missing is what becomes of a column that a file lacks. Default: it is an error; a JSON line lacks no column, as what it
+	// Missing determines how a column that a file lacks is handled. Default: it is an error; a JSON line lacks no column, as what it
 	// leaves out is NULL. Text without a header lacks the last Columns where its first record has fewer values, but two at least; of the
 	// dialects of Hive these are NULL by default. With MissingNull and without Columns, and
 	// unless Extra is ExtraIgnore, the columns are those of all files.
 	Missing Missing
-	// Partitions says what directories name=value on the path of a file mean, below the input and above it. Default, and
+	// Partitions determines whether directories name=value on the path of a file, below the input and above it, are columns. Default, and
 	// with PartitionsAuto alone: each is a column of the file, of that name, with one value as text in all its records. With
 	// PartitionsOff alone nothing. Otherwise these are the columns, in this order: the last such directories of every file's
 	// path must have these names, and those above them mean nothing.

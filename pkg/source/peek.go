@@ -28,7 +28,7 @@ func Heads(ctx context.Context, resolve Resolve, input string, o Options) ([]*He
 	return heads, left, nil
 }
 
-// Info returns what is known of the file: of format and compression, what Look has found.
+// Info describes the file, with the format and compression that Look has found.
 func (h *Head) Info() FileInfo { return h.file.describe() }
 
 // Partitions returns the columns that the file has by its path.

@@ -25,7 +25,7 @@ type RowError struct {
 	Lines int64
 	// Column is the name of the column at fault, if it is one.
 	Column string
-	// Reason says what is wrong.
+	// Reason describes the error.
 	Reason string
 	// Raw is the record without its end mark; of Parquet, Avro and tables, its values as a line of CSV. It is lent: valid until the
 	// callback that got it returns.

@@ -11,10 +11,10 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Extra says what becomes of columns that were not asked for.
+// Extra determines how columns that are not requested are handled.
 type Extra string
 
-// Missing says what becomes of a column that a file lacks.
+// Missing determines how a column that a file lacks is handled.
 type Missing string
 
 // Extras and missings. The default of [Options.Extra] is ExtraFail for text and ExtraIgnore for formats that name every value.
@@ -96,7 +96,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// extra returns what becomes of a file's columns that were not asked for.
+// extra returns how a file's columns that are not requested are handled.
 func (in *Input) extra(f *inputFile) Extra {
 	switch {
 	case in.opts.Extra != "":
@@ -112,7 +112,7 @@ func (o *Options) passesTextless() bool {
 	return o.Extra == ExtraIgnore || o.Extra == "" && len(o.Columns) > 0
 }
 
-// textless says what can be done about a column whose type has no text.
+// textless returns advice for a column whose type has no text.
 func textless(err error) error {
 	return setting.Errorf("%w: choose columns, or give %s ignore", err, setting.Extra)
 }

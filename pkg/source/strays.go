@@ -20,12 +20,12 @@ const (
 	reasonSub    = "the text ends with 0x1A, as DOS ends texts: remove that byte"
 )
 
-// noMark is what a byte order mark of UTF-16 is decoded to in the other order of bytes.
+// noMark is the decoded form of a byte order mark of UTF-16 in the other order of bytes.
 var noMark = []byte("\ufffe")
 
 const sub = 0x1a // SUB, Control-Z
 
-// strays is what a reader has to know of a file to find its stray records: those that stand there because of how the file was made, and
+// strays has the facts that a reader needs to find a file's stray records: those that are there because of how the file was made, and
 // not because they are data.
 type strays struct {
 	repeats bool   // a record can repeat the header

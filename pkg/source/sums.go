@@ -37,7 +37,7 @@ func (in *Input) Sum(split int) (sum uint32, ok bool) {
 	return in.sums.sums[split], in.sums.read[split]
 }
 
-// firstSum returns what the checksum of a split begins with.
+// firstSum returns the initial value of a split's checksum.
 func (r *Reader) firstSum(split int) uint32 {
 	if r.file.facts.values || split == r.file.firstSplit {
 		return r.file.headSum

@@ -17,7 +17,7 @@ import (
 // are named and not listed. All its files are of [FormatTable]. Its methods are called by several goroutines.
 type Table interface {
 	FS
-	// Check says what is wrong with the names of columns. info is that of ReadDir.
+	// Check returns an error if names of columns are invalid. info comes from ReadDir.
 	Check(info fs.FileInfo, columns []string) error
 	// Memory is about how many bytes reading a file takes, in addition to its records.
 	Memory(info fs.FileInfo) int64

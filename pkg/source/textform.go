@@ -30,7 +30,7 @@ type textual interface {
 	marks(f *inputFile, field, record Sep) rejects.Marks
 }
 
-// textFile is what the forms of text have in common.
+// textFile has the methods that all forms of text share.
 type textFile struct{ f *inputFile }
 
 func (t textFile) offer([]string, string, *Options) error { return nil }
@@ -65,7 +65,7 @@ type textReader interface {
 	tooLong(most string) string
 }
 
-// recordReader is what the readers of text have in common.
+// recordReader has the methods that all readers of text share.
 type recordReader struct{ r *Reader }
 
 func (t recordReader) read(s Split) error { return t.r.readText(s) }

@@ -123,7 +123,7 @@ func (c Column) String() string {
 		"pause and window", "report", "metrics", "lineage", "status", "clean", "Kerberos", "without replication", "quiet table", "filtered file", "duplicates file", "filter and computed cells", "part of a table"}[c]
 }
 
-// mode returns what a verification is called.
+// mode returns the name of a verification.
 func (c Column) mode() string {
 	mode, _ := strings.CutPrefix(c.String(), "verify ")
 	return mode

@@ -155,7 +155,7 @@ type inputFacets struct {
 	Assertions *assertionsFacet `json:"dataQualityAssertions,omitempty"`
 }
 
-// assertionsFacet is what was expected of a dataset.
+// assertionsFacet has the expectations of a dataset.
 type assertionsFacet struct {
 	Facet
 	Assertions []assertion `json:"assertions"`

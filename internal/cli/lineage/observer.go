@@ -29,7 +29,7 @@ type Observer struct {
 	start    sync.Once
 }
 
-// Options say what events of a run have in them.
+// Options configures the content of a run's events.
 type Options struct {
 	Cmd     *cobra.Command
 	Log     *slog.Logger
@@ -50,7 +50,7 @@ func newObserver(sink Sink, p producer, command string, input func() progress.Am
 	return &Observer{emitter: newEmitter(sink), sink: sink, producer: p, command: command, input: input, base: base}
 }
 
-// Events returns what it learns of the job.
+// Events returns the events by which it follows the job.
 func (l *Observer) Events() progress.Events {
 	var done atomic.Bool // by an earlier run: what follows only looks
 	return progress.Events{

@@ -89,7 +89,7 @@ func (t *telemetryFlags) observe(s *Session) error {
 const (
 	// tellingTime bounds what is reported at an end: three tries of 10 s and their pauses.
 	tellingTime = 35 * time.Second
-	// stoppedTellingTime is what is left of it from a stop on, which has 15 s in all and needs nearly all of them for HBase
+	// stoppedTellingTime is the part of it that is left after a stop, which has 15 s in all and needs nearly all of them for HBase
 	// and HDFS.
 	stoppedTellingTime = 1500 * time.Millisecond
 )

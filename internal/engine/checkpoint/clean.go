@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// CleanOptions say what Clean looks at and what it removes.
+// CleanOptions selects the jobs that Clean looks at and what it removes.
 type CleanOptions struct {
 	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
 	Staging   string        // directory on HDFS where jobs have theirs, default that of [staging.Base]
@@ -51,7 +51,7 @@ type Leftover struct {
 	Because setting.Text `json:"because"`
 }
 
-// Status is what became of a job.
+// Status is the status of a job.
 type Status string
 
 // The states of a job.
@@ -63,7 +63,7 @@ const (
 	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read
 )
 
-// Cleaning is what was found, and removed.
+// Cleaning lists what Clean has found and removed.
 type Cleaning struct {
 	Schema  int        `json:"schema"`  // version of this form: 1
 	Removed bool       `json:"removed"` // false: nothing was, the list says what would be

@@ -182,7 +182,7 @@ func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table strin
 	return &left, err
 }
 
-// surroundings are what is in a directory and below it.
+// surroundings is the content of a directory and of those below it.
 type surroundings struct {
 	last  time.Time // the newest change
 	bytes int64

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// Event is what a record of a job's journal reports.
+// Event is the kind of a record of a job's journal.
 type Event string
 
 // The events, in the order in which a job has them.
@@ -65,7 +65,7 @@ const (
 	EventUndone       Event = "undone"
 )
 
-// eventReplacing is what earlier versions wrote of a snapshot of place [PlaceCompared]. It is only read.
+// eventReplacing is the record of earlier versions about a snapshot of place [PlaceCompared]. It is only read.
 const eventReplacing Event = "replacing"
 
 // eventInfo is all about an event: what its record has, when it is written, where it is before the job continues, and what a

@@ -27,7 +27,7 @@ type DropRecord struct {
 	Done bool      `json:"-"` // it is gone
 }
 
-// FreshState is what is known of a table that takes the place of another.
+// FreshState is the state of a table that takes the place of another.
 type FreshState struct {
 	From     string         `json:"from"`               // the old table
 	Made     bool           `json:"made"`               // the new one is there, or was

@@ -18,7 +18,7 @@ const (
 	TasksName  = "tasks.json"    // every task of the job on YARN that has built the HFiles
 )
 
-// Live is what a running job says of itself every few seconds, for others to
+// Live is the status that a running job writes every few seconds, for others to
 // read.
 type Live struct {
 	Schema      int               `json:"schema"` // version of this form: 1
@@ -41,7 +41,7 @@ type Live struct {
 // LiveEvery is how often a job says in its state directory how far it is.
 const LiveEvery = 2 * time.Second
 
-// NewLive returns what a progress says of the process that makes it.
+// NewLive returns the status of this process with a progress.
 func NewLive(p progress.Progress, version string) Live {
 	host, _ := os.Hostname()
 	l := Live{Schema: 1, PID: os.Getpid(), Host: host, Version: version, Updated: p.At, Progress: p}
@@ -82,7 +82,7 @@ func readLive(dir string) *Live {
 	return l
 }
 
-// Ending is what [State] needs of the file named [EndingName].
+// Ending has the fields of the file [EndingName] that [State] needs.
 type Ending struct {
 	Schema   int       `json:"schema"`
 	Status   string    `json:"status"`

@@ -21,7 +21,7 @@ import (
 // LoadsDir reports whether the job loads a directory of HFiles, which it has not built.
 func (p PlanRecord) LoadsDir() bool { return p.Key == "" }
 
-// Same says what has changed since the plan was made.
+// Same returns an error that lists the changes since the plan was made.
 func (p PlanRecord) Same(now PlanRecord) error {
 	var input, other []string
 	was := map[string]InputRecord{}
@@ -66,7 +66,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	return nil
 }
 
-// rowDifferences says what has changed of what rows of the table are.
+// rowDifferences lists the changes of settings that determine the rows of the table.
 func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	differs := func(what string, old, now any) {
 		if fmt.Sprint(old) != fmt.Sprint(now) {
@@ -89,7 +89,7 @@ func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
 	return all
 }
 
-// Asked returns what a spec, with its defaults, says of the records and rows of a
+// Asked returns the settings of a spec, with defaults, for the records and rows of a
 // job that reads files of these formats.
 func Asked(s spec.Job, formats []string) PlanRecord {
 	p := PlanRecord{Key: s.Key(), Empty: emptyOf(s, formats), Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
@@ -100,10 +100,10 @@ func Asked(s spec.Job, formats []string) PlanRecord {
 	return p
 }
 
-// emptyByFile is what becomes of empty texts where that is another thing in one file than in the next: cells where there is NULL too.
+// emptyByFile is the handling of empty texts where it depends on the file: cells in files that also have NULL.
 const emptyByFile = "by file"
 
-// emptyOf returns what becomes of empty texts in files of these formats: skip or store, if it is the same in all and known by the formats.
+// emptyOf returns the handling of empty texts in files of these formats: skip or store, if it is the same in all and follows from the formats.
 func emptyOf(s spec.Job, formats []string) string {
 	if s.Empty != "" {
 		return s.Empty
@@ -130,7 +130,7 @@ func emptyOf(s spec.Job, formats []string) string {
 	return "skip"
 }
 
-// Asked returns what a spec says now, where the rest is as it was: what only the
+// Asked returns the current settings of a spec, given that the others have not changed: what only the
 // table and the inputs say, and the inputs themselves, which are left out.
 func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	now := Asked(s, p.Formats())

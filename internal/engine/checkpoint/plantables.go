@@ -35,7 +35,7 @@ func (p PlanRecord) Further(i int) PlanRecord {
 	return t
 }
 
-// tableDifferences says what has changed of further tables.
+// tableDifferences lists the changes of further tables.
 func (p PlanRecord) tableDifferences(now PlanRecord) (all []string) {
 	names := func(p PlanRecord) (list []string) {
 		for _, t := range p.Tables {

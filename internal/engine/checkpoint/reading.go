@@ -129,7 +129,7 @@ func (h *History) Allows(now *readingRecord) bool {
 	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))
 }
 
-// FormatOf returns what a file was found to be, such as csv or csv.gz.
+// FormatOf returns the detected format of a file, such as csv or csv.gz.
 func FormatOf(f source.FileInfo) string {
 	if f.Compression != "" {
 		return string(f.Format) + "." + f.Compression

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// PlanRecord is what a job was going to do when it began.
+// PlanRecord is the plan of a job at its start.
 type PlanRecord struct {
 	Job        string         `json:"job"`
 	Table      string         `json:"table"`
@@ -43,7 +43,7 @@ type PlanRecord struct {
 	Tables []PlanRecord `json:"tables,omitempty"` // further tables; what they have in common with the first is empty
 }
 
-// ComparingRecord is what a comparison of two tables is going to read.
+// ComparingRecord has the sources of a comparison of two tables.
 type ComparingRecord struct {
 	Table string       `json:"table"` // for people
 	A     string       `json:"a"`     // what the side is, and what it has: a snapshot's checksum, or a digest
@@ -58,7 +58,7 @@ type ComparedRecord struct {
 	Found result.ComparedRange `json:"found"`
 }
 
-// ExportingRecord is what an export reads and writes.
+// ExportingRecord has the source and the destination of an export.
 type ExportingRecord struct {
 	Table string `json:"table"`          // for people
 	Dir   string `json:"directory"`      // a path or URI
@@ -123,7 +123,7 @@ func InputRecordOf(f source.FileInfo) InputRecord {
 	return InputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), FileID: f.FileID, Change: f.ChangeTime.UTC()}
 }
 
-// Differs says what is not as it was, from old to new. What an older version did not record is not compared.
+// Differs describes the first difference, from old to new. Fields that an older version did not record are not compared.
 func (r InputRecord) Differs(now InputRecord) string {
 	switch {
 	case (r.CRC32C == nil) != (now.CRC32C == nil):
@@ -173,7 +173,7 @@ type SnapshotRecord struct {
 	At time.Time `json:"-"` // of the record
 }
 
-// ReplacedRecord is what a load takes away from its table, and the files by which.
+// ReplacedRecord counts the rows that a load deletes from its table, and has its files of markers.
 type ReplacedRecord struct {
 	Replace *result.Replace `json:"replace"`
 	Files   []loader.HFile  `json:"files"`

@@ -22,7 +22,7 @@ const (
 	FileLoaded
 )
 
-// History is what a journal says: what is finished, and what is not known.
+// History is the state of a job by its journal: finished steps, and steps with an unknown outcome.
 // Resuming, status and clean all read it.
 type History struct {
 	build.Done

@@ -18,7 +18,7 @@ type Resource struct {
 	token    string // of an export
 }
 
-// ResourceKind is what a resource is.
+// ResourceKind is the kind of a resource.
 type ResourceKind string
 
 // The kinds of resources.

@@ -27,7 +27,7 @@ const (
 	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine was
 )
 
-// State is what the state directory of a job says.
+// State is the state of a job by its state directory.
 type State struct {
 	Schema    int                  `json:"schema"` // version of this form: 1
 	Job       string               `json:"job"`    // name of its directory

@@ -2,7 +2,7 @@ package checkpoint
 
 import "bulkload/internal/model/manifest"
 
-// TableState is what the state directory says of one table of a job of several.
+// TableState is the state of one table of a job of several.
 type TableState struct {
 	Table   string    `json:"table"`
 	Index   string    `json:"index,omitempty"` // its name, if it is one

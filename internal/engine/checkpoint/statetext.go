@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// StateText returns what became of the job, in words.
+// StateText returns the state of the job, in words.
 func (s *State) StateText() string {
 	switch s.Undo {
 	case UndoUnderWay:
@@ -31,7 +31,7 @@ func (s *State) PhaseText() string {
 	return s.Phase
 }
 
-// Text returns what is known of one table of a job of several; bytes prints a count of them.
+// Text describes the state of one table of a job of several; bytes formats a number of bytes.
 func (t TableState) Text(bytes func(int64) string) string {
 	name := "table " + t.Table
 	if t.Index != "" {

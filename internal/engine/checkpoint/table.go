@@ -18,7 +18,7 @@ type RegionRecord struct {
 	Made uint64 `json:"made"`   // its id: when it was made, milliseconds
 }
 
-// Sameness is what was found about a table.
+// Sameness is the result of comparing a table with the one of the plan.
 type Sameness int
 
 const (

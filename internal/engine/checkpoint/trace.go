@@ -19,14 +19,14 @@ import (
 // StateDigits is how many digits of what a job is its directory's name has.
 const StateDigits = 12
 
-// Trace is what a journal reports of a job that is not run: whether it may be
+// Trace describes a job by its journal, without running it: whether it may be
 // removed. Where the journal is not understood it is broken, and the job stays.
 type Trace struct {
 	History
 	broken error // why the journal does not say what became of the job
 }
 
-// Status returns what the journal says became of the job.
+// Status returns the status of the job by its journal.
 func (t *Trace) Status() Status {
 	switch {
 	case t.broken != nil:

@@ -43,13 +43,13 @@ type RestoredFrom struct {
 	Discard  bool   `json:"discard,omitempty"` // what others have written since may be lost
 }
 
-// RestoringRecord is what is lost and seen again when the master restores a snapshot, and the number by which it knows the request when it is repeated.
+// RestoringRecord predicts the cells that a restore loses and makes visible again, and has the nonce by which the master recognizes a repeated request.
 type RestoringRecord struct {
 	Undo  *result.Undo `json:"undo"`
 	Nonce uint64       `json:"nonce"`
 }
 
-// UndoTable is what an undo needs of one table.
+// UndoTable has the facts of one table that an undo needs.
 type UndoTable struct {
 	Table    string `json:"table"`
 	Snapshot string `json:"snapshot"`
@@ -64,7 +64,7 @@ func (u UndoRecord) Of(number int) UndoTable {
 	return u.Tables[number-1]
 }
 
-// MarkersRecord is what an undo is going to do, and the files by which.
+// MarkersRecord has the prediction of an undo and its files of markers.
 type MarkersRecord struct {
 	Undo   *result.Undo   `json:"undo"`
 	Files  []loader.HFile `json:"files"`
@@ -82,7 +82,7 @@ type UndoneRecord struct {
 	Undo *result.Undo `json:"undo"`
 }
 
-// Undoing is what a journal says of the undo of its job.
+// Undoing is the state of an undo in the journal of its job.
 type Undoing struct {
 	UndoRecord
 	Result  *result.Undo     // what it does, as predicted; nil before the markers are written

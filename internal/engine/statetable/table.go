@@ -45,7 +45,7 @@ func New(c *loader.Cluster, name loader.TableName) *Table {
 	return &Table{c: c, name: name, beatEvery: beatEvery, silentFor: silentFor, lookEvery: lookEvery}
 }
 
-// Content is what the table has of a job.
+// Content is the content of the table for a job.
 type Content struct {
 	Holder  Holder
 	Records [][]byte // lines without their ends

@@ -133,7 +133,7 @@ func (c *Conn) answer(o Options) (message, error) {
 	return m, nil
 }
 
-// protect has what follows go through AES, through the layer of the login, or in the clear.
+// protect sends the following data through AES, through the layer of the login, or in the clear.
 func (c *Conn) protect(layer sasl.Layer, ciphers []cipherOption) error {
 	switch {
 	case layer.Quality() == kerberos.Authentication:

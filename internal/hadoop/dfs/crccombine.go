@@ -9,7 +9,7 @@ func combineCRC(first, second uint32, size int64) uint32 {
 	if size <= 0 {
 		return first
 	}
-	// A column says what becomes of its bit when a zero bit follows.
+	// A column is the effect of a following zero bit on its bit.
 	var op [32]uint32
 	op[0] = crc32.Castagnoli
 	for i := 1; i < len(op); i++ {

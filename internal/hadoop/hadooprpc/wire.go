@@ -136,7 +136,7 @@ func connectionContext(user, protocol string) []byte {
 	return frames.AppendBytes(c, 3, protocol)
 }
 
-// Error is what a server answered in place of a result.
+// Error is a server's exception in place of a result.
 type Error struct {
 	Class   string // of the exception
 	Message string

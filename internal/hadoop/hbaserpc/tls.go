@@ -78,7 +78,7 @@ func explain(ctx context.Context, broken net.Conn, o Options, err error) error {
 	return err
 }
 
-// Wants is what a server is found to want.
+// Wants is the protection that a server requires.
 type Wants struct {
 	Plain    bool // it talks without TLS
 	Kerberos bool // one has to log in; known where Plain is

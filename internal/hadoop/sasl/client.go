@@ -27,7 +27,7 @@ type Layer interface {
 	Most() int
 	// Seal appends to dst what carries data.
 	Seal(dst, data []byte) ([]byte, error)
-	// Open returns what the peer's next piece carries. The piece is used up; the result may be in it.
+	// Open returns the data in the peer's next piece. It overwrites the piece; the result may share its memory.
 	Open(piece []byte) ([]byte, error)
 }
 

@@ -56,7 +56,7 @@ type Job struct {
 	Timeout time.Duration
 	// FileSystems are further file systems that tasks need tokens for, as URIs; those of Input and Output are known.
 	FileSystems []string
-	// Secrets are what tasks get in their file of tokens, by name; they are in no file of the client's host, and in no property.
+	// Secrets are passed to tasks in their file of tokens, by name; they are in no file of the client's host, and in no property.
 	Secrets map[string][]byte
 	// Properties are set over all others, in a file that only the user can read.
 	Properties map[string]string
@@ -66,7 +66,7 @@ type Job struct {
 type File struct {
 	// Path is local, which is uploaded with each job, or a URI of one that every node can read.
 	Path string
-	// Name is what tasks find it by.
+	// Name is the name by which tasks find it.
 	Name string
 }
 
@@ -78,7 +78,7 @@ var (
 	secret    = regexp.MustCompile(`(?i)passw|secret|token|keytab|credential|private`)
 )
 
-// jvm returns what small JVMs that only move records do best with.
+// jvm returns the options for small JVMs that only move records.
 func jvm(heapMB int) string {
 	return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1", heapMB)
 }
@@ -146,7 +146,7 @@ func (j Job) Validate() error {
 	return nil
 }
 
-// properties returns what the job sets, in an order that does not change.
+// properties returns the properties that the job sets, in a fixed order.
 func (j Job) properties() [][2]string {
 	var all [][2]string
 	set := func(key, value string) { all = append(all, [2]string{key, value}) }
@@ -211,7 +211,7 @@ func (j Job) properties() [][2]string {
 	return all
 }
 
-// Args returns what follows the client's command, with the path of the file that has Properties, if there is one.
+// Args returns the arguments of the client's command, with the path of the file that has Properties, if there is one.
 func (j Job) Args(propertyFile string) ([]string, error) {
 	if err := j.Validate(); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ var ErrNoTask = errors.New("not started by Hadoop Streaming")
 // mapred-site.xml with what the job set.
 const JobFile = "job.xml"
 
-// Task is what Hadoop says to a program about the task that it is.
+// Task describes the task in which the program runs, by the variables that Hadoop sets.
 type Task struct {
 	Attempt     string // attempt_…_r_000007_1
 	Application string // application_…

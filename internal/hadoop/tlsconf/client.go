@@ -78,7 +78,7 @@ type handshake struct {
 	shown bool // and got one
 }
 
-// clientCertificate returns what the server gets that asks for one: the first whose algorithm and authority the server names.
+// clientCertificate returns the certificate for a server that requests one: the first whose algorithm and authority the server names.
 func (h *handshake) clientCertificate(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	h.asked = true
 	for i := range h.stores.keys {

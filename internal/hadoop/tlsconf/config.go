@@ -50,7 +50,7 @@ type Client struct {
 	stores stores
 }
 
-// stores are what was read of the trust store and the key store.
+// stores has the content of the trust store and the key store.
 type stores struct {
 	roots   *x509.CertPool      // nil: those of the system
 	trusted string              // for errors: where roots are from

@@ -33,7 +33,7 @@ func (h *handshake) explainLate(err error) error {
 	return &Error{h.certificateError(alert(err))}
 }
 
-// explain says what a failed handshake means. What may pass by itself stays as it is.
+// explain returns an error that explains a failed handshake. Errors that may be temporary stay as they are.
 func (h *handshake) explain(err error) error {
 	if h.refused != nil {
 		return &Error{h.refused}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// offer is what a client offers a server.
+// offer has the versions and cipher suites that a client offers a server.
 type offer struct {
 	min, max uint16          // versions
 	suites   []uint16        // of versions before 1.3; nil: Go's choice

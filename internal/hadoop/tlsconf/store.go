@@ -20,7 +20,7 @@ const maxStore = 16 << 20
 // maxIterations bounds how often a password is hashed: the JDK's bound (PKCS12KeyStore.MAX_ITERATION_COUNT).
 const maxIterations = 5_000_000
 
-// held is what a store holds.
+// held is the content of a store.
 type held struct {
 	trusted []*x509.Certificate
 	keys    []tls.Certificate

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Application is what the ResourceManager says of one. Of another user's, where ACLs are on, most is zero.
+// Application is the ResourceManager's report of an application. For another user's application, with ACLs on, most fields are zero.
 type Application struct {
 	ID          string
 	Name        string
@@ -50,7 +50,7 @@ const (
 // Ended says that nothing of the application runs any more, nor will.
 func (s State) Ended() bool { return s == Finished || s == FailedApp || s == KilledApp }
 
-// Final is what an application says it came to: FinalApplicationStatus.
+// Final is the result that an application reports: FinalApplicationStatus.
 type Final string
 
 // What applications came to.

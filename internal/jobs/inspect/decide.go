@@ -47,7 +47,7 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 	return all
 }
 
-// headers returns what the first records may be, as far as the writer and the values leave it open.
+// headers returns the possible meanings of the first records that the writer and the values leave open.
 func (s *scan) headers() []dialect.Header {
 	yes, no, same, filled := 0, 0, true, 0
 	enough := enoughTyped
@@ -117,7 +117,7 @@ func (s *scan) nameable() bool {
 	return true
 }
 
-// names says what speaks for the first record of a file as names, and what against it.
+// names weighs the evidence that the first record of a file has names.
 func (f *fileScan) names(enough int) (yes, no bool) {
 	typed := 0
 	for k, name := range f.first {

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/source/listing"
 )
 
-// regionCounts say what became of the records of a region, or of all.
+// regionCounts counts the records of a region, or of all, by their outcome.
 type regionCounts struct {
 	records int64 // that were sorted
 	dups    int64 // left out; of wide rows, cells

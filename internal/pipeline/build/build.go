@@ -38,7 +38,7 @@ type Options struct {
 	SpillLimit spec.Size
 	// Expect is how many records the input has. Default: any number.
 	Expect *int64
-	// Checks are what the records are held to. Where the build cannot continue after a failure it fails if they are not met; another
+	// Checks has the expectations that the records must meet. Where the build cannot continue after a failure it fails if they are not met; another
 	// one leaves that to its caller, see [Met].
 	Checks []*expectation.Check
 	// AllowEmpty accepts an input without rows.

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// WorkOptions are what a person sets about how a job works.
+// WorkOptions has the settings of a job that do not change its result.
 type WorkOptions struct {
 	Workers    int
 	Memory     spec.Size
@@ -186,7 +186,7 @@ func (k *Input) tables(s spec.Job) (names []string) {
 	return names
 }
 
-// startOf returns what is known when a build alone begins.
+// startOf describes a build without a load, as far as it is known at its start.
 func (k *Input) startOf(p *cells.Plan, spec spec.Job) progress.Start {
 	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}

@@ -20,14 +20,14 @@ import (
 	"bulkload/pkg/source"
 )
 
-// A PartRun is what one part has left: its chunks, and what it says that they hold.
+// A PartRun has the chunks of one part, and their recorded counts.
 type PartRun struct {
 	Name string // in messages
 	File *chunk.File
 	Read *PartRead
 }
 
-// Written is what pass 2 made of some regions of a table, of all parts.
+// Written is the result of pass 2 for some regions of a table, of all parts.
 type Written struct {
 	Files      []manifest.File     `json:"files"` // in the order of their rows
 	Digest     manifest.Digest     `json:"digest"`
@@ -40,7 +40,7 @@ type Written struct {
 	Took       time.Duration       `json:"took_ns"`
 }
 
-// runRoom is what a merge holds of a run besides a chunk: what is unpacked of it, and what is read ahead.
+// runRoom is the memory that a merge takes for a run in addition to a chunk: for unpacked and read-ahead data.
 const runRoom = 256 << 10
 
 // MergeParts is pass 2 on the regions that only chooses by their ordinals in the sort, nil for all, of what parts have read. Runs are in the
@@ -78,7 +78,7 @@ func MergeParts(ctx context.Context, tables []Table, runs []PartRun, chunkSize i
 	return done, endWriting(ctx, tables)
 }
 
-// written returns what was made since a time.
+// written returns the work done since a time.
 func (w *writers) written(start time.Time) *Written {
 	return &Written{Files: w.files, Digest: w.digest, Times: w.times, Records: w.counts.records, Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells, RowSum: w.sum,
 		Took: time.Since(start)}
@@ -196,7 +196,7 @@ type partRows struct {
 	regions []partRegion
 }
 
-// partRegion is what all runs have of a region.
+// partRegion counts the rows of all runs in a region.
 type partRegion struct {
 	rows, bytes, leftOut int64
 	sum                  uint64

@@ -25,7 +25,7 @@ type Regions struct {
 	To   int `json:"to"`
 }
 
-// Streamed is what pass 2 made of the regions of a table whose chunks came in a stream. What the runs have left out as duplicates of their own
+// Streamed is the result of pass 2 for the regions of a table whose chunks came in a stream. What the runs have left out as duplicates of their own
 // is not in its counts: the caller that knows the runs adds it, see [AssembleStreams].
 type Streamed struct {
 	Written

@@ -38,7 +38,7 @@ func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family,
 	return m[0], nil
 }
 
-// A Shape is what a table says of its files.
+// A Shape has the settings of a table that determine its files.
 type Shape struct {
 	Families []spec.Family // settings; of those that are not there the first's
 	Splits   [][]byte

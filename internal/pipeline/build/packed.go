@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// ReadTotals are what was read of rows that are packed.
+// ReadTotals counts the packed rows that were read.
 type ReadTotals struct {
 	Records, Rejected int64
 	RejectFile        string          // absolute; if there are rejected rows

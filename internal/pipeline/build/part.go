@@ -24,7 +24,7 @@ type Part struct {
 	From, To int
 }
 
-// PartRead is what pass 1 came to on a part.
+// PartRead is the result of pass 1 for a part.
 type PartRead struct {
 	Records      int64         `json:"records"`            // good and bad
 	Rejected     int64         `json:"rejected"`           // of them
@@ -49,7 +49,7 @@ func (p *PartRead) Agrees(o *PartRead) bool {
 	return p.Records == o.Records && p.Rejected == o.Rejected && p.Filtered == o.Filtered && slices.Equal(p.FilteredOwn, o.FilteredOwn) && p.RowSum == o.RowSum && p.Expect.Same(o.Expect) && slices.Equal(p.Sums, o.Sums)
 }
 
-// PartRegion is what a part has of a region.
+// PartRegion counts the rows of a part in a region.
 type PartRegion struct {
 	Region int `json:"region"` // its ordinal in the sort, as of [WrittenRecord]
 	chunk.Counts

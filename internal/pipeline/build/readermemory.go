@@ -21,7 +21,7 @@ func (o Options) memoryFor(reader int64) spec.Size {
 	return spec.Size(((n + n/31 + 1<<20) >> 20) << 20)
 }
 
-// inputMemory says what to do about an input that a reader has too little memory for.
+// inputMemory adds advice to the error of an input that needs more memory than a reader has.
 func (o Options) inputMemory(err error) error {
 	me, ok := errors.AsType[*source.MemoryError](err)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/pipeline/streams"
 )
 
-// Done is what attempts of a build have finished: the records of their [Checkpoint], each taken into account.
+// Done has the finished work of attempts of a build, from the records of their [Checkpoint].
 type Done struct {
 	Spill   string                // directory of the sorted runs, empty if there is none
 	Sorted  *SortedRecord         // nil: the input has not been read to its end
@@ -185,7 +185,7 @@ func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
 	return list, nil
 }
 
-// builtOf returns what the journal says of the finished build of a table, nil if it is not finished.
+// builtOf returns the journal's record of the finished build of a table, nil if it is not finished.
 func (r *Resume) builtOf(table int) *manifest.Manifest {
 	switch {
 	case table == 0:

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// SortedRecord is what pass 1 came to.
+// SortedRecord is the result of pass 1.
 type SortedRecord struct {
 	sortTotals
 	Regions []int              `json:"regions"`        // that have rows, by ordinal
@@ -18,7 +18,7 @@ type SortedRecord struct {
 	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can continue
 }
 
-// sortTotals are what a manifest reports of pass 1.
+// sortTotals has the totals of pass 1 for the manifest.
 type sortTotals struct {
 	Records      int64         `json:"records"`
 	Rejected     int64         `json:"rejected"`

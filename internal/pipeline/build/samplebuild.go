@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// FileOverhead is what an HFile has besides its blocks: trailer, file info,
+	// FileOverhead is the size of an HFile without its blocks: trailer, file info,
 	// the root index, a bloom chunk that is not full.
 	FileOverhead = 4 << 10
 	// samplePlaces is from how many places it is taken.
@@ -62,7 +62,7 @@ type Sample struct {
 	FileTime   time.Duration // what a file takes besides its bytes
 }
 
-// sampleCounts is what was read.
+// sampleCounts counts the records of a sample.
 type sampleCounts struct {
 	Places     int
 	Rows       int64

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// sampledTable is what a sample has of one table.
+// sampledTable is the part of a sample for one table.
 type sampledTable struct {
 	plan      *cells.Plan
 	from      int   // its first region in the sort

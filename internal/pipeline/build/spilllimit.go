@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// readCount is what pass 1 has read so far. Safe for concurrent use.
+// readCount counts what pass 1 has read so far. Safe for concurrent use.
 type readCount struct {
 	rows, bytes, splits atomic.Int64
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A tally is what was counted of some rows, each standing for one or more.
+// A tally has the counts of some rows, each with a weight.
 type tally struct {
 	rows     float64 // that have a key
 	input    float64 // bytes of the records, as [source.Batch.Bytes] counts

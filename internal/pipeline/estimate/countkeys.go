@@ -98,7 +98,7 @@ func (c *counting) expectRows(s *scaled) int64 {
 	return int64(rows)
 }
 
-// unpacked returns what a byte of packed text becomes.
+// unpacked returns the unpacked size of a byte of packed text.
 func (s *scaled) unpacked() float64 {
 	text, packed := s.Extent.Text, int64(0)
 	files := s.Input.Files()

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// Estimate is what a build is expected to come to, estimated from a sample that
+// Estimate is the predicted result of a build, estimated from a sample that
 // was read, sorted and encoded as the build would.
 type Estimate struct {
 	Schema     int    `json:"schema"` // version of this form: 1
@@ -107,7 +107,7 @@ type HeavyKey struct {
 }
 
 const (
-	// processMemory is what a process has besides its budget: the program,
+	// processMemory is the memory of a process in addition to its budget: the program,
 	// stacks, tables of the runtime.
 	processMemory = 20 << 20
 	// sampleText is how much of the input a sample has: half a second's work,
@@ -227,7 +227,7 @@ func (e *Estimate) divide(plan *cells.Plan, t *tally, blocks float64) (shares []
 	return shares
 }
 
-// readSeconds returns what reading the sample took, of all workers together.
+// readSeconds returns the time that reading the sample took, of all workers together.
 func (s *scaled) readSeconds() float64 {
 	if s.TimedRows == 0 {
 		return s.ReadTime.Seconds() // of rows so few that there is nothing to report

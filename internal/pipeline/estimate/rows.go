@@ -21,7 +21,7 @@ type Rows struct{ t *tally }
 // NewRows counts for these regions.
 func NewRows(r *partition.Ranges) *Rows { return &Rows{newTally(r.Len(), 0)} }
 
-// Row is what is counted of a row besides its key.
+// Row has the counts of a row, apart from its key.
 type Row struct {
 	Bytes int64  // of its cells as the sort has them
 	Cells int    // how many
@@ -50,7 +50,7 @@ func (r *Rows) Mean() float64 { return r.t.bytes / max(r.t.rows, 1) }
 // Bytes returns the bytes of keys and cells of all rows.
 func (r *Rows) Bytes() float64 { return r.t.bytes }
 
-// A RowBuild is what is known of a build of packed rows besides their count.
+// A RowBuild describes a build of packed rows, apart from their number.
 type RowBuild struct {
 	Plan       *cells.Plan
 	MaxRegion  int64  // at which a region of its table splits, 0 if the table does not say
@@ -74,7 +74,7 @@ type RowBuild struct {
 	WorkerMemory        int64   // of each worker besides the sort
 }
 
-// Estimate returns what the build of the rows comes to.
+// Estimate predicts the result of the build of the rows.
 func (r *Rows) Estimate(env *cluster.Env, b RowBuild, w Options) *Estimate {
 	o := BuildOptions{Options: build.Options{Workers: b.Sort.Workers, Memory: w.Memory}, Suggest: w.Suggest, Skew: w.Skew, spillLimit: w.SpillLimit, query: []string{b.Query}}
 	o.MaxRegion, o.maxRegionFrom = w.maxRegion(env, b.MaxRegion)

@@ -128,7 +128,7 @@ func (w Options) maxRegion(env *cluster.Env, table int64) (size int64, from stri
 	return preflight.MaxRegionSize(table, env.Conf.Value("hbase.hregion.max.filesize"))
 }
 
-// queryColumns returns what a reader gives to get rows.
+// queryColumns returns the columns by which readers get rows.
 func queryColumns(s spec.Job, plan *cells.Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query

@@ -147,7 +147,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 		"%d of %s get no row: %s (%s)", len(empty), setting.Count(len(e.Regions), "region"), e.named(empty, e.regionName), e.from())
 }
 
-// cellBytes returns what the cells of the counted rows are before encoding.
+// cellBytes returns the size of the counted rows' cells before encoding.
 func cellBytes(plan *cells.Plan, t *tally) (keys, names, all float64) {
 	cells, names := t.packed.cells, t.packed.names
 	for c, n := range t.cells {

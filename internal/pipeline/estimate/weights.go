@@ -71,7 +71,7 @@ func weigh(ctx context.Context, files build.Files, s spec.Job, families []spec.F
 	return weights, nil
 }
 
-// ratios returns what a byte of packed text becomes, and about how many bytes a row of Parquet has.
+// ratios returns the unpacked size of a byte of packed text, and the approximate size of a row of Parquet.
 func ratios(in *source.Input, e source.Extent) (packed, row float64) {
 	var packedSize, grouped int64
 	text, files := e.Text, in.Files()

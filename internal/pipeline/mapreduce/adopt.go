@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Adopted is what a job that succeeded has built.
+// Adopted has the files of a job that succeeded.
 type Adopted struct {
 	Manifests []*manifest.Manifest  // one of each table
 	Regions   []build.WrittenRecord // with files, under their names in the staging directory
@@ -60,7 +60,7 @@ func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all 
 	return all, nil
 }
 
-// parts returns what maps have read.
+// parts returns the counts of the parts that maps have read.
 func parts(maps []*MapDone) (all []*build.PartRead) {
 	for _, m := range maps {
 		all = append(all, &m.PartRead)

@@ -72,7 +72,7 @@ func (m *meter) run() {
 	}
 }
 
-// report says what has changed since the last one. What cannot be said is no reason to fail.
+// report writes the changes since the last report. Errors of writing are ignored.
 func (m *meter) report() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,16 +29,16 @@ const (
 	// DefaultMapMemory and DefaultReduceMemory have room for the sort of a map's share, and for a chunk of each map.
 	DefaultMapMemory    = 1024
 	DefaultReduceMemory = 1024
-	// LeastMemory is what a container needs in any case.
+	// LeastMemory is the least memory of a container.
 	LeastMemory = 512
 
 	mapHeap    = 160
 	reduceHeap = 192
-	// jvmRoom is what a JVM takes besides its heap, and what Hadoop's child takes to start the program.
+	// jvmRoom is the memory that a JVM takes in addition to its heap, and that Hadoop's child takes to start the program.
 	jvmRoom = 128
 )
 
-// program returns what is left of a container for the program, in bytes: it may exceed its own budget by an eighth.
+// program returns the bytes of a container that are left for the program, which may exceed its own budget by an eighth.
 func (c Container) program() spec.Size {
 	left := max(c.Memory-c.Heap-jvmRoom, 64)
 	return spec.Size(left-left/8) << 20

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Prediction is what a job on YARN would take.
+// Prediction has the predicted tasks, memory and time of a job on YARN.
 type Prediction struct {
 	Maps         int           `json:"maps"`
 	Reduces      int           `json:"reduces"`
@@ -23,7 +23,7 @@ const (
 	packedShare = 0.6
 )
 
-// Predict says what a job would take whose work in one process takes so long, all cores together. Shares are those of the regions in its
+// Predict predicts a job whose work in one process takes a given time, all cores together. Shares are the shares of the regions in its
 // rows.
 func (s Settings) Predict(input, text int64, shares []float64, work time.Duration) Prediction {
 	p := Prediction{MapMemory: cmp.Or(s.MapMemory, DefaultMapMemory), ReduceMemory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), ShuffleBytes: int64(packedShare * float64(text))}

@@ -122,7 +122,7 @@ func (e *Engine) submitted(ctx context.Context, s *Submission, cause error) erro
 	return errors.Join(fail.With(fail.Check, fmt.Errorf("the job was not submitted: %w", cause)), e.ended(ctx, *s, "it was not submitted"))
 }
 
-// job returns what Hadoop Streaming is given.
+// job returns the job for Hadoop Streaming.
 func (e *Engine) job(w *Work, dir hdfsio.Location, program string) streaming.Job {
 	m, r := cmp.Or(e.MapMemory, DefaultMapMemory), cmp.Or(e.ReduceMemory, DefaultReduceMemory)
 	j := streaming.Job{

@@ -10,7 +10,7 @@ import (
 	"bulkload/internal/hadoop/yarn"
 )
 
-// TaskRun is what one task of a job came to.
+// TaskRun is the result of one task of a job.
 type TaskRun struct {
 	Map      bool // else a reduce
 	Number   int  // as YARN counts, from 0

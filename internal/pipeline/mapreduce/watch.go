@@ -217,7 +217,7 @@ func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
 	return yarn.Attempt{}, false
 }
 
-// log returns what Java says of an attempt, and the end of what the program said.
+// log returns Java's diagnostics of an attempt, and the end of the program's output.
 func (f *watcher) log(ctx context.Context, a yarn.Attempt) string {
 	text := a.ID
 	if a.Diagnostics != "" {

@@ -119,7 +119,7 @@ type Ran struct {
 	Shuffled int64 `json:"shuffled_bytes"`
 }
 
-// MapDone is what a map says of its work.
+// MapDone is the report of a map on its work.
 type MapDone struct {
 	Schema  int    `json:"schema"` // 1
 	Work    string `json:"work"`   // its checksum
@@ -132,7 +132,7 @@ type MapDone struct {
 	Checksum string `json:"checksum"`
 }
 
-// ReduceDone is what a reduce says of its work.
+// ReduceDone is the report of a reduce on its work.
 type ReduceDone struct {
 	Schema  int    `json:"schema"` // 1
 	Work    string `json:"work"`
@@ -144,7 +144,7 @@ type ReduceDone struct {
 	Checksum string            `json:"checksum"`
 }
 
-// streamed returns what was made of each table.
+// streamed returns the result for each table.
 func (d *ReduceDone) streamed() []*build.Streamed {
 	return append([]*build.Streamed{&d.Streamed}, d.Tables...)
 }

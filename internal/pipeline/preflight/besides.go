@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// besidesFacts is what else lives on a table: what writes go through as a rule
+// besidesFacts has the other users of a table's rows: what writes usually pass through
 // and a bulk load goes past, and what takes copies of it.
 type besidesFacts struct {
 	loaded   []string // simple names of coprocessors that the servers have loaded

@@ -75,7 +75,7 @@ func bad[H hint](name string, do H, format string, args ...any) Check {
 	return Check{Name: name, Severity: SeverityError, Hint: textOf(do), Message: setting.Textf(format, args...)}
 }
 
-// A hint says what to do.
+// A hint is advice on a finding.
 type hint interface{ string | setting.Text }
 
 func textOf[H hint](do H) setting.Text {
@@ -109,7 +109,7 @@ type Options struct {
 	Gone   func(table loader.TableName, token string) error
 }
 
-// Report is what was looked at before a job, in a fixed order. A check
+// Report has the findings of all checks before a job, in a fixed order. A check
 // that another's failure makes pointless is left out.
 type Report struct {
 	Schema   int           `json:"schema"` // version of this form: 1
@@ -191,7 +191,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	return r, nil
 }
 
-// checkFacts is what the checks are made of. Each part is filled by one
+// checkFacts has the facts for the checks. Each part is filled by one
 // goroutine; a part whose error is set is empty.
 type checkFacts struct {
 	env  *cluster.Env

@@ -20,7 +20,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// bulkFacts is what a load that loads nothing came to.
+// bulkFacts is the result of a trial load without files.
 type bulkFacts struct {
 	asked      bool
 	token      string // the directory that HBase made and removed again
@@ -165,7 +165,7 @@ func checkNames(unknown []string, servers int) Check {
 		setting.Count(len(unknown), "region server"), servers, strings.Join(unknown[:min(len(unknown), 3)], ", "))
 }
 
-// checkMissing returns what is said of a table that could not be asked about.
+// checkMissing returns the findings for a table that could not be read.
 func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)

@@ -19,7 +19,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// stagingFacts is what was seen of the directory for a job's files.
+// stagingFacts describes the directory for a job's files.
 type stagingFacts struct {
 	location hdfsio.Location
 	err      error // why there is no location or no file system
@@ -267,9 +267,9 @@ func sameAddresses(ctx context.Context, a, b []string) bool {
 }
 
 const (
-	// smallSkew is what clocks may differ without being talked about.
+	// smallSkew is the difference of clocks that is not reported.
 	smallSkew = time.Second
-	// maxSkew is what HBase itself allows among its servers
+	// maxSkew is the difference that HBase allows among its servers
 	// (hbase.master.maxclockskew, 30 s).
 	maxSkew = 30 * time.Second
 )

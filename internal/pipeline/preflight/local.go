@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inputFacts is what was seen of the inputs without reading them.
+// inputFacts describes the inputs, as far as they are known without reading them.
 type inputFacts struct {
 	given   bool
 	err     error
@@ -144,7 +144,7 @@ func checkInputs(in inputFacts) Check {
 	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
 }
 
-// machineFacts is what this machine leaves to a job.
+// machineFacts has the resources of this machine that a job can use.
 type machineFacts struct {
 	dir      string // for sorted runs
 	free     int64  // bytes there for an ordinary user

@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// phoenixFacts is what SYSTEM.CATALOG says of a table of Phoenix.
+// phoenixFacts has the entries of SYSTEM.CATALOG for a table of Phoenix.
 type phoenixFacts struct {
 	indexes []string // names
 	views   bool     // there are indexes of views of the table
@@ -21,7 +21,7 @@ type phoenixFacts struct {
 // ofPhoenix reports whether a coprocessor is one of Phoenix's.
 func ofPhoenix(class string) bool { return strings.HasPrefix(class, "org.apache.phoenix.") }
 
-// Phoenix says what a bulk load means for the indexes of a table, if it is one
+// Phoenix checks what a bulk load means for the indexes of a table, if it is one
 // of Phoenix. indexes is refuse or ignore: whether a table with indexes is an
 // error. The empty Check says that the table is none.
 func Phoenix(ctx context.Context, c *loader.Cluster, t *loader.Table, indexes string) Check {
@@ -92,7 +92,7 @@ func indexOf(r loader.Row, prefix int) (string, bool) {
 	return "", false
 }
 
-// checkPhoenix says what a table of Phoenix needs, and refuses one with indexes
+// checkPhoenix reports the requirements of a table of Phoenix, and refuses one with indexes
 // unless the job ignores them: a query by an index misses every row of the load.
 func checkPhoenix(t *loader.Table, p phoenixFacts, indexes string) Check {
 	const name = "phoenix"

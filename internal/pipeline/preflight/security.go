@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// securityFacts is what the servers want of clients, what was agreed upon, and the login.
+// securityFacts has the servers' requirements, the negotiated protection, and the login.
 type securityFacts struct {
 	user            string // of simple authentication
 	nn              *cluster.NameNode
@@ -134,7 +134,7 @@ func (f *checkFacts) rootDir() (hdfsio.Location, error) {
 // shortTicket is how long a ticket that cannot be renewed should last at least.
 const shortTicket = time.Hour
 
-// checkSecurity says what the cluster wants of clients, and what was agreed upon.
+// checkSecurity reports the cluster's requirements, and the negotiated protection.
 func checkSecurity(s securityFacts, stagingErr error) Check {
 	const name = "security"
 	onHDFS := s.nnErr
@@ -168,7 +168,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 	return good(name, "%s", line)
 }
 
-// line returns what was agreed upon.
+// line returns the negotiated protection in one line.
 func (s *securityFacts) line() string {
 	var parts []string
 	if s.hdfs {

@@ -219,7 +219,7 @@ func sameRegions(c *chunk.File, s *Share, regions int) error {
 	return nil
 }
 
-// damagedShare says what to do about chunks that are not what they were.
+// damagedShare adds advice to the error of chunks that have changed.
 func damagedShare(err error) error {
 	if errors.Is(err, chunk.ErrDamaged) {
 		return fail.With(fail.Input, fmt.Errorf("%w (build that share again, and merge then)", err))

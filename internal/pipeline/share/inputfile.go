@@ -31,7 +31,7 @@ func inputFile(f source.FileInfo) InputFile {
 	return i
 }
 
-// differs says what is not as it was, from old to new.
+// differs describes the first difference, from old to new.
 func (f InputFile) differs(now InputFile) string {
 	const layout = time.RFC3339Nano
 	switch {

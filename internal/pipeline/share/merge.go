@@ -21,7 +21,7 @@ import (
 // mergeDir is where merges note what they have done, below the output.
 const mergeDir = build.MergeDir
 
-// Result is what a merge came to.
+// Result is the result of a merge.
 type Result struct {
 	Manifests []*manifest.Manifest // of all, one of each table; none until all other merges have written their regions
 	Missing   []Of                 // those merges

@@ -11,7 +11,7 @@ import (
 	"bulkload/internal/pipeline/build"
 )
 
-// Merged is what merge K of M has written: its regions, from one on and before another.
+// Merged describes the files of merge K of M: its regions, from one on and before another.
 type Merged struct {
 	Schema   int    `json:"schema"` // 1
 	Plan     string `json:"plan"`
@@ -25,7 +25,7 @@ type Merged struct {
 	Tables []*build.Written `json:"tables,omitempty"` // of further tables
 }
 
-// written returns what was written of each table.
+// written returns the counts of the written rows of each table.
 func (d *Merged) written() []*build.Written { return append([]*build.Written{&d.Written}, d.Tables...) }
 
 // readFile reads what a merge has noted, and refuses a merge of other rows or of another number.
@@ -44,7 +44,7 @@ func (m *merge) readFile(ctx context.Context, name string) (*Merged, error) {
 	return d, nil
 }
 
-// read returns what a merge has done; fs.ErrNotExist if it is not done, or if its files are gone.
+// read returns the description of a merge's files; fs.ErrNotExist if it is not done, or if its files are gone.
 func (m *merge) read(ctx context.Context, of Of) (*Merged, error) {
 	d, err := m.readFile(ctx, of.name("merge")+".json")
 	if err != nil {

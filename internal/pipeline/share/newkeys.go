@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// NewKeys is what a plan has of the rows of a snapshot that get new keys.
+// NewKeys is the part of a plan for rows of a snapshot that get new keys.
 type NewKeys struct {
 	Key      string `json:"key"`
 	OldKey   string `json:"old_key,omitempty"`
@@ -59,7 +59,7 @@ func (p *Plan) key() string {
 	return p.Job.Key
 }
 
-// newKeys returns what rows get new keys by, and the build's plan for that.
+// newKeys returns the maker of the new keys, and the build's plan for it.
 func (p *Plan) newKeys(ctx context.Context, shape build.Shape) (*newkeys.Plan, *cells.Plan, error) {
 	if p.files == nil {
 		return nil, nil, fail.Errorf(fail.Config, "the plan has no snapshot")

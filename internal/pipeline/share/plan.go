@@ -53,7 +53,7 @@ type Plan struct {
 	files *tablesource.Files // of the snapshot whose rows get new keys; of [Plan.Mount]
 }
 
-// PlanTable is what a plan has of a further table.
+// PlanTable is the part of a plan for a further table.
 type PlanTable struct {
 	Families []spec.Family `json:"families"`
 	Points   []rowkey.Key  `json:"splits"`
@@ -71,7 +71,7 @@ func planTable(shape build.Shape) PlanTable {
 	return t
 }
 
-// shape returns what a build needs of the table.
+// shape returns the facts of the table that a build needs.
 func (t PlanTable) shape() build.Shape {
 	shape := build.Shape{Families: t.Families, Splits: rowkey.Rows(t.Points)}
 	if len(t.Servers) == len(t.Points)+1 {

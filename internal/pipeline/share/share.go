@@ -22,7 +22,7 @@ import (
 // Most is the greatest number of shares.
 const Most = 99_999
 
-// Share is what share K of N has left: the description next to its chunks.
+// Share describes the rows of share K of N. It is stored next to its chunks.
 type Share struct {
 	Schema    int    `json:"schema"` // 1
 	Plan      string `json:"plan"`   // its checksum

@@ -157,7 +157,7 @@ type regionFile struct {
 func (f *regionFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *regionFile) Read([]byte) (int, error)   { return 0, io.EOF }
 
-// Memory returns what a scan of the region takes.
+// Memory returns the memory that a scan of the region takes.
 func (f *Files) Memory(info fs.FileInfo) int64 {
 	r, ok := info.(region)
 	if !ok {

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// Bounds are what a scan of a table began with. A caller that repeats an attempt keeps
+// Bounds has the regions and the time with which a scan of a table began. A caller that repeats an attempt keeps
 // them, so that the parts stay the same when regions are split.
 type Bounds struct {
 	Began  int64    // milliseconds

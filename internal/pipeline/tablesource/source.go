@@ -235,7 +235,7 @@ func (s *Source) probe(ctx context.Context) error {
 	return nil
 }
 
-// unreadable says what to do about a snapshot that HDFS does not give.
+// unreadable adds advice to the error of a snapshot that HDFS does not give.
 func (s *Source) unreadable(root string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

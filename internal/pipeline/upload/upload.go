@@ -48,7 +48,7 @@ type Options struct {
 }
 
 const (
-	// uploadPiece is what is counted at a time: a packet of HDFS.
+	// uploadPiece is the unit of counting: a packet of HDFS.
 	uploadPiece = 64 << 10
 	// mostBurst bounds what may pass at once after a time without writes.
 	mostBurst = 4 << 20

@@ -14,7 +14,7 @@ import (
 	"bulkload/internal/engine/journal"
 )
 
-// Action is what a client that may does about a job.
+// Action is an action of a permitted client on a job.
 type Action string
 
 // The actions.
@@ -91,7 +91,7 @@ func (p *Place) Do(ctx context.Context, s *checkpoint.State, a Action) error {
 	return process.Release()
 }
 
-// Clean says what clean would remove of a job, or removes it.
+// Clean lists what clean would remove of a job, or removes it.
 func (p *Place) Clean(ctx context.Context, s *checkpoint.State, remove bool) (*checkpoint.Cleaning, error) {
 	if err := p.May(s, Clean); err != nil {
 		return nil, err

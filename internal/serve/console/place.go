@@ -22,7 +22,7 @@ type Options struct {
 	Current func(ctx context.Context) (dir string, err error)
 	// Control lets clients that may act on jobs. Default: nobody acts.
 	Control bool
-	// Clean says what clean would remove of a job, or removes it. Default: nothing is removed.
+	// Clean lists what clean would remove of a job, or removes it. Default: nothing is removed.
 	Clean func(ctx context.Context, job string, remove bool) (*checkpoint.Cleaning, error)
 	// Words puts the errors of a state into the words of the command line. Default: they stay.
 	Words func(*checkpoint.State)

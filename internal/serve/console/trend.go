@@ -13,7 +13,7 @@ import (
 // mostNights is how many jobs a trend has, the last ones.
 const mostNights = 30
 
-// Trend is what the finished jobs of a table came to, the oldest first.
+// Trend has the results of the finished jobs of a table, the oldest first.
 type Trend struct {
 	Table  string
 	Nights []Night

@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// IndexCluster is what a table and its index are read from: a *[loader.Cluster].
+// IndexCluster is the cluster of a table and its index; a *[loader.Cluster] implements it.
 type IndexCluster interface {
 	Cluster
 	Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error)

@@ -19,7 +19,7 @@ type KeyPart struct {
 // Where says where the rows of a query key are.
 type Where struct {
 	Parts []KeyPart // those that the query key determines, and salts before them
-	// Start is what all its row keys begin with, nil where several salts have rows.
+	// Start is the common prefix of its row keys, nil where several salts have rows.
 	Start []byte
 	Salts int // whose rows are merged
 	// Region has the first of the rows; of one salt all, unless a split point is among them.

@@ -65,7 +65,7 @@ type Query struct {
 	// Borrowed lends rows to the reader's function until it returns; their memory is used for later rows, also those of other
 	// readings. Default: rows are the function's own to keep.
 	Borrowed bool
-	// Bound is what page tokens are bound to in addition to the query, such as the digest of a job file. Default: nothing.
+	// Bound is a value to which page tokens are bound in addition to the query, such as the digest of a job file. Default: nothing.
 	Bound []byte
 }
 
@@ -79,7 +79,7 @@ func (q Query) withDefaults() Query {
 	return q
 }
 
-// Validate says what excludes what.
+// Validate returns an error if fields exclude each other.
 func (q Query) Validate() error {
 	kinds := 0
 	for _, given := range []bool{q.Values != nil, len(q.From)+len(q.To) > 0, q.Prefix != nil, q.Raw} {

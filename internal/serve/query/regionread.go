@@ -11,7 +11,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// RegionRead is what a query read of one region.
+// RegionRead counts what a query has read of one region.
 type RegionRead struct {
 	Region string     `json:"region"` // its encoded name
 	Start  rowkey.Key `json:"start"`

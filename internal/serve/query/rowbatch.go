@@ -14,13 +14,13 @@ type rowBatch struct {
 	cells []loader.Cell
 }
 
-// cellOverhead is what a cell takes besides its bytes.
+// cellOverhead is the memory that a cell takes in addition to its bytes.
 const cellOverhead = 3*24 + 8
 
-// rowOverhead is what a row takes besides its cells and its key's bytes.
+// rowOverhead is the memory that a row takes in addition to its cells and the bytes of its key.
 const rowOverhead = 48
 
-// rowSize returns what a row takes in memory.
+// rowSize returns the memory that a row takes.
 func rowSize(r loader.Row) int64 {
 	size := len(r.Key) + rowOverhead
 	for i := range r.Cells {

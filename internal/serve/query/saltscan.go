@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// rowScanner is what a merge reads from: [loader.Cluster.Scan].
+// rowScanner is the source of a merge: [loader.Cluster.Scan].
 type rowScanner interface {
 	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error
 }
@@ -67,7 +67,7 @@ func (s *headScan) prefetch(ctx context.Context) {
 	f.wg.Go(func() { pending <- f.inTurn(ctx, start, s.stop, ask, s.keep) })
 }
 
-// nextBatch returns what prefetch began to read, or else what is read now, by this goroutine.
+// nextBatch returns the batch that prefetch began to read, or else reads one in this goroutine.
 func (s *headScan) nextBatch(ctx context.Context) fetched {
 	if s.pending == nil {
 		return s.m.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)

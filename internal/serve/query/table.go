@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// Cluster is what a [Table] is read from: a *[loader.Cluster]. KnownRegions
+// Cluster is the cluster of a [Table]; a *[loader.Cluster] implements it. KnownRegions
 // may be old; a scan that finds them so has them read again.
 type Cluster interface {
 	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error

@@ -12,7 +12,7 @@ type Forecast struct {
 	Memory int64 // bytes of arenas that are touched
 }
 
-// Forecast says what sorting so many rows would take, if the rows come to
+// Forecast predicts a sort of this many rows, if the rows come to
 // the workers evenly. Bytes are as [Sorter.Size] counts them.
 func (o Options) Forecast(rows, bytes int64) Forecast {
 	o = o.withDefaults()

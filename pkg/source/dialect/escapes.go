@@ -2,7 +2,7 @@ package dialect
 
 import "bytes"
 
-// Map is what a byte after the escape stands for.
+// Map names the meaning of the byte after an escape.
 type Map string
 
 // Maps of exporters. What a map does not name stands for itself.
@@ -18,7 +18,7 @@ const (
 // Maps returns all of them.
 func Maps() []Map { return []Map{Literal, MySQL, MySQLBatch, Postgres, HiveCRLF, JQ} }
 
-// letters returns what the letters of a map stand for, as pairs.
+// letters returns the letters of a map with their meanings, as pairs.
 func (m Map) letters() string {
 	switch m {
 	case MySQL:

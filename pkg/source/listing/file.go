@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// FS is what is needed of a file system; those of hdfsio are such. Names are absolute and have slashes. Its methods are
+// FS is the file system of inputs; those of hdfsio implement it. Names are absolute and have slashes. Its methods are
 // called by several goroutines. Errors about names that do not exist match [fs.ErrNotExist].
 type FS interface {
 	// Open opens a file, which must also be an [io.ReaderAt]. The context bounds the life of the file.
@@ -31,7 +31,7 @@ type Resolve func(path string) (fsys FS, name string, err error)
 
 // Options say which files are taken, and what the directories of their paths mean.
 type Options struct {
-	// Partitions says what directories name=value mean: with [PartitionsAuto] alone, or none, each is a column. With [PartitionsOff] alone nothing.
+	// Partitions determines whether directories name=value are columns: with [PartitionsAuto] alone, or none, each is. With [PartitionsOff] alone none is.
 	// Otherwise the last ones of a path have these names.
 	Partitions []string
 	// Where chooses partitions, such as dt>=2026-11-01; all conditions must hold.

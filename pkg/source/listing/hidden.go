@@ -37,7 +37,7 @@ func HiddenKind(name string) string {
 	return "_*"
 }
 
-// LeftOut is what was found and is no data.
+// LeftOut counts files of one kind that are ignored since they are not data.
 type LeftOut struct {
 	// Kind is a pattern such as _* or .*.crc, or says in words what it is: empty files, partitions.
 	Kind  string

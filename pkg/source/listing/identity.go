@@ -34,7 +34,7 @@ func IdentityOf(info fs.FileInfo) Identity {
 	return i
 }
 
-// differs says what is not as it was, from old to new, "" when nothing is.
+// differs describes the first difference, from old to new, "" if there is none.
 func (i Identity) differs(now Identity) string {
 	const layout = "2006-01-02T15:04:05.999999999Z"
 	var list []string

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sysIdentity returns what the system knows of a local file: its device, its inode, and when it last changed.
+// sysIdentity returns the device and inode of a local file, and the time of its last change.
 func sysIdentity(sys any) (device, file uint64, changed time.Time) {
 	if st, ok := sys.(*syscall.Stat_t); ok {
 		return uint64(st.Dev), st.Ino, time.Unix(st.Ctimespec.Unix())

@@ -55,7 +55,7 @@ func checkKind(name string, mode fs.FileMode) error {
 	return Refuse("%s is %s, which cannot be read as an input here: %s", name, what, do)
 }
 
-// found is what an input has led to, and what was left out.
+// found counts the files of an input, and what was left out.
 type found struct {
 	files, empty, hidden int
 	pruned               int // partitions
