@@ -172,7 +172,7 @@ func parseFamily(cf *pb.ColumnFamilySchema) (Family, error) {
 			f.BloomParam = v
 		}
 	}
-	ttl := "" // FOREVER is what the shell may have stored
+	ttl := "" // the shell may have stored FOREVER
 	if f.Attributes["TTL"] != "FOREVER" {
 		ttl = f.Attributes["TTL"]
 	}

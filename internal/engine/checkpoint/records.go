@@ -80,8 +80,7 @@ type ClusterRecord struct {
 	Result result.Cluster `json:"result"`
 }
 
-// RekeyRecord is what a job that gives the rows of a table new keys is going to
-// read, and by which time.
+// RekeyRecord has the source of a job that gives the rows of a table new keys, and the time by which cells expire.
 type RekeyRecord struct {
 	From       string       `json:"from"`                  // the table; empty: that of the snapshot
 	Snapshot   string       `json:"snapshot"`              // its name

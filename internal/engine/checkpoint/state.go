@@ -206,8 +206,8 @@ func Find(state, word string) (*State, error) {
 	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs: %s (name one by its directory)", word, setting.JobID, few(names))
 }
 
-// judge says what became of the job, from its journal, from the process that signed its
-// lock, from what it says of itself, and from what its last run came to.
+// judge sets the status of the job, from its journal, from the process that signed its
+// lock, from its live status, and from the ending of its last run.
 func (s *State) judge(now time.Time, begun bool) {
 	live, end := readLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {

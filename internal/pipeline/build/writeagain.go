@@ -145,7 +145,7 @@ func lasting(err error) error {
 	return nil
 }
 
-// advice returns what an operator can do about a lasting cause; the errors of HDFS
+// advice returns a text that says what to do about a lasting cause; the errors of HDFS
 // have theirs.
 func advice(cause error) string {
 	switch cause {

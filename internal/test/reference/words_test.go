@@ -21,6 +21,9 @@ type wording struct {
 	instead string
 }
 
+// indirect matches comments that say in a subordinate clause what a declaration is.
+var indirect = regexp.MustCompile(`^// (An? )?\w+ (is|are|returns?) (what|for people|such) `)
+
 // A dictionary finds wordings in texts.
 type dictionary struct {
 	any  *regexp.Regexp // has one of them
@@ -100,10 +103,14 @@ func (d dictionary) goOffences(t *testing.T, file string, src []byte) []string {
 		t.Fatal(err)
 	}
 	var all []string
+	tests := strings.HasSuffix(file, "_test.go") || strings.Contains(file, "/internal/test/")
 	for _, group := range f.Comments {
 		for i, c := range group.List {
 			text := c.Text
 			if i == 0 {
+				if indirect.MatchString(text) && !tests {
+					all = append(all, fmt.Sprintf("%s:%d: begin with a verb (returns, reads, reports whether) or with a noun: %s", file, set.Position(c.Pos()).Line, text))
+				}
 				_, text, _ = strings.Cut(strings.TrimPrefix(text, "// "), " ")
 			}
 			all = append(all, d.offences(file, set.Position(c.Pos()).Line, text)...)
