@@ -42,7 +42,7 @@ var codecs = []*Codec{
 	{name: hadoopLZ4, Holds: "lz4 block", Need: hadoopBlock(lz4Ratio), Open: openHadoop(decodeLZ4)},
 }
 
-// hadoopLZ4 is what Hadoop's Lz4Codec writes, whose files have the ending of lz4's own frames.
+// hadoopLZ4 is the format of Hadoop's Lz4Codec, whose files have the ending of lz4's own frames.
 const hadoopLZ4 = "hadoop-lz4"
 
 const (
@@ -262,7 +262,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// lz4Block returns what an unpacker holds of a frame, twice the block: 4 MiB at most, by the format.
+// lz4Block returns the memory that an unpacker takes for a frame, twice the block: 4 MiB at most, by the format.
 func lz4Block(raw io.ReaderAt, size int64) (int64, error) {
 	head := make([]byte, 6)
 	if size < int64(len(head)) {
