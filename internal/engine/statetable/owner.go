@@ -102,6 +102,9 @@ func (t *Table) Take(ctx context.Context, job string, live func() []byte, watchi
 
 // takeFrom makes this process the owner, unless another one has become it since. Then it gives nothing.
 func (t *Table) takeFrom(ctx context.Context, job string, was *Content, self Holder) (*Owner, *Content, error) {
+	if _, err := t.Read(ctx, job); err != nil { // a table that lacks a family: nothing is written there
+		return nil, nil, err
+	}
 	self.Epoch, self.Generation = was.Holder.Epoch+1, was.Holder.Generation
 	o := &Owner{t: t, job: job, holder: self, hurry: make(chan struct{}, 1), gone: make(chan struct{})}
 	if err := o.become(ctx, self, was.owner, nil); err != nil {

@@ -252,24 +252,36 @@ func TestLossIsNoticed(t *testing.T) {
 	testcheck.Must(t, first.Release(t.Context()))
 }
 
-// TestForeignTable: a table of other data is refused, and none of its rows is taken for a job.
+// TestForeignTable: a table of other data is refused, also where it has one of the families, nothing is written there, and none of its rows is taken for a job.
 func TestForeignTable(t *testing.T) {
 	t.Parallel()
-	table := newTable(t)
-	testcheck.Must(t, table.c.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{{Name: "f", Versions: 1}}}))
-	_, err := table.c.Mutate(t.Context(), table.name, loader.Mutation{Row: []byte("row"), If: loader.Cell{Family: []byte("f"), Qualifier: []byte("q")},
-		Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("q"), Value: []byte("v")}}})
-	testcheck.Must(t, err)
-	_, _, taken := table.Take(t.Context(), "row", nil, nil)
-	_, read := table.Read(t.Context(), "row")
-	all := table.All(t.Context(), func(job string, c *Content) error {
-		t.Errorf("job %s is %+v", job, c)
-		return nil
-	})
-	for what, err := range map[string]error{"take": taken, "read": read, "all": all} {
-		if e, ok := errors.AsType[*ForeignTableError](err); !ok || e.Table != table.name {
-			t.Errorf("%s: %v", what, err)
-		}
+	for _, family := range []string{"f", ownerFamily, recordFamily} {
+		t.Run(family, func(t *testing.T) {
+			table := newTable(t)
+			testcheck.Must(t, table.c.CreateTable(t.Context(), loader.TableSpec{Name: table.name, Families: []loader.Family{{Name: family, Versions: 1}}}))
+			_, err := table.c.Mutate(t.Context(), table.name, loader.Mutation{Row: []byte("row"), If: loader.Cell{Family: []byte(family), Qualifier: []byte("q")},
+				Cells: []loader.Cell{{Family: []byte(family), Qualifier: []byte("q"), Value: []byte("v")}}})
+			testcheck.Must(t, err)
+			_, _, taken := table.Take(t.Context(), "row", nil, nil)
+			_, read := table.Read(t.Context(), "row")
+			all := table.All(t.Context(), func(job string, c *Content) error {
+				t.Errorf("job %s is %+v", job, c)
+				return nil
+			})
+			for what, err := range map[string]error{"take": taken, "read": read, "all": all} {
+				if e, ok := errors.AsType[*ForeignTableError](err); !ok || e.Table != table.name {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			cells := 0
+			testcheck.Must(t, table.c.Scan(t.Context(), loader.ScanRequest{Table: table.name, Families: []string{family}}, func(r loader.Row) error {
+				cells += len(r.Cells)
+				return nil
+			}))
+			if cells != 1 {
+				t.Errorf("the table has %d cells, want its own", cells)
+			}
+		})
 	}
 }
 
