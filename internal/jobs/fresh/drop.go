@@ -45,7 +45,8 @@ type DropOptions struct {
 // Drop disables and deletes the old table of a job, whose directory is given. It
 // refuses, with an error of kind [fail.Check], unless the journal says that the
 // new table is loaded and verified, and both tables are those that the job knew.
-// The same call after a crash finishes it; after a success it does nothing.
+// The same call after a crash finishes it; after a success it does nothing,
+// and refuses too if the new table is gone, or another one has the old name.
 func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *result.Dropped, err error) {
 	st, err := checkpoint.OpenDir(ctx, env, dir, o.LockWait, o.Events)
 	if err != nil {
@@ -57,15 +58,18 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 		return nil, err
 	}
 	r := &result.Dropped{Schema: 1, Table: o.Old.String(), Fresh: o.New.String(), Job: dir}
-	if st.Drop.Done {
-		r.Already, r.At = true, st.Drop.At
-		return r, nil
-	}
 	c, err := env.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
+	if st.Drop.Done {
+		if err := stillDropped(ctx, c, o); err != nil {
+			return nil, err
+		}
+		r.Already, r.At = true, st.Drop.At
+		return r, nil
+	}
 	if err := inPlace(ctx, env, c, &st.History, o); err != nil {
 		return nil, err
 	}
@@ -83,6 +87,22 @@ func Drop(ctx context.Context, env *cluster.Env, dir string, o DropOptions) (_ *
 	}
 	r.At = time.Now()
 	return r, st.Record(checkpoint.EventDropped, checkpoint.DropRecord{Table: o.Old.String()})
+}
+
+// stillDropped refuses where names of a drop of before were used again: a table of the old name is another one, or the new one is gone.
+func stillDropped(ctx context.Context, c *loader.Cluster, o DropOptions) error {
+	again, err := table.Settle(ctx, c, o.Old)
+	if err != nil {
+		return cluster.Failure(err)
+	}
+	if again {
+		return fail.Errorf(fail.Check, "table %s is not dropped: it was made after this job dropped the one that table %s replaced", o.Old, o.New)
+	}
+	exists, err := table.Settle(ctx, c, o.New)
+	if err == nil && !exists {
+		return fail.Errorf(fail.Check, "table %s was dropped already, but table %s, which replaced it, is gone too", o.Old, o.New)
+	}
+	return cluster.Failure(err)
 }
 
 // ready reports whether the journal has it that the new table is complete.

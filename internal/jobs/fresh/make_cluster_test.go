@@ -234,6 +234,9 @@ func TestDropOutOfService(t *testing.T) {
 	l.close()
 	drop := func() (already bool, err error) {
 		d, err := Drop(t.Context(), l.env, dir, DropOptions{Old: l.old, New: l.new})
+		if d != nil && (d.Schema != 1 || d.Table != l.old.String() || d.Fresh != l.new.String() || d.Job != dir || d.At.IsZero()) {
+			t.Errorf("%+v", d)
+		}
 		return d != nil && d.Already, err
 	}
 	l.do("disable", l.new.String())
@@ -252,4 +255,11 @@ func TestDropOutOfService(t *testing.T) {
 	if len(events) != 2 || !strings.Contains(events[0], `"dropping"`) || !strings.Contains(events[1], `"dropped"`) || l.exists(l.old) || !l.exists(l.new) {
 		t.Errorf("the journal has %q", events)
 	}
+	l.do("create", l.old.String())
+	_, err = drop()
+	l.is(err, "is not dropped: it was made after this job dropped the one")
+	l.do("drop", l.old.String())
+	l.do("drop", l.new.String())
+	_, err = drop()
+	l.is(err, "which replaced it, is gone too")
 }
