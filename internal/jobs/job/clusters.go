@@ -94,6 +94,9 @@ func RunOnClusters(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptio
 		return j.result, err
 	}
 	if o.State.Restart {
+		if err := restartable(ctx, env, nil, s, o); err != nil {
+			return j.result, err
+		}
 		if err := st.Restart(ctx, env); err != nil {
 			return j.result, err
 		}

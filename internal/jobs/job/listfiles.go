@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"bulkload/internal/base/abilities"
@@ -30,7 +31,7 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 	}
 	var files []manifest.File
 	for _, d := range families {
-		if passed, err := passedOver(dir, d); err != nil {
+		if passed, err := passedOver(dir, d, families); err != nil {
 			return nil, err
 		} else if passed {
 			continue
@@ -51,15 +52,20 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 		}
 	}
 	if len(files) == 0 {
-		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they are in %s/FAMILY/)", dir, dir)
+		return nil, noHFiles(dir)
 	}
 	return files, nil
 }
 
+// noHFiles is the error of a directory without files.
+func noHFiles(dir string) error {
+	return fail.Errorf(fail.Input, "%s holds no HFiles (they are in %s/FAMILY/)", dir, dir)
+}
+
 // passedOver reports whether an entry of the directory is known to hold no files
 // of a family. Every other directory is a family's, also one whose name begins
-// with an underscore, which HBase allows. A family's name never begins with a dot.
-func passedOver(dir string, entry fs.FileInfo) (bool, error) {
+// with an underscore, which HBase allows. A family's name never begins with a dot. all are the entries.
+func passedOver(dir string, entry fs.FileInfo, all []fs.FileInfo) (bool, error) {
 	name := entry.Name()
 	switch {
 	case strings.HasPrefix(name, "."):
@@ -67,6 +73,8 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 	case !entry.IsDir():
 		kind := listing.HiddenKind(name)
 		return name == manifest.FileName || name == staging.JournalName || kind != "" && kind != "_*", nil
+	case name == build.WritingDir && slices.ContainsFunc(all, func(e fs.FileInfo) bool { return e.Name() == build.MergeDir }):
+		return false, fail.Errorf(fail.Input, "%s has %s: not all of its merges are done; make those that are left (bulkload merge --share K/M)", dir, name)
 	case name == build.WritingDir:
 		return false, fail.Errorf(fail.Input, "%s has %s: the build was not finished; build again", dir, name)
 	case strings.HasPrefix(name, build.LoadingPrefix):

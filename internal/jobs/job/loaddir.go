@@ -44,8 +44,8 @@ type dirLoad struct {
 // success does nothing while there is nothing new in the directory. With
 // Replace it takes the steps by which a run replaces, too.
 func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
-	start := time.Now()
 	d := &dirLoad{o: o, given: dir}
+	d.started = time.Now()
 	d.env, d.run.o.Events, d.run.o.Gate = env, o.Events, o.Gate
 	d.run.o.Snapshot, d.run.o.KeepSnapshots, d.run.o.State = o.Snapshot, o.KeepSnapshots, o.State
 	name, err := d.target(table)
@@ -94,7 +94,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err := d.st.Steps(ctx, o.Gate, d.steps(d.result.Table)); err != nil {
 		return d.result, err
 	}
-	d.result.Elapsed = time.Since(start)
+	d.result.Elapsed = time.Since(d.started)
 	return d.result, nil
 }
 
@@ -188,6 +188,9 @@ func (d *dirLoad) again(ctx context.Context) error {
 		if err := d.fresh.restarting(ctx, d.env, d.c, d.st, d.run.o); err != nil {
 			return err
 		}
+	}
+	if err := d.restartable(ctx); err != nil {
+		return err
 	}
 	if err := d.removeCuts(ctx); err != nil {
 		return err

@@ -72,7 +72,7 @@ func (d *dirLoad) eachFile(ctx context.Context, do func(name string) error) erro
 		if !e.IsDir() || e.Name() == path.Base(d.cuts()) {
 			continue
 		}
-		if passed, err := passedOver(d.at.Path, e); err != nil || passed {
+		if passed, err := passedOver(d.at.Path, e, entries); err != nil || passed {
 			if err != nil {
 				return err
 			}

@@ -113,7 +113,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 			return nil, err
 		}
 	}
-	if err := begin(ctx, env, c, st, into, o); err != nil {
+	if err := begin(ctx, env, c, st, s, into, o); err != nil {
 		return known, err
 	}
 	asking, cancel := context.WithCancel(ctx)
@@ -165,8 +165,11 @@ func accepted(env *cluster.Env, s spec.Job, o RunOptions) (_ spec.Job, table str
 }
 
 // begin discards what the job has done if it is to begin again, and makes the table that is to take the place of another.
-func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, into *freshTable, o RunOptions) error {
+func begin(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkpoint.Job, s spec.Job, into *freshTable, o RunOptions) error {
 	if o.State.Restart {
+		if err := restartable(ctx, env, c, s, o); err != nil {
+			return err
+		}
 		if err := (OnYARN{Env: env, Journal: st}).End(ctx); err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type run struct {
 	dir    *staging.Dir
 	proven bool // every file was read as a whole just now
 	result *result.Result
+
+	started time.Time
 }
 
 // Run does the whole job: snapshot, new table, files, load, verification. With a
@@ -67,8 +69,11 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 			r.Job = st.Dir // none, if nothing was done
 		}
 	}()
-	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
+	j := &run{env: env, req: req, o: o, st: st, c: c, started: start, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
+		if _, err := c.Describe(ctx, req.From); err != nil && req.Snapshot == "" {
+			return j.result, cluster.Failure(err)
+		}
 		if err := j.yarn().End(ctx); err != nil {
 			return j.result, err
 		}

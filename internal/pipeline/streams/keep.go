@@ -180,7 +180,7 @@ func (k *keeper) missing(one *stream, was State, read int64) error {
 	case read > 0:
 		return fail.Errorf(fail.Input, "%s was read to byte %d by a failed attempt: %s (%w)", one.what(), read, again, one.absent)
 	}
-	return fail.Errorf(fail.Input, "%s has no data: %w", one.what(), one.absent)
+	return one.noData()
 }
 
 // compare reads a stream that is not needed, to see that it is what an earlier attempt has read.

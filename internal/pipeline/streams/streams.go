@@ -169,6 +169,21 @@ func (s *Inputs) Waiting(known map[string]State) bool {
 	return false
 }
 
+// Absent says what is wrong with a stream that has nothing to read.
+func (s *Inputs) Absent() error {
+	for _, one := range s.list {
+		if one.absent != nil {
+			return one.noData()
+		}
+	}
+	return nil
+}
+
+// noData returns the error of a stream that has nothing to read.
+func (s *stream) noData() error {
+	return fail.Errorf(fail.Input, "%s has no data: %w", s.what(), s.absent)
+}
+
 // Others returns the inputs that are not streams.
 func (s *Inputs) Others(inputs []string) (others []string) {
 	for _, input := range inputs {
