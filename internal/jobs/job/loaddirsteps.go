@@ -266,6 +266,7 @@ func (d *dirLoad) end(ctx context.Context) error {
 			return err
 		}
 	}
+	d.result.Elapsed = time.Since(d.started)
 	return d.st.End(ctx, d.result, staged, false, d.o.Events)
 }
 

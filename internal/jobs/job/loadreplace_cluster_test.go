@@ -89,7 +89,7 @@ func TestReplaceByShares(t *testing.T) {
 		t.Errorf("%+v, %+v", x, r.Verify)
 	}
 	l.judgeLoad(dir, second, r)
-	if r, err := l.load(dir, LoadOptions{}); err != nil || !r.Already || r.Replace == nil || r.Replace.Deleted != 20 {
+	if r, err := l.load(dir, LoadOptions{}); err != nil || !r.Already || r.Replace == nil || r.Replace.Deleted != 20 || r.Elapsed == 0 {
 		t.Errorf("once more: %+v, %v", r, err)
 	}
 

@@ -2,6 +2,7 @@ package rekey
 
 import (
 	"context"
+	"time"
 
 	"bulkload/internal/base/cleanup"
 	"bulkload/internal/engine/checkpoint"
@@ -62,5 +63,6 @@ func (j *run) end(ctx context.Context) error {
 	j.st.EndPrepared(ctx, j.env, j.c, j.o.Events)
 	k := j.st.Rekey
 	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: j.req.next(k.Created)}
+	j.result.Elapsed = time.Since(j.started)
 	return j.st.End(ctx, j.result, j.dir, j.o.Keep, j.o.Events)
 }
