@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/model/spec"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/setting"
 )
 
 // Dial connects to the cluster of the configuration.
@@ -164,7 +163,7 @@ func FamiliesOf(env *Env, t *loader.Table, families ...string) (all []spec.Famil
 	for _, family := range families {
 		cf, ok := t.Family(family)
 		if !ok {
-			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", t.Name, family, strings.Join(t.FamilyNames(), ", "), setting.Family)
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): add it to the table, or use another", t.Name, family, strings.Join(t.FamilyNames(), ", "))
 		}
 		settings, err := FamilySettings(cf)
 		if err != nil {
