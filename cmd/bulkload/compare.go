@@ -265,6 +265,9 @@ func printComparison(w io.Writer, r *result.Comparison) {
 	}
 	if r.Equal {
 		fmt.Fprintf(w, "equal, in %s\n", ui.Round(r.Elapsed))
+		if r.File != "" {
+			fmt.Fprintf(w, "%s listed in %s as before the repair\n", setting.Count(r.Listed, "row"), r.File)
+		}
 		return
 	}
 	d := r.Found

@@ -190,8 +190,12 @@ func TestCompareTables(t *testing.T) {
 	}
 	p.o.ReadBy = ""
 	req.Repair = true
-	if r, err = p.run(req); err != nil || !r.Equal || len(r.Repairs) == 0 {
+	repaired := p.rowsThatDiffer(false)
+	if r, err = p.run(req); err != nil || !r.Equal || len(r.Repairs) == 0 || r.File != p.o.Differences || r.Listed != len(repaired) {
 		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := listedRows(t, p.o.Differences); !slices.Equal(got, repaired) {
+		t.Errorf("%d rows are listed, %d were repaired", len(got), len(repaired))
 	}
 	if left := p.rowsThatDiffer(false); len(left) > 0 {
 		t.Errorf("%d rows differ after the repair", len(left))

@@ -10,8 +10,9 @@ import (
 	"bulkload/pkg/setting"
 )
 
-// list writes the files of digests and of differences.
-func (j *run) list(context.Context) (err error) {
+// list writes the files of digests and of differences. After the repairs done the list of what was repaired stays, unless something differs
+// for good.
+func (j *run) list(done []result.Repair) (err error) {
 	r := j.result
 	if r.Digests = j.o.Digests; r.Digests != "" {
 		var a, b uint64
@@ -23,7 +24,7 @@ func (j *run) list(context.Context) (err error) {
 			return err
 		}
 	}
-	if j.o.Differences == "" {
+	if j.o.Differences == "" || len(done) > 0 && (j.result.Equal || !j.stuck(done)) {
 		return nil
 	}
 	if j.result.Listed, err = gather(j.dir, len(j.ranges), j.o.Differences, j.o.Limit); err == nil && j.result.Listed > 0 {
@@ -32,13 +33,19 @@ func (j *run) list(context.Context) (err error) {
 	return err
 }
 
+// stuck reports whether the repairs done have not helped.
+func (j *run) stuck(done []result.Repair) bool {
+	n := len(done)
+	return n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps)
+}
+
 // repair loads into B what differs, unless the repairs before have not helped.
 func (j *run) repair(ctx context.Context, done []result.Repair) (err error) {
 	if !j.req.Repair || j.result.Equal {
 		return nil
 	}
-	if n := len(done); n >= repairs || n > 0 && done[n-1].Found == j.result.Found && (n > 1 || j.req.Timestamps) {
-		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(n, "repair"), j.result.Found, j.req.hidden(ctx))
+	if j.stuck(done) {
+		return fail.Errorf(fail.Verify, "the table differs after %s too: %s (%s)", setting.Count(len(done), "repair"), j.result.Found, j.req.hidden(ctx))
 	}
 	j.again = len(done) > 0
 	j.fixed, err = j.req.repair(ctx, j.o, j)

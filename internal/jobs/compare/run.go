@@ -72,10 +72,16 @@ func Run(ctx context.Context, request Request, o Options) (*result.Comparison, e
 			done, o.State.Restart = append(done, *resumed), true
 		}
 	}
+	var file string // the list of what was repaired
+	var listed int
 	for {
 		r, fixed, err := request.compare(ctx, c, o, done)
 		if r != nil {
 			r.Repairs, r.Elapsed = done, time.Since(start)
+			if r.File == "" {
+				r.File, r.Listed = file, listed
+			}
+			file, listed = r.File, r.Listed
 		}
 		if err != nil || fixed == nil {
 			return r, err
@@ -119,7 +125,7 @@ func (r Request) compare(ctx context.Context, c *loader.Cluster, o Options, done
 		{Name: "open both sides", Gate: true, Run: j.openAll, TakeBack: j.giveBack},
 		{Name: "divide the rows into ranges", Run: j.divide},
 		{Name: "compare the ranges", Gate: true, Run: j.compareAll},
-		{Name: "write the differences", Run: j.list},
+		{Name: "write the differences", Run: func(context.Context) error { return j.list(done) }},
 		{Name: "repair B", Run: func(ctx context.Context) error { return j.repair(ctx, done) }},
 		{Name: "end the job", Run: j.end},
 	})

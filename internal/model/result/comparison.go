@@ -17,8 +17,8 @@ type Comparison struct {
 	Ranges    int         `json:"ranges"`
 	Different int         `json:"different_ranges"`
 	Found     Differences `json:"differences"`
-	File      string      `json:"differences_file,omitempty"`
-	Listed    int         `json:"listed,omitempty"` // rows in it
+	File      string      `json:"differences_file,omitempty"` // what differs, or what was repaired
+	Listed    int         `json:"listed,omitempty"`           // rows in it
 	Digests   string      `json:"digests_file,omitempty"`
 	Repairs   []Repair    `json:"repairs,omitempty"` // of B, in their order; the rest is what was found after the last
 	Job       string      `json:"job,omitempty"`     // the directory of its state
