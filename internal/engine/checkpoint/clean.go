@@ -60,7 +60,7 @@ const (
 	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
 	JobRunning    Status = "running"    // its lock is held
 	JobUnresolved Status = "unresolved" // HBase may or may not have taken some of its files
-	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read
+	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read, or it is a copy, and the job may run on another host
 )
 
 // Cleaning lists what Clean has found and removed.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/engine/journal"
 	"bulkload/internal/hbase/staging"
 	"bulkload/internal/model/fail"
 	"bulkload/pkg/hdfsio"
@@ -124,6 +125,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	switch {
 	case err == nil:
 		left.Table, left.Status = trace.plan().Table, trace.Status()
+		trace.mayRun(&left)
 	case errors.Is(err, fs.ErrNotExist):
 		trace = &Trace{} // its job was killed before it had a copy here
 	default:
@@ -134,6 +136,22 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	}
 	c.decide(&left, trace)
 	return errors.Join(c.endYARN(ctx, &left, trace), c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
+}
+
+// mayRun says of a job whose state is elsewhere that it runs, or may run: the copy of its journal does not say what its process does now.
+func (t *Trace) mayRun(left *Leftover) {
+	n := len(t.Attempts)
+	if n == 0 || t.Attempts[n-1].State != JobInterrupted {
+		return
+	}
+	a := t.Attempts[n-1]
+	runs, here := journal.Owner{PID: a.PID, Host: a.Host, Since: a.Began}.Running()
+	switch {
+	case runs:
+		left.Status, left.Because = JobRunning, setting.Textf("it is running: process %d on %s, with its state elsewhere", a.PID, a.Host)
+	case !here && left.Status == JobAbandoned:
+		left.Status = JobUnknown
+	}
 }
 
 // preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
