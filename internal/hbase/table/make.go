@@ -44,12 +44,22 @@ func (t *Template) Spec(name loader.TableName, splits [][]byte) loader.TableSpec
 
 // Vacant reports whether a table has neither rows nor delete markers.
 func Vacant(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
-	vacant := true
-	err := c.Scan(ctx, loader.ScanRequest{Table: name, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: true, Versions: 1, Prompt: true}, func(loader.Row) error {
-		vacant = false
+	return none(ctx, c, name, true)
+}
+
+// Empty reports whether readers see no row of a table. It can have deleted ones.
+func Empty(ctx context.Context, c *loader.Cluster, name loader.TableName) (bool, error) {
+	return none(ctx, c, name, false)
+}
+
+// none reports whether a scan gives nothing; a raw one gives what was deleted, and markers.
+func none(ctx context.Context, c *loader.Cluster, name loader.TableName, raw bool) (bool, error) {
+	none := true
+	err := c.Scan(ctx, loader.ScanRequest{Table: name, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: raw, Versions: 1, Prompt: true}, func(loader.Row) error {
+		none = false
 		return nil
 	})
-	return vacant, err
+	return none, err
 }
 
 // serviceTime is how long a table may take to get into service or out of it, after the master's procedures were waited for.

@@ -28,6 +28,7 @@ func TestPlan(t *testing.T) {
 	const key = "reverse(check_id) + id"
 	w := newWorld(t)
 	flags := []string{"--to=" + w.new, "--key=" + key, "--plan"}
+	w.onlyDeleted(flags)
 	printed := w.rekey("", 0, append(flags, "--suggest=7", "--output=text")...)
 	points := strings.TrimSpace(printed.stdout)
 	if printed.code != 0 || len(strings.Split(points, "\n")) != 6 || !strings.Contains(printed.stderr, "into 7 of 7 regions") {
@@ -50,6 +51,25 @@ func TestPlan(t *testing.T) {
 		t.Errorf("into a table with rows: exit code %d\n%s", o.code, o.stderr)
 	}
 	w.namedSnapshot(flags, e)
+}
+
+// onlyDeleted plans for a table of which all rows are deleted: a compaction makes it empty.
+func (w *world) onlyDeleted(flags []string) {
+	w.t.Helper()
+	if o := w.program("", 0, "table", "create", w.new, "--like="+w.old); o.code != 0 {
+		w.t.Fatalf("exit code %d\n%s", o.code, o.stderr)
+	}
+	w.java("put", w.new, "row", "f:q", "v")
+	w.java("delete", w.new, "row")
+	if o := w.rekey("", 0, flags...); o.code != 3 || !strings.Contains(o.stderr, "has deleted rows, whose markers would hide new ones: flush and major_compact") {
+		w.t.Errorf("into a table with deleted rows: exit code %d\n%s", o.code, o.stderr)
+	}
+	w.java("flush", w.new)
+	w.java("major-compact", w.new)
+	if o := w.rekey("", 0, flags...); o.code != 0 {
+		w.t.Errorf("after the compaction: exit code %d\n%s", o.code, o.stderr)
+	}
+	w.java("drop", w.new)
 }
 
 // namedSnapshot plans by a snapshot that is there already, which stays.

@@ -121,11 +121,15 @@ func (q *resolved) vacant(ctx context.Context, c *loader.Cluster) error {
 		return nil
 	}
 	vacant, err := table.Vacant(ctx, c, q.To)
+	if err != nil || vacant {
+		return cluster.Failure(err)
+	}
+	empty, err := table.Empty(ctx, c, q.To)
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	if !vacant {
-		return fail.Errorf(fail.Check, "table %s is not empty: rows with new keys go into an empty table (name another one; a further pass needs %s)", q.To, setting.Since)
+	if empty {
+		return fail.Errorf(fail.Check, "table %[1]s has deleted rows, whose markers would hide new ones: flush and major_compact '%[1]s' in HBase's shell, or name another table", q.To)
 	}
-	return nil
+	return fail.Errorf(fail.Check, "table %s is not empty: rows with new keys go into an empty table (name another one; a further pass needs %s)", q.To, setting.Since)
 }
