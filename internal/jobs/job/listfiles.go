@@ -57,7 +57,7 @@ func ListHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 	return files, nil
 }
 
-// noHFiles is the error of a directory without files.
+// noHFiles returns the error of a directory without files.
 func noHFiles(dir string) error {
 	return fail.Errorf(fail.Input, "%s holds no HFiles (they are in %s/FAMILY/)", dir, dir)
 }

@@ -169,7 +169,7 @@ func (s *Inputs) Waiting(known map[string]State) bool {
 	return false
 }
 
-// Absent says what is wrong with a stream that has nothing to read.
+// Absent returns the error of the first stream that has nothing to read, nil if there is none.
 func (s *Inputs) Absent() error {
 	for _, one := range s.list {
 		if one.absent != nil {
