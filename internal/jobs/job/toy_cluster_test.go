@@ -21,7 +21,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// deleteRows returns a whole command: it deletes rows by their keys, which are in order, with a file of markers for each family. It
+// deleteRows deletes rows by their keys, which are in order, with a file of markers for each family. It
 // shows what a new command needs of its own; status, clean and --restart know it already.
 func deleteRows(ctx context.Context, env *cluster.Env, table string, keys []string, o checkpoint.Options, e progress.Events) (r *result.Result, err error) {
 	c, err := env.Dial(ctx)

@@ -97,7 +97,7 @@ func (j Job) Separators() Separators { return j.separators }
 // Spec returns a copy of what was asked for, with its defaults.
 func (j Job) Spec() Spec { return j.asked }
 
-// Resolve returns the one place where a spec gets its defaults and is validated. The
+// Resolve validates a spec and applies its defaults; nothing else does. The
 // error says all that is wrong at once; whether columns exist is seen when the
 // inputs are opened.
 func (s Spec) Resolve() (Job, error) { return s.resolve(true) }
