@@ -85,6 +85,7 @@ func TestIndexRequestsThatAreRefused(t *testing.T) {
 		"/v1/check/rows?by=by_day&check_id=A":       "known: day, by, limit, page, columns",
 		"/v1/check/rows?by=by_day&day=17&by=by_day": "given 2 times",
 		"/v1/check/scan?by=by_day&from=1":           "unknown parameter",
+		"/v1/jobs?by=by_day":                        "unknown parameter; known: none",
 		"/v1/check/rows?by=by_day&day=17&page=AAAA": "the token is invalid, or belongs to another job file",
 	} {
 		if r := s.get(path); r.status != 400 || !strings.Contains(r.Detail, say) {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -29,7 +30,7 @@ func pairs(text string, known []string) (map[string]string, error) {
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, problem(badParameter, "unknown parameter; known: %s", strings.Join(known, ", ")).about(name)
+			return nil, problem(badParameter, "unknown parameter; known: %s", cmp.Or(strings.Join(known, ", "), "none")).about(name)
 		case len(v) > 1:
 			return nil, problem(badParameter, "the parameter is given %d times", len(v)).about(name)
 		}

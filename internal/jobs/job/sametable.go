@@ -30,6 +30,9 @@ func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts 
 		return cluster.Failure(err)
 	}
 	hint := setting.Textf("what this job loaded is lost with the old table: %s loads everything into the new one", setting.Restart)
+	if !j.st.AnyLoading() {
+		hint = setting.Textf("this job has loaded nothing yet: %s begins it again, for the new table", setting.Restart)
+	}
 	switch found {
 	case checkpoint.OtherTable:
 		return fail.Errorf(kind, "table %s was recreated or emptied since this job began: its oldest region is from %s (%s)",
