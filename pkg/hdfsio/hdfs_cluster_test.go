@@ -81,6 +81,10 @@ func TestHDFSPermission(t *testing.T) {
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Fatalf("create in a closed directory: %v", err)
 	}
+	_, err = other.ReadDir(t.Context(), dir)
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), dir+" belongs to "+h.o.User) {
+		t.Errorf("list of a closed directory: %v", err)
+	}
 	info, err := h.Stat(t.Context(), dir)
 	testcheck.Must(t, err)
 	if user, _ := Owner(info); user != h.o.User {

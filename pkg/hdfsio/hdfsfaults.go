@@ -139,7 +139,11 @@ func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string
 	}
 	var owners []string
 	for _, name := range names {
-		if text := h.ownerAbove(ctx, name); text != "" && !slices.Contains(owners, text) {
+		nearest := path.Dir(name)
+		if op == "open" || op == "readdir" || op == "chmod" { // these need a right on what is named
+			nearest = name
+		}
+		if text := h.ownerFrom(ctx, nearest); text != "" && !slices.Contains(owners, text) {
 			owners = append(owners, text)
 		}
 	}
@@ -149,9 +153,9 @@ func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string
 	return &fs.PathError{Op: op, Path: names[0], Err: fmt.Errorf("%w: %s, and user %s may not", fs.ErrPermission, strings.Join(owners, ", "), h.o.User)}
 }
 
-// ownerAbove describes the nearest directory above a name that can be seen.
-func (h *HDFS) ownerAbove(ctx context.Context, name string) string {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+// ownerFrom describes what has a name, or the nearest directory above it that can be seen.
+func (h *HDFS) ownerFrom(ctx context.Context, name string) string {
+	for dir := name; ; dir = path.Dir(dir) {
 		var info hdfsInfo
 		e := h.once(ctx, func(c *hdfs.Client) error {
 			fi, err := c.Stat(dir)

@@ -29,8 +29,16 @@ func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool,
 	if err != nil {
 		return made, err
 	}
-	return made, checkBase(info, dir, user)
+	if err := checkBase(info, dir, user); err != nil {
+		return made, &UnfitError{err}
+	}
+	return made, nil
 }
+
+// An UnfitError is a directory that is there, in which another could replace a job's files.
+type UnfitError struct{ Err error }
+
+func (e *UnfitError) Error() string { return e.Err.Error() }
 
 // checkBase refuses a directory in which another could replace a job's files.
 func checkBase(info fs.FileInfo, dir, user string) error {

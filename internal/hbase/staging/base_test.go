@@ -128,6 +128,9 @@ func TestBases(t *testing.T) {
 		if made || (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: made %t, %v, want %q", what, made, err, c.refused)
 		}
+		if _, unfit := errors.AsType[*UnfitError](err); unfit != (c.refused != "") {
+			t.Errorf("%s: %T", what, err)
+		}
 		if got := o.mode(t, c.dir); got != c.mode {
 			t.Errorf("%s: the mode is %v now", what, got)
 		}

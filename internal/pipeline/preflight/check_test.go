@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/hbase/staging"
 	"bulkload/internal/pipeline/build"
 	"bulkload/internal/test/testcheck"
 	"bulkload/pkg/hdfsio"
@@ -166,6 +167,7 @@ func stagingFindings() []finding {
 		{"path masked", checkAncestors(named(above(0o711, "root"), 0), bulkFacts{}), SeverityError, "the ACL of /a does not let hbase pass", "mask::r-x /a"},
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
+		{"of others", checkProbe(stagingFacts{step: "make", probeErr: &staging.UnfitError{Err: errors.New("/b belongs to eve")}}, "tina"), SeverityError, "/b belongs to eve", "name a directory that tina may write"},
 		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "will belong to svc, but HBase calls are made as tina", "`user`"},
 	}
 }

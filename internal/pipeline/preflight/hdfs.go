@@ -153,12 +153,20 @@ func checkProbe(s stagingFacts, user string) Check {
 		return bad(name, "check that HDFS is running, and that HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
 	case cluster.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
+	case unfit(s.probeErr):
+		return bad(name, setting.Textf("name a directory that %s may write with %s", user, setting.Staging), "%s", oneLine{s.probeErr})
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.owner != "" && s.owner != user:
 		return bad(name, setting.Textf("use the same user as on HDFS, with %s or HADOOP_USER_NAME", setting.User), "files in %s will belong to %s, but HBase calls are made as %s", s.location, s.owner, user)
 	}
 	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
+}
+
+// unfit reports whether the directory is there, and not for this user.
+func unfit(err error) bool {
+	_, ok := errors.AsType[*staging.UnfitError](err)
+	return ok
 }
 
 // unmet reports whether no NameNode was ever reached.
