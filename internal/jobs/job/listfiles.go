@@ -74,7 +74,7 @@ func passedOver(dir string, entry fs.FileInfo, all []fs.FileInfo) (bool, error) 
 		kind := listing.HiddenKind(name)
 		return name == manifest.FileName || name == staging.JournalName || kind != "" && kind != "_*", nil
 	case name == build.WritingDir && slices.ContainsFunc(all, func(e fs.FileInfo) bool { return e.Name() == build.MergeDir }):
-		return false, fail.Errorf(fail.Input, "%s has %s: not all of its merges are done; make those that are left (bulkload merge --share K/M)", dir, name)
+		return false, fail.With(fail.Input, setting.Errorf("%s has %s: not all of its merges are done; give those that are left (merge with %s)", dir, name, setting.Share))
 	case name == build.WritingDir:
 		return false, fail.Errorf(fail.Input, "%s has %s: the build was not finished; build again", dir, name)
 	case strings.HasPrefix(name, build.LoadingPrefix):

@@ -63,7 +63,7 @@ func TestListedFamilies(t *testing.T) {
 			t.Errorf("%s: %v, %v", entry, names, err)
 		}
 	}
-	if _, err := list(t, "_merge/merge-00001-of-00002.json", "_writing/x"); fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), "not all of its merges are done; make those that are left") {
+	if _, err := list(t, "_merge/merge-00001-of-00002.json", "_writing/x"); fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), "not all of its merges are done; give those that are left") {
 		t.Errorf("a merge is left: %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 	w.namedSnapshot(flags, e)
 }
 
-// onlyDeleted plans for a table of which all rows are deleted: a compaction makes it empty.
+// onlyDeleted plans for a table whose rows are all deleted: a compaction makes it empty.
 func (w *world) onlyDeleted(flags []string) {
 	w.t.Helper()
 	if o := w.program("", 0, "table", "create", w.new, "--like="+w.old); o.code != 0 {
