@@ -12,19 +12,19 @@ import (
 	"bulkload/internal/test/testcluster"
 )
 
-// Fault is one harm at one moment.
+// Fault is one fault at one moment.
 type Fault struct {
 	Kind    string
 	When    Trigger
-	For     time.Duration // how long what was stopped stays so, or how late something comes
-	Calls   int           // loading calls that a proxy harms
-	Frozen  bool          // the program stands still while the table changes
+	For     time.Duration // how long a stopped process stays stopped, or how late a call arrives
+	Calls   int           // loading calls that a proxy disturbs
+	Frozen  bool          // the program is stopped while the table changes
 	Server  int           // region server or DataNode, 0 or 1
 	Nth     int           // occurrence of the event at which the program kills itself
-	Pick    uint64        // decides what else there is to decide
+	Pick    uint64        // seed of the remaining choices
 	Another bool          // SIGINT instead of SIGTERM; SIGTERM instead of a kill between runs
-	How     string        // the way of a harm that has several
-	Between bool          // the first run is stopped, and the harm done before the next
+	How     string        // the variant of a fault that has several
+	Between bool          // the first run is stopped, and the fault injected before the next
 }
 
 func (f Fault) String() string {
@@ -71,10 +71,10 @@ const (
 	Split       = "split"
 	Merge       = "merge"
 	Move        = "move"
-	Disable     = "disable" // disabled and enabled again by someone else
+	Disable     = "disable" // disabled and enabled again by another client
 )
 
-// Kinds are all kinds of faults in the order of reports.
+// Kinds returns all kinds of faults in the order of reports.
 func Kinds() []string {
 	return []string{None, Kill, KillAt, Term, Stop, RSKill, RSPause, RSZombie, DNKill, DNPause, NNKill, NNPause,
 		MasterKill, MasterPause, Split, Merge, Move, Disable,
@@ -82,10 +82,10 @@ func Kinds() []string {
 		InputChange, BitFlip, Recreate}
 }
 
-// journalEvents are the events of a job that loads without trouble.
+// journalEvents are the journal events of a job without faults.
 var journalEvents = []string{"plan", "attempt", "sorted", "written", "built", "loading", "prepared", "sending", "loaded", "cleaned"}
 
-// RandomFault draws a fault of a kind, or of any kind when that is empty.
+// RandomFault draws a fault of a kind, or of any kind if kind is empty.
 func RandomFault(r *rand.Rand, kind string) Fault {
 	f := Fault{Kind: kind, Pick: r.Uint64(), Server: r.IntN(2), Frozen: r.IntN(2) == 0, Nth: 1 + r.IntN(3), Another: r.IntN(2) == 0}
 	drawn := oneOf(r, Kinds()[1:]...)
@@ -126,11 +126,11 @@ func RandomFault(r *rand.Rand, kind string) Fault {
 	return f
 }
 
-// proxied reports whether a proxy does it.
+// proxied reports whether a proxy injects the fault.
 func (f Fault) proxied() bool { return f.Calls > 0 }
 
-// inject waits for the moment and does the harm, and undoes it where that is not left to Heal. It says
-// whether the program was running then.
+// inject waits for the moment and injects the fault. It also repairs it, unless Heal does that. It reports whether
+// the program was running then.
 func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 	f := r.fault
 	if f.Kind == None {
@@ -147,7 +147,7 @@ func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 			}
 		}
 		if f.Kind == string(AnswerSwallow) {
-			// An operator does not wait ten minutes for an answer, but stops the run.
+			// An operator does not wait ten minutes for a response, but stops the run.
 			if err := pause(ctx, f.For); err != nil {
 				return true, err
 			}
@@ -203,7 +203,8 @@ func (r *round) harm(ctx context.Context, p *process) error {
 	return r.change(ctx)
 }
 
-// disturb kills or stops a daemon for a while, if that is what the fault is. It returns when one that was stopped continues.
+// disturb kills or stops a daemon for a while, if the fault is of that kind. If a daemon was stopped, it returns when
+// the daemon continues.
 func (l *Lab) disturb(ctx context.Context, f Fault) (is bool, err error) {
 	daemon := func(role testcluster.Role) *testcluster.Daemon { return l.cluster.Daemon(role) }
 	switch f.Kind {
@@ -229,7 +230,7 @@ func (l *Lab) disturb(ctx context.Context, f Fault) (is bool, err error) {
 	return true, err
 }
 
-// freeze stops a daemon as it stands for a while.
+// freeze stops a daemon (SIGSTOP) for a while.
 func freeze(ctx context.Context, d *testcluster.Daemon, away time.Duration) error {
 	if err := d.Pause(); err != nil {
 		return err
@@ -270,14 +271,13 @@ func (r *round) change(ctx context.Context) error {
 		_, err = r.lab.admin(ctx, "merge", r.table, first(regions[i].start), first(regions[i+1].start))
 	}
 	if err != nil {
-		// A region that was just split or loaded into cannot be changed again; the round shows what the
-		// program makes of the rest.
+		// A region that was just split or loaded into cannot be changed again; the round continues with the rest.
 		r.note = strings.SplitN(err.Error(), "\n", 2)[0]
 	}
 	return nil
 }
 
-// first is a key in the region that begins at start.
+// first returns a key in the region that begins at start.
 func first(start string) string {
 	if start == "" {
 		return `\x00`
